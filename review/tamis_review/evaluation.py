@@ -73,7 +73,7 @@ def measure_panel(batch: Batch, labels: Labels | None = None, column: str | None
     """
     figures = _panel(batch, None if labels is None else _human(_match(batch, labels, column)))
     if figures is None:
-        raise InvalidRequest(f"batch {batch.id} asks one model: what several bring is told of a panel alone")
+        raise InvalidRequest(f"batch {batch.id} asks one model: only a panel has figures on several models")
     return figures
 
 

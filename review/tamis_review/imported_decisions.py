@@ -53,8 +53,8 @@ def import_decisions(
         operation = read_operation(connection, batch.uuid)
         if stage is HumanStage.OWN and not operation.decides():
             raise InvalidRequest(
-                f"batch {batch.id} is of {operation.operation}: only `tamis filter` and `tamis screen` decide about "
-                "records"
+                f"batch {batch.id} has the operation {operation.operation}: only `tamis filter` and `tamis screen` "
+                "decide on records"
             )
         word = None if everything is None else Everything(everything).value
         file = read_foreign(path, columns, everything=word, max_bytes=batch.session.settings.max_file_bytes)
@@ -102,13 +102,13 @@ def _reviewers(file: ForeignFile, reviewer: str | None, path: Path | str) -> tup
     named = tuple(dict.fromkeys(word.reviewer for row in file.rows for word in row.said if word.reviewer is not None))
     if not named:
         if not (reviewer or "").strip():
-            raise InputError("who decided? the file names nobody: say --reviewer NAME", path=path)
+            raise InputError("who decided? The file names no reviewer: say --reviewer NAME", path=path)
         return (str(reviewer),)
     if reviewer is None:
         return named
     if reviewer not in named:
         raise InvalidParameters(
-            f"the file has decisions of {', '.join(named)}, and none of {reviewer!r}: name one of them, or leave "
-            "--reviewer out for all"
+            f"the file has decisions of {', '.join(named)}, but none of {reviewer!r}: name one of them, or omit "
+            "--reviewer for all"
         )
     return (reviewer,)

@@ -34,7 +34,7 @@ def set_screening_mode(batch: Batch, mode: ScreeningMode | str, *, set_by: str) 
         LedgerUnavailable: the ledger does not answer.
     """
     if mode not in [*ScreeningMode]:
-        raise InvalidParameters(f"{mode!r} is no screening mode: it is {', '.join(ScreeningMode)}")
+        raise InvalidParameters(f"{mode!r} is not a screening mode; the modes are {', '.join(ScreeningMode)}")
     with batch.session.writing() as connection:
         return blindness.set_mode(connection, batch.uuid, ScreeningMode(mode), set_by=set_by)
 

@@ -41,7 +41,7 @@ def judge_items(batch: Batch) -> Iterator[Item]:
     view = batch.status()
     if not view.finished:
         raise InvalidRequest(
-            f"batch {batch.id} is {view.state.value}: judge it when it is finished; "
+            f"batch {batch.id} is {view.state.value}: judge it when it is finished. "
             f"`tamis status {batch.id} --watch` follows it"
         )
     any_reasoning = False
@@ -51,6 +51,6 @@ def judge_items(batch: Batch) -> Iterator[Item]:
             yield item
     if not any_reasoning:
         raise InvalidRequest(
-            f"batch {batch.id} has no result with a reasoning: there is nothing to judge; "
-            f"`tamis results {batch.id}` shows what it has"
+            f"batch {batch.id} has no result with a reasoning: there is nothing to judge. "
+            f"`tamis results {batch.id}` shows its results"
         )

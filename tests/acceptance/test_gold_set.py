@@ -227,7 +227,7 @@ def test_a_run_of_the_first_records_promises_nothing_and_a_drawn_pilot_does(scre
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["evaluate", "--labels", str(RECORDS), "--label-column", "lable"], "no column 'lable' to take labels from"),
+        (["evaluate", "--labels", str(RECORDS), "--label-column", "lable"], "no column 'lable' for the labels"),
         (
             ["evaluate", "--labels", str(RECORDS), "-o", "page.pdf"],
             "page.pdf: an evaluation is written as .html or .svg",

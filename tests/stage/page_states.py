@@ -343,7 +343,7 @@ def quality(stage: Stage) -> Iterator[str]:
     yield "the records behind a number"
     page.get_by_label("Excluded records to draw at random").fill("1")
     page.get_by_role("button", name="Draw an audit").click()
-    expect(page.get_by_text("no decision of a human is recorded yet")).to_be_visible()
+    expect(page.get_by_text("no human decision is recorded yet")).to_be_visible()
     yield "an audit drawn"
     page.get_by_text("Check whether reading may stop").click()
     page.get_by_role("button", name="Draw the sample").click()

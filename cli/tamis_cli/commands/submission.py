@@ -33,7 +33,7 @@ def _dollars(text: str) -> Decimal:
     try:
         return amount_of(text)
     except InvalidParameters as error:
-        raise typer.BadParameter(f"{text!r} is not an amount in dollars, such as 2.50") from error
+        raise typer.BadParameter(f"{text!r} is not an amount of dollars, for example 2.50") from error
 
 
 def _object(text: str) -> dict[str, Any]:

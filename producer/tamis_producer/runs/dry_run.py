@@ -77,10 +77,8 @@ class Beginning:
         """The length in words, and whether endpoints would cache it."""
         size = f"about {self.tokens:,} tokens of each prompt are the same for all records"
         if self.tokens >= self.minimum:
-            return f"{size}, enough for endpoints that keep {self.minimum:,} or more"
-        return (
-            f"{size}, {self.minimum - self.tokens:,} short of the {self.minimum:,} from which most endpoints keep them"
-        )
+            return f"{size}, enough for endpoints that cache {self.minimum:,} or more"
+        return f"{size}, {self.minimum - self.tokens:,} fewer than the {self.minimum:,} that most endpoints cache"
 
 
 @dataclass(frozen=True)

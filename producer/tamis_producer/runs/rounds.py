@@ -70,16 +70,16 @@ def kinds_of(named: Collection[ErrorKind | str] | None) -> frozenset[ErrorKind] 
     if named is None:
         return None
     if isinstance(named, str):
-        raise InvalidParameters(f"kinds: {named!r} is one text; give a list of kinds, for example ['timeout']")
+        raise InvalidParameters(f"kinds: {named!r} is a text; pass a list of kinds, for example ['timeout']")
     kinds = set()
     for kind in named:
         try:
             kinds.add(ErrorKind(kind))
         except ValueError as error:
             names = ", ".join(kind.value for kind in ErrorKind)
-            raise InvalidParameters(f"{kind!r} is no kind of error; these are: {names}") from error
+            raise InvalidParameters(f"{kind!r} is not a kind of error; the kinds are: {names}") from error
     if not kinds:
-        raise InvalidParameters("kinds: none is named; leave them out to retry every failed item")
+        raise InvalidParameters("kinds: the list is empty; omit it to retry every failed item")
     return frozenset(kinds)
 
 
@@ -196,18 +196,18 @@ def _locked(connection: Connection, batch_id: UUID) -> Row[Any]:
         case BatchStatus.PENDING | BatchStatus.RUNNING:
             under_way = "" if batch.round == 1 else f" (round {batch.round})"
             raise IllegalTransition(
-                f"batch {batch_id} is still {batch.state}{under_way}: what failed can be retried when it is completed; "
-                f"`tamis status {batch_id} --watch` follows it"
+                f"batch {batch_id} is still {batch.state}{under_way}: failed items can be retried when it is "
+                f"completed. `tamis status {batch_id} --watch` follows it"
             )
         case BatchStatus.PAUSED:
             remedy = Pause.model_validate(batch.pause).remedy(str(batch_id))
             raise IllegalTransition(
-                f"batch {batch_id} is paused: what failed can be retried when it is completed or cancelled. {remedy}"
+                f"batch {batch_id} is paused: failed items can be retried when it is completed or cancelled. {remedy}"
             )
         case BatchStatus.CANCELLED if batch.finished_at is None:
             raise IllegalTransition(
-                f"batch {batch_id} is cancelled, and its last calls are still in flight or its summary is to be "
-                f"written: try again in a moment, while a worker runs; `tamis status {batch_id}` says when"
+                f"batch {batch_id} is cancelled, but its last calls or its summary are not finished. Keep a worker "
+                f"running, and try again in a moment; `tamis status {batch_id}` shows when it has ended"
             )
     return batch
 
@@ -222,8 +222,8 @@ def _check_budget(connection: Connection, batch: Row[Any], amount: Decimal | Non
     ).scalar_one()
     if spent >= (batch.max_cost if amount is None else amount):
         raise InvalidParameters(
-            f"max_cost: {dollars(spent)} of batch {batch.id}'s budget of {dollars(batch.max_cost)} are spent or held; "
-            f"retry it with a larger one: `tamis retry {batch.id} --max-cost AMOUNT`"
+            f"max_cost: {dollars(spent)} of batch {batch.id}'s budget of {dollars(batch.max_cost)} are spent or "
+            f"reserved; retry it with a larger one: `tamis retry {batch.id} --max-cost AMOUNT`"
         )
 
 
@@ -293,7 +293,7 @@ def _nothing(connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind
     ).all()
     ended = select(func.count()).where(items.c.batch_id == batch.id, items.c.state == ItemStatus.CANCELLED)
     n_cancelled = 0 if cancelled else connection.execute(ended).scalar_one()
-    also = f"; of its items {n_cancelled:,} are cancelled, which --cancelled retries" if n_cancelled else ""
+    also = f"; {n_cancelled:,} of its items are cancelled: --cancelled retries them" if n_cancelled else ""
     if kinds is None or not failures:
         return f"batch {batch.id} has no failed item: there is nothing to retry{also}"
     named_kinds = " or ".join(sorted(kind.value for kind in kinds))

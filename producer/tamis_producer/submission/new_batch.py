@@ -98,7 +98,7 @@ class NewBatch:
         """Raise `InvalidParameters` for a text that the ledger cannot store."""
         for name in ("model", "label", "idempotency_key"):
             if UNSTORABLE.search(getattr(self, name) or ""):
-                raise InvalidParameters(f"{name}: it holds a character that the ledger cannot store")
+                raise InvalidParameters(f"{name}: it contains a character that the ledger cannot store")
 
     @cached_property
     def content_sha256(self) -> str:
@@ -129,9 +129,7 @@ def _ends_of(sources: Sequence[Source]) -> Sequence[int]:
     if len(sources) < 2:
         return ()
     if uncounted := [source.name for source in sources if source.records is None]:
-        raise InvalidParameters(
-            f"source: {uncounted[0]!r} does not say how many of the items are its: set its `records`"
-        )
+        raise InvalidParameters(f"source: {uncounted[0]!r} does not state its number of items: set its `records`")
     return tuple(accumulate(source.records or 0 for source in sources))
 
 
@@ -175,9 +173,9 @@ def rows_of(
             raise InvalidParameters(f"item {index}{_named(item)}: {error}") from error
         rows.append(row, len(row.payload))
     if not len(rows):
-        raise InvalidParameters("items: there are none; an empty batch has nothing to decide")
+        raise InvalidParameters("items: there are none; a batch needs at least one")
     if extra := [place for place in exclusions if place not in range(len(rows))]:
-        raise InvalidParameters(f"exclusions: {min(extra)} is the place of no item; there are {len(rows)}")
+        raise InvalidParameters(f"exclusions: there is no item at place {min(extra)}; there are {len(rows)} items")
     if ends and ends[-1] != len(rows):
         raise InvalidParameters(f"source: the sources have {ends[-1]} records, but there are {len(rows)} items")
     return rows
@@ -190,7 +188,7 @@ def parameters(operation: Operation, *, bounds: SubmissionBounds | None = None) 
     """
     if not isinstance(operation, OPERATIONS):
         names = ", ".join(kind.__name__ for kind in OPERATIONS)
-        raise InvalidParameters(f"operation: {type(operation).__name__} is none of {names}")
+        raise InvalidParameters(f"operation: {type(operation).__name__} is not one of {names}")
     params = operation.model_dump(mode="json")
     (bounds or SubmissionBounds.usual()).check_parameters(operation, params)
     for name, value in params.items():
@@ -210,7 +208,7 @@ def sent_on_completion(signature: object, *, bounds: SubmissionBounds) -> OnComp
         raise InvalidParameters(f"on_complete: {error}") from error
     if size > bounds.max_parameter_bytes:
         raise InvalidParameters(
-            f"on_complete: it has {size:,} bytes as JSON, at most {bounds.max_parameter_bytes:,} are taken "
+            f"on_complete: it has {size:,} bytes as JSON; the maximum is {bounds.max_parameter_bytes:,} "
             "(TAMIS_MAX_PARAMETER_BYTES)"
         )
     return task

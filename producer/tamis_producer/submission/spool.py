@@ -88,6 +88,6 @@ def _room() -> Iterator[None]:
         yield
     except OSError as error:
         raise ConfigurationError(
-            f"{gettempdir()} keeps the items of a large batch until they are in the ledger, and it takes no more "
-            f"({error.strerror}): make room, or name another folder by TMPDIR"
+            f"the temporary folder {gettempdir()} cannot store the items of a large batch "
+            f"({error.strerror}): free some space, or set TMPDIR to another folder"
         ) from error

@@ -32,18 +32,18 @@ def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows:
     """
     criteria = operation.criteria
     if criteria.examples:
-        raise InvalidParameters("examples_from: the criteria bring examples of their own; say one of the two")
+        raise InvalidParameters("examples_from: the criteria have examples already; use one of the two")
     if not isinstance(earlier, Inclusion):
-        raise InvalidParameters(f"examples_from: batch {batch_id} is no inclusion")
+        raise InvalidParameters(f"examples_from: batch {batch_id} is not an inclusion")
     if earlier.criteria.research_question.split() != criteria.research_question.split():
         raise InvalidParameters(
-            f"examples_from: batch {batch_id} has another research question: what was decided for it is no example here"
+            f"examples_from: batch {batch_id} has another research question, so its decisions are no examples here"
         )
     chosen = choose(rows)
     if not chosen:
         raise InvalidParameters(
-            f"examples_from: batch {batch_id} needs a record with a title that a person included, and another that a "
-            "person excluded: `tamis override` writes such decisions"
+            f"examples_from: batch {batch_id} needs a record that a person included and one that a person excluded, "
+            "both with titles: `tamis override` records such decisions"
         )
     with_chosen = criteria.model_copy(update={"examples": chosen})
     return operation.model_copy(update={"criteria": with_chosen, "examples_from": batch_id})

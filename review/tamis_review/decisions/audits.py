@@ -38,7 +38,7 @@ _DRAWN_FROM = {
 
 
 class AuditVerdict(Frozen):
-    """An audit in numbers. A record of the sample that nobody has judged yet counts as missed, so the bounds hold."""
+    """The numbers of an audit. A sampled record without a decision counts as missed, so the bounds hold."""
 
     stratum: Stratum
     population: int
@@ -59,21 +59,21 @@ class AuditVerdict(Frozen):
         """Return the meaning of the numbers, for people."""
         of = f"{self.population:,} {_DRAWN_FROM[self.stratum]}"
         if not self.decided:
-            return f"Of {of}, {_were(self.sample)} drawn at random; no decision of a human is recorded yet."
+            return f"Of {of}, {_were(self.sample)} drawn at random; no human decision is recorded yet."
         judged = f"Of {of}, {_were(self.sample)} drawn at random and {self.decided:,} judged by a human"
         missing = f"{_records(self.missed)} should have been included"
         if self.sample == self.population and not self.undecided:
             return f"All {of} were judged by a human: {missing}."
         waiting = (
-            f" The {_records(self.undecided)} not judged yet count as missed: the bound falls with each one "
-            "rightly excluded."
+            f" The {_records(self.undecided)} not judged yet count as missed: the bound falls with each "
+            "correct exclusion."
             if self.undecided
             else ""
         )
         missed_words = "that one" if self.missed == 1 else f"those {self.missed:,}"
-        besides = f", with {missed_words} among them" if self.missed else ""
+        besides = f", including {missed_words}" if self.missed else ""
         return (
-            f"{judged}: {missing}. With {self.level:.0%} confidence at most {self.most:,} of all {self.population:,} "
+            f"{judged}: {missing}. With {self.level:.0%} confidence, at most {self.most:,} of all {self.population:,} "
             f"({self.most_share:.1%}) should have been{besides}.{waiting}"
         )
 
@@ -152,20 +152,19 @@ def read_population(connection: Connection, batch_id: UUID, stratum: Stratum) ->
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
     if not kind_of(batch.operation).decides():
         raise InvalidRequest(
-            f"batch {batch_id} is of {batch.operation}: it excludes nothing that could be audited, as "
-            "`tamis screen` and `tamis filter` do"
+            f"batch {batch_id} has the operation {batch.operation}, which excludes nothing. An audit needs a batch of "
+            "`tamis screen` or `tamis filter`"
         )
     if batch.state != BatchStatus.COMPLETED:
         raise InvalidRequest(
-            f"batch {batch_id} is {batch.state}: an audit is of all exclusions, and begins when it is completed: "
+            f"batch {batch_id} is {batch.state}: an audit covers all exclusions, so wait until it is completed. "
             f"`tamis status {batch_id} --watch` follows it"
         )
     places = sorted(connection.execute(_excluded(batch_id, batch.operation, stratum)).scalars())
     if not places:
-        by = {Stratum.RULES: "no rule", Stratum.MODEL: "the model"}.get(stratum, "nothing")
-        excluded = "excluded no record" if stratum is Stratum.MODEL else "excluded a record"
+        by = {Stratum.RULES: " by a rule", Stratum.MODEL: " by the model"}.get(stratum, "")
         raise InvalidRequest(
-            f"batch {batch_id}: {by} {excluded} that no human has decided about yet; "
+            f"batch {batch_id} has no exclusion{by} without a human decision; "
             f"`tamis results {batch_id}` shows every decision"
         )
     return places
@@ -196,9 +195,9 @@ def write_decisions(
     for number, decision in enumerate(decisions):
         item = before.get(decision.index)
         if item is None:
-            raise RefusedDecision(number, f"{indexed_words(decision.index)} is not of the sample of audit {audit_id}")
+            raise RefusedDecision(number, f"{indexed_words(decision.index)} is not in the sample of audit {audit_id}")
         if decision.index in seen:
-            raise RefusedDecision(number, f"a second decision on {indexed_words(decision.index)}: say one of them")
+            raise RefusedDecision(number, f"two decisions on {indexed_words(decision.index)}: keep one of them")
         seen.add(decision.index)
         try:
             reviewer, note = checked_words(decision.reviewer, decision.note)
@@ -208,8 +207,8 @@ def write_decisions(
             was = "include" if item.include else "exclude"
             raise RefusedDecision(
                 number,
-                f"{indexed_words(decision.index)}: {item.reviewer} said {was} before; a changed decision changes the "
-                "audit, so say --correct where it is meant (both stay in the ledger)",
+                f"{indexed_words(decision.index)}: {item.reviewer} said {was} before. A changed decision changes the "
+                "audit: confirm it with --correct (both stay in the ledger)",
             )
         if (item.include, item.reviewer, item.note) != (decision.include, reviewer, note):
             row = {"audit_id": audit_id, "idx": decision.index, "include": decision.include}

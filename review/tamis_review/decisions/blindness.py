@@ -57,7 +57,9 @@ def set_mode(connection: Connection, batch_id: UUID, mode: ScreeningMode, *, set
     one_at_a_time(connection, batch_id)
     operation = read_operation_name(connection, batch_id)
     if mode is not ScreeningMode.SINGLE and not kind_of(operation).decides():
-        raise InvalidRequest(f"batch {batch_id} is of {operation}: people decide blind on filters and screenings")
+        raise InvalidRequest(
+            f"batch {batch_id} has the operation {operation}: people decide blind only on filters and screenings"
+        )
     before = read_mode_set(connection, batch_id)
     if before.mode is mode:
         return before

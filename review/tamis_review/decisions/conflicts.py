@@ -20,7 +20,7 @@ from .blindness import read_mode
 
 
 class Conflict(Frozen):
-    """A record in conflict, with what everybody said of it."""
+    """A record in conflict, with all decisions on it."""
 
     index: int  # place in the batch, from 0
     item_id: str

@@ -85,7 +85,7 @@ def decided_records(
                 record = with_decision(row)
                 records.append(record, len(str(record)))
         if not len(records):
-            of = "" if only is None else f" whose decision is {' or '.join(only)}"
+            of = "" if only is None else f" with the decision {' or '.join(only)}"
             raise InvalidRequest(f"batch {batch_id} has no record{of}")
         yield records
 

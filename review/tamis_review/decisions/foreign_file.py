@@ -121,11 +121,10 @@ class Header:
     def _which(self, guessed: Sequence[int]) -> str:
         if guessed:
             several = ", ".join(repr(self.cells[place].strip()) for place in guessed)
-            return f"several columns could hold the decisions: {several}; say which one with --decision-column"
+            return f"several columns may contain the decisions: {several}; choose one with --decision-column"
         return (
-            f"no column is known to hold decisions: name it with --decision-column; there are: {self._listed}. Of a "
-            "file that lists the records of one decision, as Covidence's exports do, say which: --all include, or "
-            "--all exclude"
+            f"no column of decisions was recognised: name it with --decision-column; there are: {self._listed}. If all "
+            "records have the same decision, as in Covidence's exports, use --all include or --all exclude"
         )
 
     @property
@@ -163,8 +162,8 @@ RESULTS, STORE = "results.db", "data_store.db"
 _RECORDS = "SELECT record_id, title, doi FROM record"
 _LABELS = "SELECT record_id, label, note FROM results WHERE label IS NOT NULL ORDER BY rowid"
 _OLD = (
-    "a project of ASReview LAB before version 2, which numbers the rows of its data set instead of keeping records: "
-    "open it in a newer version and export it anew, or export the data set with its labels as CSV"
+    "a project of ASReview LAB before version 2, which contains row numbers instead of records: "
+    "open it in a newer version and export it again, or export the data set with its labels as CSV"
 )
 
 
@@ -176,10 +175,12 @@ def read_project(archive: ZipFile, path: Path, max_bytes: int) -> Iterator[Forei
         project: Any = json.loads(archive.read(PROJECT))
         version = project.get("project_file_version", 1)
     except (ValueError, AttributeError) as error:
-        raise InputError(f"{PROJECT} in it is no JSON object", path=path) from error
+        raise InputError(f"its {PROJECT} is not a JSON object", path=path) from error
     if version not in (2, 3):
         newer = isinstance(version, int) and version > 3
-        raise InputError(f"a project file of version {version}: 2 and 3 are read" if newer else _OLD, path=path)
+        raise InputError(
+            f"a project file of version {version}: Tamis reads versions 2 and 3" if newer else _OLD, path=path
+        )
     reviews = project.get("reviews") or [{}]
     members = (RESULTS, RESULTS) if version == 3 else (STORE, f"reviews/{reviews[0].get('id')}/{RESULTS}")
     with TemporaryDirectory(prefix="tamis-asreview-") as folder:
@@ -187,7 +188,7 @@ def read_project(archive: ZipFile, path: Path, max_bytes: int) -> Iterator[Forei
             records = _query(archive, members[0], Path(folder) / STORE, _RECORDS, max_bytes)
             labels = _query(archive, members[1], Path(folder) / RESULTS, _LABELS, max_bytes)
         except (KeyError, ValueError, sqlite3.Error) as error:
-            raise InputError(f"its databases are not those of a project: {error}", path=path) from error
+            raise InputError(f"its databases are not those of an ASReview project: {error}", path=path) from error
     by_id = {record_id: {"title": title, "doi": doi} for record_id, title, doi in records}
     for record_id, label, note in labels:
         record = {name: str(value) for name, value in by_id.get(record_id, {}).items() if value}
@@ -198,7 +199,7 @@ def _query(archive: ZipFile, member: str, copy: Path, statement: str, max_bytes:
     import sqlite3
 
     if archive.getinfo(member).file_size > max_bytes:
-        raise ValueError(f"{member} has more than {max_bytes:,} bytes, the most that is read")
+        raise ValueError(f"{member} has more than {max_bytes:,} bytes, the maximum")
     copy.write_bytes(archive.read(member))
     with closing(sqlite3.connect(f"{copy.as_uri()}?mode=ro&immutable=1", uri=True)) as database:
         return database.execute(statement).fetchall()
@@ -285,7 +286,7 @@ def read_foreign(
             tables = [member for member in archive.infolist() if member.filename.lower().endswith(".csv")]
             articles = [member for member in tables if "customizations_log" not in member.filename.lower()]
             if len(articles) != 1 or articles[0].file_size > max_bytes:
-                raise InputError("an archive, and no export of Rayyan or ASReview: take the table out of it", path=path)
+                raise InputError("the archive is not an export of Rayyan or ASReview: extract the table", path=path)
             with TemporaryDirectory(prefix="tamis-decisions-") as folder:
                 table = Path(folder) / "articles.csv"
                 table.write_bytes(archive.read(articles[0]))
@@ -328,9 +329,8 @@ def _references(form: Format, path: Path, everything: str | None, max_bytes: int
         foreign_rows.append(ForeignRow(f"line {record[LINE]}", fields, decisions))
     if not any(row.said for row in foreign_rows):
         raise InputError(
-            f"{form.value}, and nothing in it says what was decided: decisions are read from tables, and from the "
-            "notes that Rayyan writes. Of a file that lists the records of one decision, say which: --all include, or "
-            "--all exclude",
+            f"this is {form.value} without decisions: Tamis reads them from tables and from Rayyan's notes. If all "
+            "records have the same decision, use --all include or --all exclude",
             path=path,
         )
     return ForeignFile(f"Rayyan, {form.value}" if everything is None else form.value, tuple(foreign_rows))
@@ -358,7 +358,7 @@ def _rows(text: str, path: Path) -> tuple[Header, list[CellRow]]:
     top = next(table)
     header = Header(top.cells)
     if repeated := next((name for name in header.plain if name and header.plain.count(name) > 1), None):
-        raise InputError(f"the column {repeated!r} stands there twice", path=path, line=top.line)
+        raise InputError(f"the column {repeated!r} occurs twice", path=path, line=top.line)
     rows = []
     for row in table:
         cells = [unguarded(cell) for cell, _ in zip(row.cells, top.cells, strict=False)]

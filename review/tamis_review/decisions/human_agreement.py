@@ -29,12 +29,12 @@ INCLUDE, EXCLUDE = InclusionStatus.INCLUDE.value, InclusionStatus.EXCLUDE.value
 _SAID = {Outcome.PASSED: INCLUDE, Outcome.EXCLUDED: EXCLUDE, Outcome.INELIGIBLE: EXCLUDE}
 
 SELECTED = (
-    "Overridden records are no random sample: people looked at them for a reason, so the agreement on them says little "
-    "about the others."
+    "Overridden records are not a random sample: people chose them for a reason, so agreement on them says little "
+    "about other records."
 )
 DRAWN = (
-    "Audited records are a random sample, of exclusions alone: the software says the same of all of them, so kappa "
-    "cannot tell agreement from chance there; the observed agreement, AC1 and the audit's own bound can be read."
+    "Audited records are a random sample of exclusions only. The software excluded all of them, so kappa cannot "
+    "distinguish agreement from chance. Use the observed agreement, AC1 and the audit's bound."
 )
 
 
@@ -57,7 +57,7 @@ class PairAgreement(Frozen):
 
 
 class AgreementFigures(Frozen):
-    """The agreement of software and humans, apart for records that people chose and records that were drawn."""
+    """The agreement of software and humans, separately for records chosen by people and records drawn at random."""
 
     overrides: Agreement  # on records with a current human decision, confirmations included
     audits: Agreement  # on records of the samples of exclusions
@@ -74,7 +74,7 @@ def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], d
     operation = read_operation_name(connection, batch_id)
     if not kind_of(operation).decides():
         raise InvalidRequest(
-            f"batch {batch_id} is of {operation}: only `tamis filter` and `tamis screen` decide about records"
+            f"batch {batch_id} has the operation {operation}: only `tamis filter` and `tamis screen` decide on records"
         )
     decided, audits = _decided(connection, batch_id), read_audits(connection, batch_id)
     overridden = {index: INCLUDE if includes else EXCLUDE for index, includes in decided.items()}
@@ -153,23 +153,23 @@ def _human(overridden: dict[int, str], audits: Iterable[Audit]) -> dict[Agreemen
     }
 
 
-Word = Annotated[str, Field(max_length=100, description="As a cell of the table says it.")]
+Word = Annotated[str, Field(max_length=100, description="A decision of the table.")]
 Name = Annotated[
     str | None,
-    Field(default=None, max_length=100, description="Of people: whose table it is, as `agreement` has them."),
+    Field(default=None, max_length=100, description="For `people`: a reviewer of the table, as in `agreement`."),
 ]
 
 
 class CellQuery(BaseModel):  # not `Frozen`: FastAPI reads a query into a complete model
-    """A cell, and the page of its records that is wanted."""
+    """A cell, and the wanted page of its records."""
 
-    among: AgreementAmong = Field(description="The figure of `agreement` whose table it is.")
+    among: AgreementAmong = Field(description="The figure of `agreement` with the table.")
     first_said: Word
     second_said: Word
-    stage: HumanStage = Field(default=HumanStage.OWN, description="Of people.")
+    stage: HumanStage = Field(default=HumanStage.OWN, description="For `people`.")
     first: Name  # the rows' judge
     second: Name  # the columns' judge
-    after: int | None = Field(default=None, ge=0, lt=2**31, description="`next` of the page before.")
+    after: int | None = Field(default=None, ge=0, lt=2**31, description="`next` of the previous page.")
     limit: int = Field(default=50, ge=1, le=MOST)
 
 
@@ -219,7 +219,7 @@ def _judged(connection: Connection, batch_id: UUID, query: CellQuery) -> dict[in
     if query.among is not AgreementAmong.PEOPLE:
         return both_said(system, _human(overridden, audits)[query.among])
     if query.first is None or query.second is None:
-        raise InvalidParameters("first, second: the names of the two people whose table it is")
+        raise InvalidParameters("first, second: name the two reviewers of the table")
     people = said_by_people(read_overrides(connection, batch_id, stage=query.stage)).get(query.stage, {})
     return both_said(people.get(query.first, {}), people.get(query.second, {}))
 

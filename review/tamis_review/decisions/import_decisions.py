@@ -128,7 +128,7 @@ def _like(titles: Sequence[str], others: Sequence[str]) -> bool:
     return SequenceMatcher(None, mine, theirs, autojunk=False).ratio() >= LIKE
 
 
-CONTRADICTED = "another row is of the same record, and says something else"
+CONTRADICTED = "another row has a different decision on the same record"
 
 
 class Everything(StrEnum):
@@ -140,7 +140,7 @@ class Everything(StrEnum):
 
 
 class Astray(Frozen):
-    """A row of the file that is not recorded, and why."""
+    """A row of the file that is not recorded, and the reason."""
 
     place: str  # in the file: line 12
     id: str | None = None
@@ -149,7 +149,7 @@ class Astray(Frozen):
 
 
 class Imported(Frozen):
-    """What became of a file of decisions."""
+    """The result of importing a file of decisions."""
 
     kind: str  # CSV, Rayyan, Covidence, ASReview
     stage: HumanStage

@@ -125,7 +125,7 @@ def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
         audit_ids.add(row["audit"])
         if not row["audit"] or len(audit_ids) > 1:
             raise InputError(
-                "every row names the same audit in its column 'audit'", path=path, line=row.line, field="audit"
+                "the column 'audit' must name the same audit in every row", path=path, line=row.line, field="audit"
             )
         if not row["include"]:
             blank += 1
@@ -135,12 +135,12 @@ def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
         except InvalidParameters as error:
             raise InputError(str(error), path=path, line=row.line, field="include") from error
         except ValueError as error:
-            raise InputError(f"{row['index']!r} is no index", path=path, line=row.line, field="index") from error
+            raise InputError(f"{row['index']!r} is not an index", path=path, line=row.line, field="index") from error
         decisions.append(AuditDecision(index, include, reviewer_of(row, path, reviewer), row["note"] or None))
         lines.append(row.line)
         ids.append(row["id"])
     if not audit_ids:
-        raise InputError("a header, but no row below it", path=path)
+        raise InputError("the file has a header, but no rows", path=path)
     return FilledIn(audit_ids.pop(), tuple(decisions), tuple(lines), tuple(ids), blank)
 
 
@@ -258,7 +258,7 @@ def find_record(text: str, item_ids: Sequence[str]) -> int:
     if not _is_number(numbered, len(item_ids)):
         if _is_digits(numbered) and not places:
             raise InvalidParameters(
-                f"no record has the id {text!r}, and the numbers of this batch's records go from 1 to {len(item_ids)}"
+                f"no record has the id {text!r}, and the record numbers of this batch are 1 to {len(item_ids)}"
             )
         return _only(text, places)
     place = int(numbered) - 1
@@ -277,18 +277,18 @@ def _index(row: TableRow, places: Mapping[str, Sequence[int]], item_ids: Sequenc
         if item_id:
             return _only(item_id, places.get(item_id, ()))
         if not row["number"]:
-            raise InvalidParameters("which record? fill in the column 'number', 'index' or 'id'")
+            raise InvalidParameters("which record? Fill in the column 'number', 'index' or 'id'")
         return _of_number(row["number"], len(item_ids))
     index = _of_index(row["index"], len(item_ids))
     if item_id and item_ids[index] != item_id:
         raise InvalidParameters(
-            f"{record_words(index)} (index {index}) has the id {item_ids[index]!r}, not {item_id!r}: is the table of "
-            "another batch, or were its columns sorted apart?"
+            f"{record_words(index)} (index {index}) has the id {item_ids[index]!r}, not {item_id!r}: is this the "
+            "table of another batch, or were columns sorted separately?"
         )
     if row["number"] and _is_number(row["number"], len(item_ids)) and int(row["number"]) != record_number(index):
         raise InvalidParameters(
-            f"the index {index}, from 0, is {record_words(index)}, and the column 'number' says {row['number']}: which "
-            "record is meant?"
+            f"the index {index}, from 0, is {record_words(index)}, but the column 'number' says {row['number']}: "
+            "correct one of them"
         )
     return index
 
@@ -307,22 +307,22 @@ def _is_number(text: str, n_items: int) -> bool:
 
 def _of_number(text: str, n_items: int) -> int:
     if not _is_number(text, n_items):
-        raise InvalidParameters(f"{text!r} is no number of a record: they go from 1 to {n_items}, as shown")
+        raise InvalidParameters(f"{text!r} is not a record number: use 1 to {n_items}, as shown")
     return int(text) - 1
 
 
 def _of_index(text: str, n_items: int) -> int:
     if not _is_digits(text) or int(text) >= n_items:
-        raise InvalidParameters(f"{text!r} is no index: they go from 0 to {n_items - 1}, as in `tamis results`")
+        raise InvalidParameters(f"{text!r} is not an index: use 0 to {n_items - 1}, as in `tamis results`")
     return int(text)
 
 
 def _only(item_id: str, places: Sequence[int]) -> int:
     if not places:
-        raise InvalidParameters(f"no record has the id {item_id!r}: `tamis results` lists them")
+        raise InvalidParameters(f"no record has the id {item_id!r}: `tamis results` lists the ids")
     if len(places) > 1:
         listed = ", ".join(record_words(index) for index in places[:5]) + (", ..." if len(places) > 5 else "")
         raise InvalidParameters(
-            f"{len(places)} records have the id {item_id!r}: say which is meant, by its number, of {listed}"
+            f"{len(places)} records have the id {item_id!r}: name one by its number instead, of {listed}"
         )
     return places[0]

@@ -172,20 +172,20 @@ def check_beginning(audit: Audit, state: ReadingState, seen: Sequence[Audit]) ->
     drawn = [item.index for item in audit.items]
     rest = sorted({*state.unread, *drawn})
     others = sum(state.software[place] not in _EXCLUDED for place in rest)
-    refusal = f"audit {audit.id} cannot begin a sample of what nobody has read: "
+    refusal = f"audit {audit.id} cannot begin a sample of unread records: "
     if audit.stratum is not Stratum.ALL:
-        raise InvalidRequest(f"{refusal}it was drawn from a part of the exclusions, those of {audit.stratum}")
+        raise InvalidRequest(f"{refusal}it was drawn from a part of the exclusions ({audit.stratum})")
     if others:
         raise InvalidRequest(
-            f"{refusal}it was drawn from exclusions, and {others:,} other records are unread, too: read these first"
+            f"{refusal}it was drawn from exclusions, but {others:,} other records are unread too: read these first"
         )
     if len(rest) != audit.population or sample(rest, len(drawn), seed=audit.seed) != drawn:
         raise InvalidRequest(
-            f"{refusal}it was drawn from {audit.population:,} records, and the unread ones are others by now. Its "
-            "decisions can count as read: `tamis import-decisions BATCH FILE` takes its file"
+            f"{refusal}it was drawn from {audit.population:,} records, but other records are unread now. To count its "
+            "decisions as read, import its file: `tamis import-decisions BATCH FILE`"
         )
     if any(earlier.created_at > audit.created_at for earlier in seen):
-        raise InvalidRequest(f"{refusal}a later audit was drawn; take that one")
+        raise InvalidRequest(f"{refusal}a later audit was drawn: use that one")
     return sample(rest, len(rest), seed=audit.seed)
 
 
@@ -244,7 +244,7 @@ def draw_sample(
     operation = checked_operation(batch_id, batch.operation)
     if not BatchStatus(batch.state).terminal:
         raise InvalidRequest(
-            f"batch {batch_id} is {batch.state}: a sample is drawn from all that nobody has read, when it is finished: "
+            f"batch {batch_id} is {batch.state}: a sample of unread records can be drawn when it is finished. "
             f"`tamis status {batch_id} --watch` follows it"
         )
     promise = promise_of(read_frames(connection, batch_id), recall, confidence)
@@ -258,7 +258,7 @@ def draw_sample(
     reading = reading_of(state, frames, number, human_errors=human_errors)
     certificate = certify(reading, promise.recall, promise.confidence)
     if certificate.verdict is StopVerdict.IMPOSSIBLE:
-        raise InvalidRequest(f"batch {batch_id}: it cannot be promised, because {certificate.reason}")
+        raise InvalidRequest(f"batch {batch_id}: this recall cannot be promised, because {certificate.reason}")
     if certificate.verdict is StopVerdict.ENOUGH:
         return
     if frame is None:
@@ -275,11 +275,11 @@ def _check_seed(frame: StoredFrame | None, seed: int | None, audit: str | None) 
     if seed is not None:
         check_draw(1, seed)
     if audit is not None and seed is not None:
-        raise InvalidParameters("seed: an audit has its own, so say either a seed or an audit")
+        raise InvalidParameters("seed: an audit has its own seed, so name either a seed or an audit")
     if frame is not None and (audit is not None or seed not in (None, frame.seed)):
         raise InvalidParameters(
-            f"seed: sample {frame.number} is open, and was drawn with seed {frame.seed}. Leave seed and audit out to "
-            "go on with it, or close it first: `tamis stop BATCH --close`"
+            f"seed: sample {frame.number} is open, and was drawn with seed {frame.seed}. Omit seed and audit to "
+            "continue it, or close it first: `tamis stop BATCH --close`"
         )
 
 
@@ -287,7 +287,7 @@ def _begin_with(connection: Connection, batch_id: UUID, operation: str, audit_id
     """Open a frame that begins with an audit's sample. Raise `InvalidRequest` if the audit does not fit."""
     audit = read_audit(connection, find_audit(connection, audit_id))
     if audit.batch_id != str(batch_id):
-        raise InvalidRequest(f"audit {audit.id} is of batch {audit.batch_id}, not of {batch_id}")
+        raise InvalidRequest(f"audit {audit.id} belongs to batch {audit.batch_id}, not to {batch_id}")
     state = read_reading_state(connection, batch_id, operation)
     frames = read_frames(connection, batch_id)
     seen = [earlier for earlier in seen_audits(connection, batch_id, frames) if earlier.id != audit.id]
@@ -388,7 +388,7 @@ def checked_operation(batch_id: UUID, operation: str) -> str:
     """Return a batch's operation. Raise `InvalidRequest` if it decides about no records."""
     if not kind_of(operation).decides():
         raise InvalidRequest(
-            f"batch {batch_id} is of {operation}: it includes and excludes nothing, so there is no recall to promise; "
-            "`tamis screen` and `tamis filter` do"
+            f"batch {batch_id} has the operation {operation}, which includes and excludes nothing. A promise of recall "
+            "needs a batch of `tamis screen` or `tamis filter`"
         )
     return operation

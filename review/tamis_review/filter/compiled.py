@@ -42,13 +42,13 @@ def compile_untrusted(pattern: object, place: str) -> re2._Regexp:
     Raises `InvalidParameters` with `place`, the fault, and its position in the pattern.
     """
     if not isinstance(pattern, str):
-        raise InvalidParameters(f"{place}: a pattern is a text, not a {type(pattern).__name__}")
+        raise InvalidParameters(f"{place}: a pattern must be a text, not a {type(pattern).__name__}")
     if not pattern.strip():
         raise InvalidParameters(f"{place}: the pattern is empty: it would match everything")
     try:
         compiled = re2.compile(pattern.encode("utf-8"), options())
     except UnicodeEncodeError as error:
-        raise InvalidParameters(f"{place}: {pattern!r} holds half of a character, at {error.start}") from error
+        raise InvalidParameters(f"{place}: {pattern!r} contains an incomplete character, at {error.start}") from error
     except re2.error as error:
         raise InvalidParameters(f"{place}: {pattern!r}: {_complaint(error, pattern)}") from error
     if compiled.search(b"") is not None:
@@ -73,5 +73,5 @@ def _complaint(error: re2.error, pattern: str) -> str:
     _, _, fragment = message.partition(": ")
     at = pattern.find(fragment) if fragment else -1
     where = f" (at character {at + 1})" if at > 0 or (at == 0 and fragment != pattern) else ""
-    hint = "; RE2 has no lookaround and no references back" if any(mark in message for mark in NOT_RE2) else ""
+    hint = "; RE2 has no lookaround and no backreferences" if any(mark in message for mark in NOT_RE2) else ""
     return f"{message}{where}{hint}"

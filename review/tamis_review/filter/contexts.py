@@ -86,9 +86,9 @@ class Contexts:
         for at, template in enumerate(templates):
             where = f"{place}[{at}]"
             if not isinstance(template, str):
-                raise InvalidParameters(f"{where}: a context is a text, not a {type(template).__name__}")
+                raise InvalidParameters(f"{where}: a context must be a text, not a {type(template).__name__}")
             if PLACEHOLDER not in template:
-                raise InvalidParameters(f"{where}: {template!r} has no {PLACEHOLDER}: it is about no mention")
+                raise InvalidParameters(f"{where}: {template!r} has no {PLACEHOLDER}: it refers to no mention")
             compiled.compile_untrusted(template.replace(PLACEHOLDER, _PLACEHOLDER_WORD), where)
             ready.append(template.replace(_SPEC_GAP, _BOUNDED_GAP).replace(PLACEHOLDER, _MENTION))
         self._any = compiled.compile_trusted("|".join(f"(?:{pattern})" for pattern in ready)) if ready else None

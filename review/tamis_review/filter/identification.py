@@ -124,7 +124,7 @@ def _check_contents(files: Sequence[FileRead]) -> None:
     for file in files:
         if (twin := first.setdefault(file.intake.sha256, file)) is not file:
             raise InputError(
-                f"this is {twin.name} once more, byte for byte, and its records would count twice: leave it out",
+                f"this file is identical to {twin.name}, and its records would count twice: omit it",
                 path=file.path,
             )
 

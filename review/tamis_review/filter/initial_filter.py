@@ -177,7 +177,7 @@ class InitialFilter:
         callback: Callable[[str, str], None] | None = None,
     ) -> None:
         if isinstance(custom_exclusion_keywords, str):
-            raise InvalidParameters("custom_exclusion_keywords: a list of keywords, not one text")
+            raise InvalidParameters("custom_exclusion_keywords: must be a list of keywords, not a text")
         self._date_range = criteria.date_range
         self._callback = callback
         self._off = switched_off(criteria)
@@ -307,7 +307,7 @@ def _paper(paper: object) -> PaperData:
         return paper
     if isinstance(paper, Mapping):
         return PaperData.of(paper)
-    raise InvalidParameters(f"a paper is a PaperData or a record (a dict), not a {type(paper).__name__}")
+    raise InvalidParameters(f"a paper must be a PaperData or a record (a dict), not a {type(paper).__name__}")
 
 
 def _keywords(criteria: SearchCriteria, custom: Sequence[str]) -> Iterator[Keyword]:
@@ -328,7 +328,7 @@ def _by_content(paper: PaperData) -> FilterResult | None:
         if short and not paper.doi and not paper.pmid:
             return FilterResult(
                 passed=False,
-                reason="no title, no abstract to speak of, and no DOI or PubMed id to look it up by",
+                reason="no title, no usable abstract, and no DOI or PubMed id",
                 rule=FilterRule.MINIMUM_CONTENT,
             )
     return None
@@ -340,7 +340,7 @@ def _rejected(text: str, field: str, mention: Mention, confidence: float) -> Fil
     place = place_in_original(text, start, start + len(raw[mention.start : mention.end].decode("utf-8")))
     rule = mention.meaning.rule
     matched = text[place]
-    what = f": {NOUNS[rule]} are kept out" if rule in NOUNS else ""
+    what = f": {NOUNS[rule]} are excluded" if rule in NOUNS else ""
     return FilterResult(
         passed=False,
         reason=f"{matched!r} in the {field}{what}",
@@ -355,4 +355,4 @@ def _rejected(text: str, field: str, mention: Mention, confidence: float) -> Fil
 
 def _spared(text: bytes, field: str, mention: Mention) -> str:
     matched = text[mention.start : mention.end].decode("utf-8")
-    return f"no rule rejects it: {matched!r} in the {field} does not say that the paper itself is such"
+    return f"no rule rejects it: {matched!r} in the {field} does not describe the paper itself"

@@ -165,19 +165,19 @@ def _numbers(noun: str) -> Iterator[str]:
 def _checked(keyword: Keyword) -> str:
     text, place = keyword.text, keyword.place
     if not isinstance(text, str):
-        raise InvalidParameters(f"{place}: a keyword is a text, not a {type(text).__name__}")
+        raise InvalidParameters(f"{place}: a keyword must be a text, not a {type(text).__name__}")
     if not any(map(str.isalnum, text)):
-        raise InvalidParameters(f"{place}: {text!r} holds no word")
+        raise InvalidParameters(f"{place}: {text!r} contains no word")
     if len(text) > LONGEST:
-        raise InvalidParameters(f"{place}: a keyword of {len(text)} characters; at most {LONGEST} are looked for")
+        raise InvalidParameters(f"{place}: a keyword of {len(text)} characters; the maximum is {LONGEST}")
     if "\\" in text:
         raise InvalidParameters(
-            f"{place}: {text!r} is looked for as it stands; a pattern belongs to DEFINITIVE_TITLE_PATTERNS"
+            f"{place}: {text!r} is searched for literally; put a pattern in DEFINITIVE_TITLE_PATTERNS"
         )
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InvalidParameters(f"{place}: {text!r} holds half of a character, at {error.start + 1}") from error
+        raise InvalidParameters(f"{place}: {text!r} contains an incomplete character, at {error.start + 1}") from error
     return text
 
 

@@ -53,5 +53,5 @@ def _moved(copy: Duplicate, before: int) -> Duplicate:
 
 def _exclusion(item: dict[str, Any], name: str) -> Exclusion:
     return Exclusion(
-        rule=DUPLICATE, reason=f"A copy of record {str(item.get('id', ''))!r} of {name}, which an earlier search gave."
+        rule=DUPLICATE, reason=f"A copy of record {str(item.get('id', ''))!r} of {name}, found by an earlier search."
     )

@@ -74,7 +74,7 @@ def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
                 above = []
         elif isinstance(inner, String):
             if not macros.define(inner.key, inner.value):
-                notes.malformed("@string that is no text, or a far too long one", _line(block))
+                notes.malformed("@string that is not a text, or is too long", _line(block))
         elif isinstance(block, ParsingFailedBlock):
             begun, broken = begun + _note_broken(block, notes), True
         else:
@@ -83,7 +83,7 @@ def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
                 begun += _note_outside(block, notes, records if follows else [], broken=broken)
             above.append(str(block.raw))
     if not records:
-        raise notes.nothing_read("no entry: none of its lines begins with `@article{` or the like")
+        raise notes.nothing_read("no entry: no line begins with `@article{` or similar")
     if above:
         source = records[-1]["_source"]
         source["layout"] = {**source.get("layout", {}), "below": "\n\n".join(above)}
@@ -130,11 +130,11 @@ def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str
     if field:
         entry = f"the entry {cut['id']!r}" if cut else "an entry"
         notes.lost(
-            f"{entry} has a field outside of any entry: a brace is missing, or one too many stands before it",
+            f"{entry} has a field outside of any entry: a brace is missing, or there is one too many before it",
             line_at(field.end()),
         )
     for begun in entries:
-        notes.lost("an entry without `@` or braces, or with one too many before it", line_at(begun.end()))
+        notes.lost("an entry without `@` or braces, or with a brace too many before it", line_at(begun.end()))
     if not entries and not field and not broken:
         for at, line in enumerate(raw.split("\n")):
             if line.strip() and not _COMMENT.match(line):

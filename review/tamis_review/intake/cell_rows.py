@@ -53,11 +53,11 @@ class CellRows(Iterator[CellRow]):
             reason = _quoting(error)
         whole = self._next_whole()
         if whole is not None:
-            behind = f"the next whole row begins in line {whole.line}"
+            behind = f"the next complete row begins in line {whole.line}"
         elif self._to_spare > 0:
-            behind = "no row behind it can be read"
+            behind = "no row after it can be read"
         else:
-            behind = "there are too many such quotes to find the next whole row, and nothing behind it is read"
+            behind = "there are too many such quotes to find the next complete row, so no row after it is read"
         self._notes.lost(f"{reason}; {behind}", line)
         if whole is None:
             raise StopIteration
@@ -141,4 +141,4 @@ class _Lines(Iterator[str]):
 def _quoting(error: csv.Error) -> str:
     if "limit" in str(error) or "unexpected end" in str(error):
         return "a quote that opens in the row beginning here is never closed"
-    return f"the quotes of the row beginning here do not match ({error}); a quote within a cell is written twice"
+    return f"the quotes of the row beginning here do not match ({error}); write a quote within a cell twice"

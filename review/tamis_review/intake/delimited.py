@@ -76,7 +76,7 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
         filled, served = columns.sort(row.cells)
         if (fault := _fault(row, columns, served)) is not None:
             if lost and len(row.cells) < columns.width:
-                notes.skipped("a line behind a row that is lost, with neither title nor abstract", row.line)
+                notes.skipped("a line after a lost row, with neither title nor abstract", row.line)
             else:
                 notes.lost(fault, row.line)
                 rows.swallowed()  # by an unclosed quote that stays undetected
@@ -127,7 +127,7 @@ def _header(rows: Iterator[CellRow], notes: Notes) -> tuple[CellRow, Columns]:
             seen.append(row)
     names = seen[0].cells if seen else []
     if any(len(name) > 80 or re.fullmatch(r"\d+", name.strip()) for name in names):
-        wrong = "the first row looks like a record: put a header row above it that names the columns"
+        wrong = "the first row looks like a record: add a header row above it with the names of the columns"
     else:
         wrong = "no column for a title or an abstract"
     listed = ", ".join(repr(name[:40]) for name in names[:LISTED])
@@ -171,9 +171,9 @@ def _fault(row: CellRow, columns: Columns, served: Mapping[str, int]) -> str | N
     """Return the reason why the row is no record, or None."""
     width = f"a row of {len(row.cells)} cells under a header of {columns.width}"
     if any(cell.strip() for cell in row.cells[columns.width :]):
-        return f"{width}: is a cell with the delimiter in it not in quotes?"
+        return f"{width}: does a cell contain the delimiter without quotes?"
     if len(row.cells) < columns.width and not served.keys() & {"title", "abstract"}:
-        return f"{width}, with neither title nor abstract: is a line break within a cell not in quotes?"
+        return f"{width}, with neither title nor abstract: does a cell contain a line break without quotes?"
     return None
 
 

@@ -30,7 +30,7 @@ CROWD = 16
 # Of 40 pairs with only the title in common, checked by hand, 40 were copies: at least 0.91 (Wilson, 95 %).
 TITLE_CONFIDENCE = 0.9
 
-_SEVERAL = ("one of them fits several records that are no copies of each other",)
+_SEVERAL = ("one of them matches several records that are not copies of each other",)
 _BY_OTHERS = ("other identifiers on copies of them",)
 
 
@@ -126,7 +126,7 @@ def reason_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]], places
     """Return the agreement in words: `the same title and year`, preceded by the copy between the two, if any."""
     if duplicate.via is None:
         return duplicate.agreed
-    return f"by way of {_named(records[duplicate.via], duplicate.via, places)}: {duplicate.agreed}"
+    return f"through {_named(records[duplicate.via], duplicate.via, places)}: {duplicate.agreed}"
 
 
 def exclusion_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]], places: Sequence[str] = ()) -> Exclusion:

@@ -116,9 +116,9 @@ def _object(content: str) -> dict[str, Any]:
         hint = "; an object must begin and end in one line" if content.strip() == "{" else ""
         raise _NoObject(f"not JSON: {error.msg} (column {error.colno}){hint}") from error
     except (ValueError, RecursionError) as error:
-        raise _NoObject(f"not JSON that can be kept: {error}") from error
+        raise _NoObject(f"JSON that cannot be stored: {error}") from error
     if not isinstance(value, dict):
-        raise _NoObject(f"a JSON {_KINDS.get(type(value), 'null')}, where an object ({{...}}) is expected")
+        raise _NoObject(f"a JSON {_KINDS.get(type(value), 'null')} instead of an object ({{...}})")
     return value
 
 
@@ -126,12 +126,12 @@ _KINDS = {list: "array", str: "string", int: "number", float: "number", bool: "b
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number")  # the ledger could not store it
+    raise ValueError(f"{constant} is not a JSON number")  # the ledger could not store it
 
 
 def _finite(digits: str) -> float:
     if math.isinf(number := float(digits)):
-        raise ValueError(f"{digits[:20]} is beyond what a number can hold")
+        raise ValueError(f"{digits[:20]} is too large for a number")
     return number
 
 
@@ -140,5 +140,5 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {repeated!r} stands twice in one object")
+        raise ValueError(f"the name {repeated!r} occurs twice in one object")
     return members

@@ -22,7 +22,7 @@ def label_column(label: str, records: list[dict[str, Any]], path: Path) -> str:
             return name
     extra = sorted(name.lstrip("_") for name in names if name.startswith("_") and name not in (LINE, "_source"))
     others = f"; columns besides a record's own fields: {', '.join(extra)}" if extra else ""
-    raise InputError(f"no column {label!r} to take labels from{others}", path=path)
+    raise InputError(f"no column {label!r} for the labels{others}", path=path)
 
 
 def included_by(record: Mapping[str, Any], column: str, path: Path) -> bool | None:
@@ -32,7 +32,7 @@ def included_by(record: Mapping[str, Any], column: str, path: Path) -> bool | No
         return None
     if label not in LABELS:
         raise InputError(
-            f"{label!r} is no label: 1 means included, 0 excluded",
+            f"{label!r} is not a label: 1 means included, 0 excluded",
             path=path,
             line=record.get(LINE),
             field=column.lstrip("_"),

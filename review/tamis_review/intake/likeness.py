@@ -57,7 +57,7 @@ class PairVerdict:
 
 
 _COPY = PairVerdict(Likeness.COPY)
-_UNKNOWN = PairVerdict(Likeness.UNKNOWN, ("too little agrees beside the title",))
+_UNKNOWN = PairVerdict(Likeness.UNKNOWN, ("too little agreement besides the title",))
 _OTHER_TITLE = PairVerdict(Likeness.DIFFERENT, ("another title",))
 
 # Identifiers that a record has only once, with their names.
@@ -175,7 +175,7 @@ def agreement(one: Traits, other: Traits, key: Key) -> str:
     if key is not Key.TITLE:
         return f"the same {key.upper()}, {value_of(one, key)}"
     also = SharedTraits.of(one, other).agreeing
-    title = "the same title" if one.title == other.title else "one title in two ways"
+    title = "the same title" if one.title == other.title else "the same title (worded differently)"
     return " and ".join(filter(None, [", ".join([title, *also[:-1]]), *also[-1:]]))
 
 

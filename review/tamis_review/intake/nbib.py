@@ -82,7 +82,7 @@ def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
             if block is not None:
                 yield block
             block, headless = None, True
-            notes.lost(f"a record without its beginning: no `{scheme.begins}` stands before this line", number)
+            notes.lost(f"a record without its beginning: no `{scheme.begins}` before this line", number)
             begun += 1
         elif not line.strip() and not line.startswith(INDENT):
             ended, headless = separates, headless and not separates

@@ -75,7 +75,7 @@ class Notes:
         text = line.strip().removeprefix("\ufeff")
         other = next((form for form, sign in FOREIGN.items() if form is not own and sign.match(text)), None)
         if other is not None:
-            self.lost(f"a record in {other.value}, in a file of {own.value}: put it into a file of its own", number)
+            self.lost(f"a record in {other.value}, in a file of {own.value}: put it in a separate file", number)
         elif not of_lost:
             kind = next((kind for kind, form in KNOWN.items() if form.fullmatch(line.strip())), OTHER)
             self.skipped(kind, number)

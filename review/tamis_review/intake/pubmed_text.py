@@ -80,7 +80,7 @@ def read_pubmed_text(text: str, notes: Notes) -> list[dict[str, Any]]:
         if block.numbered and block.is_whole:
             records.append(_record(block, number=begun, line_break=line_break))
         elif block.is_whole:
-            notes.lost("a record without its beginning: no number stands before it", block.line)
+            notes.lost("a record without its beginning: no number before it", block.line)
         elif block.numbered:
             notes.lost("a record without its end: no `PMID: ` before the next one; is the file cut off?", block.line)
         else:

@@ -91,14 +91,13 @@ def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool
     reader = READERS.get(recognised)
     if recognised is Format.JSON_ARRAY:
         raise InputError(
-            "this is one JSON array; write one object a line instead (JSONL), without brackets and commas around them",
+            "this is a JSON array; write one object per line instead (JSONL), without outer brackets and commas",
             path=path,
         )
     if reader is None:
         readable = ", ".join(form.value for form in READERS)
         raise InputError(
-            f"this is {recognised.value}, which cannot be read; what can be read is {readable}: export the records "
-            "as one of these",
+            f"this is {recognised.value}, which Tamis cannot read: export the records as one of {readable}",
             path=path,
         )
     notes = Notes(path, strict=strict)

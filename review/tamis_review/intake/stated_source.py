@@ -11,7 +11,7 @@ from tamis_schemas.values.frozen import Frozen
 
 
 class StatedSource(Frozen):
-    """The files of one database, register or other search, and what is known of it."""
+    """The files of one database, register or other search, and the known facts about it."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -100,7 +100,7 @@ def read_tagged(scheme: Scheme, blocks: Blocks, text: str, notes: Notes) -> list
     """
     records = [record_of(scheme, block) for block in blocks(scheme, text, notes)]
     if not records:
-        raise notes.nothing_read(f"no record: none of its lines begins with `{scheme.begins}`")
+        raise notes.nothing_read(f"no record: no line begins with `{scheme.begins}`")
     return records
 
 
@@ -135,7 +135,7 @@ def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Itera
             if tag in ended.of_the_file or (tag == end and headless):
                 headless = False
             elif tag is not None and tag != end and not headless:
-                notes.lost(f"a record without its beginning: no `{scheme.begins}` stands before this line", number)
+                notes.lost(f"a record without its beginning: no `{scheme.begins}` before this line", number)
                 begun, headless = begun + 1, True
             elif line.strip() and notes.between(line, number, scheme.form, of_lost=headless):
                 headless = True
@@ -153,7 +153,7 @@ def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Itera
         empty = 0
     if block is not None:
         notes.lost(
-            f"a record without its end: the file ends before it does (no `{ended.ends}`); is it cut off?", block.line
+            f"a record without its end: no `{ended.ends}` before the end of the file; is it cut off?", block.line
         )
 
 

@@ -50,7 +50,7 @@ def _enw_blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecor
         if not filled.isdisjoint(TITLES) or filled > {BEGIN}:
             yield block
         else:
-            notes.lost("a part of a record: it has no title, and no `%0 ` before what it says", block.line)
+            notes.lost("a part of a record: it has no title, and no `%0 ` before its fields", block.line)
 
 
 def _filled(block: TaggedRecord) -> set[str]:

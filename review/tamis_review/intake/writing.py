@@ -65,7 +65,7 @@ def format_to_write(records: Iterable[Mapping[str, Any]], path: Path | str, want
     if wanted is not None:
         form = wanted if isinstance(wanted, Format) else format_named(wanted)
         if form is None or form not in WRITERS:
-            raise InputError(f"{str(wanted)!r} is no format that can be written; choose one of {names}", path=path)
+            raise InputError(f"{str(wanted)!r} is not a format for writing; choose one of {names}", path=path)
         return form
     formats = dict.fromkeys(map(source_format, records))
     only = next(iter(formats), None)
@@ -74,4 +74,4 @@ def format_to_write(records: Iterable[Mapping[str, Any]], path: Path | str, want
     if len(formats) > 1:
         mixture = ", ".join("no file" if form is None else form.value for form in formats)
         raise InputError(f"the records come from {mixture}: choose the format to write, one of {names}", path=path)
-    raise InputError(f"nothing says in which format to write: choose one of {names}", path=path)
+    raise InputError(f"the format to write is unknown: choose one of {names}", path=path)

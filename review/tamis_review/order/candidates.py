@@ -102,8 +102,8 @@ def checked_operation(connection: Connection, batch_id: UUID) -> Operation:
     operation = read_operation(connection, batch_id)
     if not operation.decides():
         raise InvalidRequest(
-            f"batch {batch_id} is of the operation {operation.operation!r}: it includes and excludes nothing, so there "
-            "is nothing to find by reading; `tamis screen` and `tamis filter` do"
+            f"batch {batch_id} has the operation {operation.operation!r}, which includes and excludes nothing. "
+            "A reading order needs a batch of `tamis screen` or `tamis filter`"
         )
     return operation
 

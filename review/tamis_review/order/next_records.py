@@ -30,8 +30,8 @@ MOST = 1_000  # records
 SMALL = 5_000  # records in a batch whose order is computed while the caller waits
 LONGEST_NAME = 200  # characters
 BLIND = (
-    "People read blind: what others have begun comes first, then the rest by number. An order by promise would "
-    "tell what the model and other people decided."
+    "People read blind: records that others have begun come first, then the rest by number. An order by "
+    "probability would reveal the decisions of the model and of other people."
 )
 
 
@@ -104,18 +104,18 @@ def by_number(records: Sequence[Offered]) -> list[Offered]:
 def why(reason: ReadingReason, record: Candidate, included: int) -> str:
     """Return why a record is next, as a sentence. `included`: records included when the order was made."""
     scored = "the model did not decide it" if record.score is None else f"the model scores it {record.score:.2f}"
-    alike = "its text is like the included record's" if included == 1 else f"its text is like the {included:,} included"
+    alike = "its text resembles the " + ("included record" if included == 1 else f"{included:,} included records")
     sentences = {
         ReadingReason.SAMPLE: "it belongs to the random sample of tamis stop",
-        ReadingReason.PAIR: "somebody else has decided on it, and you have not",
-        ReadingReason.DISAGREEMENT: "the models of the panel differ on it",
-        ReadingReason.CONFLICT: "people decided differently: settle it",
+        ReadingReason.PAIR: "another reviewer has decided on it, and you have not",
+        ReadingReason.DISAGREEMENT: "the models of the panel disagree on it",
+        ReadingReason.CONFLICT: "people disagree on it: settle it",
         ReadingReason.MODEL: scored,
         ReadingReason.TEXT: alike,
         ReadingReason.BOTH: f"{scored}, and {alike}",
-        ReadingReason.EXPLORATION: "chance drew it, so that new topics are seen",
-        ReadingReason.RULE: f"last, for the rule {record.rule} excluded it",
-        ReadingReason.NUMBER: "it is the next one by number",
+        ReadingReason.EXPLORATION: "it was drawn at random, to find new topics",
+        ReadingReason.RULE: f"last, because the rule {record.rule} excluded it",
+        ReadingReason.NUMBER: "it is next by number",
         ReadingReason.RETURNED: "its decision was withdrawn",
     }
     return sentences[reason]
@@ -127,23 +127,23 @@ def meaning(order: ReadingOrder | StoredOrder, *, decided: int, unread: int, cur
     `decided`, `unread`: current counts of records; `current`: the order includes all decisions.
     """
     if not unread:
-        return "Nothing is left to read: every record has a decision."
+        return "No record is left to read: every record has a decision."
     if not order.decided:
-        basis = "The order is the model's, highest score first, as it is before people decide."
+        basis = "The order follows the model's scores, highest first, until people decide."
     elif not order.text_weight:
         kind = "included" if order.included else "excluded"
         basis = (
-            f"People {kind} all {order.decided:,} records of which the order knows: it is the model's, and learns from "
-            f"texts once there is one of either kind."
+            f"People {kind} all {order.decided:,} records known to the order. It follows the model's scores, and "
+            f"learns from texts once both decisions occur."
         )
     else:
         basis = (
-            f"The order was learned from {order.decided:,} decisions, {order.included:,} of them to include: what a "
-            f"text says counts for {order.text_weight:.0%} in it, the model's score for the rest."
+            f"The order was learned from {order.decided:,} decisions, {order.included:,} of them to include. Texts "
+            f"count for {order.text_weight:.0%}, the model's score for the rest."
         )
     if not current:
-        basis += f" It is being brought up to date ({decided:,} records are decided now); what is decided is left out."
-    return f"{basis} Whoever reads from the top finds the includes early; `tamis stop` says when the rest may be left."
+        basis += f" It is being updated ({decided:,} records are decided now), and omits decided records."
+    return f"{basis} Read from the top to find the includes early; `tamis stop` shows when you may stop."
 
 
 @dataclass(frozen=True)
@@ -162,13 +162,13 @@ class NextQuery:
         """Return the query. Raise `InvalidParameters` if it is invalid."""
         check_draw(self.n, self.seed)
         if self.n > MOST:
-            raise InvalidParameters(f"n: {self.n:,} records are too many: {MOST:,} at most are given at once")
+            raise InvalidParameters(f"n: {self.n:,} records are too many: the maximum is {MOST:,} at once")
         if isinstance(self.explore, bool) or not 0 <= self.explore <= 1:
             raise InvalidParameters(
-                f"explore: {self.explore!r} is no share: from 0, no place goes to chance, to 1, every place does"
+                f"explore: {self.explore!r} is not a share from 0 (no record at random) to 1 (all at random)"
             )
         if self.reviewer is not None and not 0 < len(self.reviewer.strip()) <= LONGEST_NAME:
-            raise InvalidParameters(f"reviewer: {self.reviewer!r} is no name, of {LONGEST_NAME} characters at most")
+            raise InvalidParameters(f"reviewer: {self.reviewer!r} is not a name of 1 to {LONGEST_NAME} characters")
         return self
 
     @property
@@ -221,10 +221,10 @@ def _read(connection: Connection, batch_id: UUID, query: NextQuery, first: Seque
     operation = checked_operation(connection, batch_id)
     stored, order = read_stored(connection, batch_id), read_order(connection, batch_id)
     if stored is None or order is None:
-        raise UnknownBatch(f"batch {batch_id} is being purged: nothing is kept of it")
+        raise UnknownBatch(f"batch {batch_id} is being purged: none of its data is kept")
     human = read_human(connection, batch_id)
     if query.by is ReadingBy.DISAGREEMENT and panel_of(operation) is None:
-        raise InvalidRequest(f"batch {batch_id} asks one model: only the models of a panel can differ on a record")
+        raise InvalidRequest(f"batch {batch_id} asks one model: only the models of a panel can disagree on a record")
     disputed = read_disputed(connection, batch_id) if query.by is ReadingBy.DISAGREEMENT else ()
     may_be_read = offered(order, human, reviewer=query.reviewer, first=first, disputed=disputed)
     if query.blind:

@@ -147,7 +147,7 @@ class OrderRefits:
             with suppress(OSError):
                 requests.close()
         for future in left:
-            _settle(future, [OperationFailed.__name__, "the process that works reading orders out has ended"])
+            _settle(future, [OperationFailed.__name__, "the process that computes reading orders has ended"])
 
 
 def _send(child: _Child, line: dict[str, object]) -> None:
@@ -176,7 +176,7 @@ def _raised(name: str, message: str) -> TamisError:
 
 def _tell(batch_id: UUID, done: "Future[None]") -> None:
     if not done.cancelled() and (error := done.exception()) is not None:
-        log.warning("the reading order of batch %s stays as it is: %s", batch_id, error)
+        log.warning("the reading order of batch %s stays unchanged: %s", batch_id, error)
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:
@@ -191,7 +191,7 @@ def serve(requests: TextIO, answers: TextIO) -> None:
         except TamisError as failed:
             error = [type(failed).__name__, str(failed)]
         except Exception as failed:  # the caller gets the error, and the next request is served
-            error = [type(failed).__name__, "the reading order could not be worked out"]
+            error = [type(failed).__name__, "the reading order could not be computed"]
         answers.write(json.dumps({"error": error}) + "\n")
         answers.flush()
     engine.dispose()

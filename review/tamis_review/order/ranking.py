@@ -121,12 +121,12 @@ def _larger(text: float, model: float) -> ReadingReason:
 
 def _check(features: TextFeatures, scores: Sequence[float | None], labels: Mapping[int, bool]) -> None:
     if len(scores) != len(features):
-        raise ValueError(f"{len(scores)} scores for {len(features)} texts: give None where a record has no score")
+        raise ValueError(f"{len(scores)} scores for {len(features)} texts: give None for a record without a score")
     if outside := [row for row in labels if not 0 <= row < len(features)]:
-        raise ValueError(f"there is a label for row {outside[0]}, but rows go from 0 to {len(features) - 1}")
+        raise ValueError(f"there is a label for row {outside[0]}, but the rows are 0 to {len(features) - 1}")
     for row, score in enumerate(scores):
         if score is not None and not 0 <= score <= 1:
-            raise ValueError(f"the score of row {row} is {score!r}, but it lies between 0 and 1")
+            raise ValueError(f"the score of row {row} is {score!r}, but must be between 0 and 1")
 
 
 def fuse(features: TextFeatures, scores: Sequence[float | None], labels: Mapping[int, bool], *, seed: int = 0) -> Fused:

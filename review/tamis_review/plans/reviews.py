@@ -71,8 +71,8 @@ class Review:
             timeout,
             stage=lambda view: view.stages[-1],
             late=lambda view: (
-                f"review {self.id}: in stage {len(view.stages)} of {len(view.planned)} after {timeout:g} s; it goes "
-                f"on: `tamis review status {self.id} --watch` follows it"
+                f"review {self.id} is still in stage {len(view.stages)} of {len(view.planned)} after {timeout:g} s. "
+                f"It continues: `tamis review status {self.id} --watch` follows it"
             ),
         )
 
@@ -112,7 +112,7 @@ class Review:
         if stage is None:
             raise IllegalTransition(
                 f"review {self.uuid} is finished: there is nothing to {verb}; `tamis review status {self.uuid}` shows "
-                "what came of it"
+                "its outcome"
             )
         return stage
 

@@ -56,17 +56,19 @@ def rows_of_table(text: str, delimiter: str, path: Path) -> Iterator[CellRow]:
         if width is None:
             width = len(row.cells)
         elif any(row.cells[width:]):
-            raise InputError(f"{len(row.cells)} cells, but the header has {width} columns", path=path, line=row.line)
+            raise InputError(
+                f"the row has {len(row.cells)} cells, but the header has {width} columns", path=path, line=row.line
+            )
         yield row
     if width is None:
-        raise InputError("no table: the first row names the columns", path=path)
+        raise InputError("the file has no rows; the first row must name the columns", path=path)
 
 
 def _header(cells: list[str], columns: Collection[str], required: Collection[str], path: Path, line: int) -> list[str]:
     names = [cell.strip().lower() for cell in cells]
     for name in columns:
         if names.count(name) > 1:
-            raise InputError(f"the column {name!r} stands there twice", path=path, line=line)
+            raise InputError(f"the column {name!r} occurs twice", path=path, line=line)
     if missing := [name for name in required if name not in names]:
         there = ", ".join(name for name in names if name) or "none"
         raise InputError(f"no column {missing[0]!r}; there are: {there}", path=path, line=line)
@@ -78,7 +80,7 @@ def reviewer_of(row: TableRow, path: Path | str, usual: str | None) -> str:
     name = row["reviewer"] or usual
     if not name:
         raise InputError(
-            "who decided? fill in the column, or name a reviewer: --reviewer NAME, or TAMIS_REVIEWER",
+            "who decided? Fill in the column, say --reviewer NAME, or set TAMIS_REVIEWER",
             path=path,
             line=row.line,
             field="reviewer",

@@ -83,7 +83,7 @@ def test_two_people_share_a_sample_and_quality_leads_to_it(client: Client, key: 
     second = api_keys.create(client.engine, "Reviewer B", list(Scope))
     page = opened(viewport=390).sign_in(key, f"/?batch={batch_id}&view=quality")
     section = page.get_by_role("region", name="Audit of exclusions")
-    expect(section.get_by_text("no decision of a human is recorded yet")).to_be_visible()
+    expect(section.get_by_text("no human decision is recorded yet")).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("3 records are still read blind")
     section.get_by_role("link", name="Work").click()
     expect(page.locator("#work-title")).to_have_text(f"Title {audit.items[0].index}")

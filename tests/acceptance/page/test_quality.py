@@ -76,7 +76,7 @@ def test_an_audit_is_drawn_and_judged_and_says_what_was_missed(client: Client, k
     page = quality(browser, key, batch)
     page.get_by_label("Excluded records to draw at random").fill("4")
     page.get_by_role("button", name="Draw an audit").click()
-    expect(page.get_by_text("no decision of a human is recorded yet")).to_be_visible()
+    expect(page.get_by_text("no human decision is recorded yet")).to_be_visible()
     page.get_by_text("Show all 4 records").click()
     expect(page.locator("#quality-audit ol").get_by_text("Abstract 5.")).to_be_visible()
     page.get_by_role("button", name="Should have been included").first.click()
@@ -135,7 +135,7 @@ def test_the_stop_rule_says_its_price_draws_a_sample_and_ends_in_a_promise(
     page.reload()
     section.get_by_text("Check whether reading may stop").click()
     expect(section.get_by_role("status")).to_contain_text("Enough: at least 80% of the includes are found")
-    expect(section.locator("blockquote")).to_contain_text("With 80% confidence at most")
+    expect(section.locator("blockquote")).to_contain_text("With 80% confidence, at most")
     section.get_by_role("button", name="Close the sample …").click()
     expect(section.get_by_role("button", name="Keep it open")).to_be_focused()
     page.keyboard.press("Enter")
@@ -266,7 +266,7 @@ def test_whoever_only_reads_is_offered_nothing_to_draw(client: Client, opened: O
     expect(page.get_by_role("region", name="Panel")).to_have_count(0)  # one model was asked
     expect(page.get_by_role("button", name="Draw an audit")).to_have_count(0)
     page.get_by_text("Check whether reading may stop").click()
-    expect(page.get_by_text("Not yet: no sample is small enough")).to_be_visible()
+    expect(page.get_by_text("Not yet: only reading all")).to_be_visible()
     expect(page.get_by_role("button", name="Draw the sample")).to_have_count(0)
 
 

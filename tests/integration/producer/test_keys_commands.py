@@ -33,7 +33,7 @@ def test_restrictions_are_given_shown_and_changed(run: Run) -> None:
 
 
 def test_what_is_no_restriction_is_refused_with_its_option(run: Run) -> None:
-    assert "--monthly-cost: 'much' is no amount" in run("keys", "create", "x", "--monthly-cost", "much").err
+    assert "--monthly-cost: 'much' is not an amount" in run("keys", "create", "x", "--monthly-cost", "much").err
     refused = run("keys", "change", "0", "--model", "a-1", "--any-model")
     assert refused.code == 2
     assert "--any-model cannot be combined" in refused.err

@@ -93,7 +93,7 @@ def test_a_table_is_taken_as_a_whole_or_not_at_all(run: Run, batch: Batch, tmp_p
     path.write_text("index,decision\n0,exclude\n3,include\n0,include\n", "utf-8")
     done = run("override", batch.id, "--file", "t.csv", "--reviewer", "Reviewer A")
     assert done.code == 2
-    assert "t.csv:4: a second decision on No. 1 (index 0)" in done.err
+    assert "t.csv:4: two decisions on No. 1 (index 0)" in done.err
     assert len(list_overrides(batch)) == 2
 
 

@@ -136,7 +136,7 @@ def test_one_source_leaves_the_column_empty(client: Client, tmp_path: Path) -> N
 def test_sources_that_do_not_say_whose_the_items_are_are_refused(client: Client, identified: Identified) -> None:
     first, *others = identified.sources
     for sources, why in (
-        ([first.model_copy(update={"records": None}), *others], "'PubMed' does not say how many"),
+        ([first.model_copy(update={"records": None}), *others], "'PubMed' does not state its number"),
         (others, "the sources have 6 records, but there are 12 items"),
     ):
         with pytest.raises(InvalidParameters, match=why):

@@ -107,7 +107,7 @@ def test_the_report_and_an_evaluation_say_what_each_model_brought(house: House, 
     assert "disagreement" not in {one.reason for one in next_records(batch, 6).records}
     first = next_records(batch, 4, by="disagreement").records
     assert [one.index for one in first[:3]] == [0, 3, 4]  # as doubtful: 1.9 / 3 and 1.1 / 3
-    assert {one.why for one in first[:3]} == {"the models of the panel differ on it"}
+    assert {one.why for one in first[:3]} == {"the models of the panel disagree on it"}
     assert first[3].reason != "disagreement"
     assert measure_panel(batch).labelled == 0
     override(batch, 3, True, reviewer="Reviewer A")
@@ -132,7 +132,7 @@ def test_the_report_and_an_evaluation_say_what_each_model_brought(house: House, 
     with pytest.raises(InvalidRequest, match="asks one model"):
         measure_panel(alone)
     alone.wait(timeout=60)
-    with pytest.raises(InvalidRequest, match="only the models of a panel can differ"):
+    with pytest.raises(InvalidRequest, match="only the models of a panel can disagree"):
         next_records(alone, by="disagreement")
 
 
@@ -251,7 +251,7 @@ def test_the_program_of_the_document_runs(
 
 
 def test_a_panel_beside_a_model_or_for_a_score_is_refused(house: House) -> None:
-    with pytest.raises(InvalidParameters, match="'large' stands beside a panel"):
+    with pytest.raises(InvalidParameters, match="'large' cannot be combined with a panel"):
         house.client.submit(ONCOLOGY, abstracts(1), model="large", panel=panel("any"))
     with pytest.raises(InvalidParameters, match="Score takes none"):
         house.client.submit(Score(criteria="How good?"), abstracts(1), panel=panel("any"))

@@ -242,7 +242,7 @@ def test_of_a_cancelled_batch_what_failed_is_retried_and_what_was_cancelled_only
     ended(client, batch.id, {0: "timeout", 1: "timeout"}, cancelled=(5, 6, 7))
     sql(client, "ALTER TABLE batches DISABLE TRIGGER legal_transitions")
     sql(client, "UPDATE batches SET state = 'cancelled', finished_at = NULL")
-    with pytest.raises(IllegalTransition, match="still in flight"):
+    with pytest.raises(IllegalTransition, match="last calls or its summary are not finished"):
         batch.retry()
     sql(client, "UPDATE batches SET finished_at = now()")
     assert batch.retry(["timeout"]) == 2
@@ -278,7 +278,7 @@ def test_a_used_up_budget_needs_a_larger_one(client: Client, batch: Batch) -> No
     sql(client, "UPDATE batches SET max_cost = 1.5")
     sql(client, "INSERT INTO spending (batch_id, spent, reserved) VALUES (:id, 1.3, 0.2)", id=batch.id)
     for too_little in (None, Decimal("1.5"), Decimal(1)):
-        with pytest.raises(InvalidParameters, match=r"\$1\.50 of batch .* budget of \$1\.50 are spent or held"):
+        with pytest.raises(InvalidParameters, match=r"\$1\.50 of batch .* budget of \$1\.50 are spent or reserved"):
             batch.retry(max_cost=too_little)
         assert batch.status().round == 1
     assert batch.retry(max_cost=Decimal(3)) == 4
@@ -406,7 +406,7 @@ def test_the_command_line_retries_and_says_what_failed(
     assert "Too few records to say whether failing depends on a record's length." in told.out
     assert json.loads(run("failures", short, "--json").out)["rounds"][0]["failed"] == 4
     wrong = run("retry", short, "--kind", "tiemout")
-    assert (wrong.code, "'tiemout' is no kind of error; these are: authentication" in wrong.err) == (2, True)
+    assert (wrong.code, "'tiemout' is not a kind of error; the kinds are: authentication" in wrong.err) == (2, True)
     none = run("retry", short, "--kind", "refused,empty")
     assert (none.code, "no failed item of kind empty or refused" in none.err) == (2, True)
     done = run("retry", short, "--kind", "timeout,connection")

@@ -119,7 +119,7 @@ def test_a_reviewers_latest_decision_counts_and_a_withdrawal_gives_the_software_
         ("include", None, False),
         (None, "a slip", True),
     ]
-    with pytest.raises(InvalidParameters, match="no human decision stands"):
+    with pytest.raises(InvalidParameters, match="there is no human decision to withdraw"):
         withdraw_override(batch, 1, reviewer="Reviewer A")
 
 
@@ -221,8 +221,8 @@ def test_any_other_value_is_refused_and_nothing_is_written(
     ("index", "reviewer", "complaint"),
     [
         (8, "Reviewer A", r"no record No\. 9 \(index 8\)"),
-        (-1, "Reviewer A", "is no index"),
-        (True, "Reviewer A", "is no index"),
+        (-1, "Reviewer A", "is not an index"),
+        (True, "Reviewer A", "is not an index"),
         (0, " ", "who decided"),
     ],
 )
@@ -237,7 +237,7 @@ def test_of_many_decisions_all_are_written_or_none(batch: Batch) -> None:
         decide(batch, [good, bad])
     assert refused.value.number == 1
     assert list_overrides(batch) == []
-    with pytest.raises(RefusedDecision, match="second decision on No\\. 2"):
+    with pytest.raises(RefusedDecision, match="two decisions on No\\. 2"):
         decide(batch, [good, good])
     assert [one.index for one in decide(batch, [HumanDecision(3, "exclude", "Reviewer A"), good])] == [3, 1]
 

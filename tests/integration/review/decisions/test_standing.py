@@ -214,7 +214,7 @@ def test_only_ones_own_decision_can_be_withdrawn_and_the_error_names_who_decided
     contradict(batch, 0)
     with pytest.raises(InvalidParameters, match=r"Reviewer C has decided nothing.*Reviewer A, Reviewer B.*--settle"):
         withdraw_override(batch, 0, reviewer=C)
-    with pytest.raises(InvalidParameters, match="no human decision stands"):
+    with pytest.raises(InvalidParameters, match="there is no human decision to withdraw"):
         withdraw_override(batch, 0, reviewer=A, stage=HumanStage.FULL_TEXT)
     withdraw_override(batch, 0, reviewer=B)
     (row,) = batch.results([0])

@@ -145,7 +145,7 @@ def test_check_shows_the_examples(folder: Path) -> None:
 
 def test_examples_of_one_decision_only_are_doubtful(folder: Path) -> None:
     (folder / "criteria.yaml").write_text(EXAMPLES.replace("decision: exclude", "decision: include"), "utf-8")
-    assert "doubtful: examples: all of them are included" in run("check", "criteria.yaml").stdout
+    assert "doubtful: examples: all are included" in run("check", "criteria.yaml").stdout
     (folder / "criteria.yaml").write_text(EXAMPLES, "utf-8")
     assert "doubtful" not in run("check", "criteria.yaml").stdout
 
@@ -159,12 +159,12 @@ def _never(_: Planned) -> Rehearsal:
     [
         (
             1023,
-            "about 1,023 tokens of each prompt are the same for all records, 1 short of the 1,024 from which most "
-            "endpoints keep them",
+            "about 1,023 tokens of each prompt are the same for all records, 1 fewer than the 1,024 that most "
+            "endpoints cache",
         ),
         (
             1024,
-            "about 1,024 tokens of each prompt are the same for all records, enough for endpoints that keep 1,024 or "
+            "about 1,024 tokens of each prompt are the same for all records, enough for endpoints that cache 1,024 or "
             "more",
         ),
     ],
@@ -191,8 +191,8 @@ def test_check_says_whether_endpoints_would_keep_what_prompts_have_in_common(
 @pytest.mark.parametrize(
     ("text", "instead", "told", "line"),
     [
-        ("decision: exclude", "decision: maybe", "takes include or exclude", 8),
-        ("reason: adults", "because: adults", "is no field of an example: these are title, abstract,", 9),
+        ("decision: exclude", "decision: maybe", "must be include or exclude", 8),
+        ("reason: adults", "because: adults", "unknown field; an example has title, abstract,", 9),
         ("    decision: exclude\n", "", "is missing", 6),
     ],
 )

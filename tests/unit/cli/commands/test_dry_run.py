@@ -160,7 +160,7 @@ def test_a_panel_is_rehearsed_model_by_model_and_paid_for_together(
 
 
 def test_a_model_beside_a_panel_is_refused_before_anything_is_rehearsed() -> None:
-    with pytest.raises(InvalidParameters, match="'third' stands beside a panel"):
+    with pytest.raises(InvalidParameters, match="'third' cannot be combined with a panel"):
         dry_run.rehearsal_facts(replace(planned(), model="third"))
 
 

@@ -108,7 +108,10 @@ def test_a_mistake_is_said_with_its_place(args: tuple[Any, ...], kwargs: dict[st
 
 
 def test_a_mistake_in_a_batch_is_said_with_its_place() -> None:
-    for wrong, said in (({"items": [ITEM, 7]}, r"^items\.1: "), ({"items": [ITEM], "max_cost": "much"}, "no amount")):
+    for wrong, said in (
+        ({"items": [ITEM, 7]}, r"^items\.1: "),
+        ({"items": [ITEM], "max_cost": "much"}, "not an amount"),
+    ):
         with pytest.raises(InvalidParameters, match=said):
             submit(**wrong, **FILTER)
 

@@ -48,9 +48,9 @@ def test_a_column_can_be_named_and_must_be_where_several_could_be_meant(tmp_path
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("id,verdict\na,1\n", "no column 'label' to take labels from"),
-        ("id,label\na,1\nb,perhaps\n", "labels.csv:3: field 'label': 'perhaps' is no label: 1 means included"),
-        ("id,title,label\na,A,2\n", "labels.csv:2: field 'label': '2' is no label"),
+        ("id,verdict\na,1\n", "no column 'label' for the labels"),
+        ("id,label\na,1\nb,perhaps\n", "labels.csv:3: field 'label': 'perhaps' is not a label: 1 means included"),
+        ("id,title,label\na,A,2\n", "labels.csv:2: field 'label': '2' is not a label"),
         ("name,label\na,1\n", "no column for a title or an abstract"),
         ("", "labels.csv"),
     ],
