@@ -370,7 +370,7 @@ async def test_the_model_of_the_service_is_the_one_asked(house: House) -> None:
 
 WRONG: dict[str, tuple[Call, str]] = {
     "blank criteria": (lambda service: service.filter(ITEM, " "), "criteria"),
-    "swapped range": (lambda service: service.score(ITEM, "Rate it", 1, 0), "swapped"),
+    "swapped range": (lambda service: service.score(ITEM, "Rate it", 1, 0), "swap them"),
     "interval that does not fit": (lambda service: service.score(ITEM, "Rate it", 0, 1, 0.3), "interval 0.3"),
     "unknown type": (lambda service: service.extract(ITEM, "What?", "date"), "output_type"),  # type: ignore[arg-type] # the mistake under test
     "enum without values": (lambda service: service.extract(ITEM, "What?", "enum"), "enum_values"),

@@ -110,7 +110,7 @@ def test_answers_are_kept_while_postgres_has_no_room_left(
     full_postgres: FaultHouse, disk: Path, faults: Faults
 ) -> None:
     live_through(full_postgres, faults, disk, held_back=NO_RESULTS, row=10, note="disk of Postgres full")
-    assert any("has no room left on its disk" in worker.text() for worker in full_postgres.workers)
+    assert any("has no disk space left" in worker.text() for worker in full_postgres.workers)
 
 
 @pytest.mark.night

@@ -42,7 +42,7 @@ class FilterResult(Frozen):
     @model_validator(mode="after")
     def _checked(self) -> Self:
         if self.passed is not (self.rule is None):
-            raise ValueError("rule: a paper is rejected by a rule, and passes without one")
+            raise ValueError("rule: a rejected paper needs a rule; a passing paper has none")
         return self
 
     def exclusion(self) -> Exclusion | None:

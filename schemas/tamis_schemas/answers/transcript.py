@@ -106,5 +106,5 @@ class Transcript(Frozen):
             return call.messages
         earlier, shared = call.after
         if not 0 <= earlier < place:
-            raise ValueError(f"call {place} begins as call {earlier}, which does not come before it")
+            raise ValueError(f"call {place} begins as call {earlier}, which is not an earlier call")
         return self.messages_of(earlier)[:shared] + call.messages

@@ -71,11 +71,11 @@ BATCH_TRANSITIONS: Mapping[BatchStatus, frozenset[BatchStatus]] = MappingProxyTy
 def check_batch_transition(before: BatchStatus, after: BatchStatus) -> None:
     """Return if `after` may follow `before`; else raise `IllegalTransition` with both names."""
     if after not in BATCH_TRANSITIONS[before]:
-        raise IllegalTransition(f"a batch cannot go from {before.value!r} to {after.value!r}")
+        raise IllegalTransition(f"a batch cannot change from {before.value!r} to {after.value!r}")
 
 
 class Priority(StrEnum):
-    """The rank of a batch where several wait for the same workers and the same limit; nobody waits for ever."""
+    """The rank of a batch among the batches that wait for the same workers and limit; none waits for ever."""
 
     LOW = "low"
     NORMAL = "normal"

@@ -23,7 +23,7 @@ class UnclearPolicy(StrEnum):
 
 
 class UnverifiedPolicy(StrEnum):
-    """The policy for an exclusion that no verified verdict bears. The model is asked the same under each."""
+    """The policy for an exclusion that no verified verdict supports. The model is asked the same under each."""
 
     REFER = "refer"  # the record is uncertain: a person decides
     EXCLUDE = "exclude"  # it counts, flagged if a quote is not in the record

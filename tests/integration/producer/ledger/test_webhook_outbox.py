@@ -153,7 +153,7 @@ def test_command_line_http_and_reviews_name_whom_to_tell(client: Client, run: Ru
     assert given.status_code == 201, given.text
     ids.append(given.json()["batch"]["id"])
     assert refused.status_code == 422
-    assert "no password" in refused.text
+    assert "not contain user or password" in refused.text
     stages = [ReviewStage(operation=QUESTION), ReviewStage(operation=Judge(guidelines="What it says."))]
     review = submit_review(client, ReviewPlan(stages=stages), abstracts(2), label="r", callback=Callback(url=HOOK))
     ids.append(review.status().stages[0].id)

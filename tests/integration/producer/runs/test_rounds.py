@@ -203,7 +203,9 @@ def test_a_batch_that_has_not_ended_is_refused_with_what_to_do(client: Client, s
     pause = Pause(kind=PauseKind.REQUESTED).model_dump_json() if state == "paused" else None
     sql(client, "ALTER TABLE batches DISABLE TRIGGER legal_transitions")
     sql(client, "UPDATE batches SET state = :state, pause = CAST(:pause AS json)", state=state, pause=pause)
-    told = f"`tamis resume {batch.id}` goes on" if state == "paused" else f"is still {state}: .*--watch` follows it"
+    told = (
+        f"`tamis resume {batch.id}` continues it" if state == "paused" else f"is still {state}: .*--watch` follows it"
+    )
     with pytest.raises(IllegalTransition, match=told):
         batch.retry()
     assert batch.status().round == 1

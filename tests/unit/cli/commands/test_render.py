@@ -190,7 +190,7 @@ def test_metrics_are_told_in_the_order_of_their_specification_with_what_has_no_v
 
 def test_what_a_bill_may_lack_is_said_where_there_is_any() -> None:
     missing = {"unanswered": 2, "lost_claims": 16, "possibly_unbilled_cost": Decimal("0.0468")}
-    words = "up to about $0.0468 (2 calls whose end nobody knows, 16 claims whose worker died)"
+    words = "up to about $0.0468 (2 calls with an unknown end, 16 claims whose worker died)"
     for show, figures in ((print_summary, summary), (print_view, view)):
         lines = [" ".join(line.split()) for line in printed(show, figures(**missing)).splitlines()]
         assert f"possibly unbilled {words}" in lines

@@ -28,7 +28,7 @@ UNPRICED = BatchCosts(calls=1, unpriced=1, unanswered=1)
         (
             UNPRICED,
             "What the calls cost is not known to the software. "
-            "Possibly unbilled: price not known (1 call whose end nobody knows).",
+            "Possibly unbilled: price not known (1 call with an unknown end).",
         ),
     ],
 )

@@ -86,7 +86,7 @@ def test_criteria_come_back_from_json_and_from_entries_with_the_same_reasons(
         (
             {"inclusion_criteria": [{"criterion": "b", "exclude_as": "c"}], "exclude_as": {"I1": "d"}},
             (),
-            "exclude_as words I1 a second time",
+            "exclude_as repeats I1",
         ),
     ],
 )
