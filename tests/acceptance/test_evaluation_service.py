@@ -394,7 +394,7 @@ async def test_a_wrong_call_is_an_error_and_nothing_is_written(client: Client, c
 
 @pytest.mark.parametrize("cut", [{"shard_size": 0}, {"window": -1}, {"window": True}, {"shard_size": 2.0}], ids=str)
 def test_a_batch_is_not_cut_into_shards_or_windows_below_1(client: Client, cut: dict[str, Any]) -> None:
-    with pytest.raises(InvalidParameters, match="no whole number from 1"):
+    with pytest.raises(InvalidParameters, match="not a whole number from 1"):
         client.submit(Filter(criteria="Is it?"), [ITEM], **cut)
     assert written_batches(client) == []
 
@@ -418,7 +418,7 @@ async def test_waiting_ends_at_the_timeout_naming_the_batch_which_goes_on(
     assert view.id in str(caught.value)
     assert not view.state.terminal
     assert [record.getMessage() for record in caplog.records] == [
-        f"batch {view.id} waits: no worker is running; `tamis worker` starts one"
+        f"batch {view.id} waits: no worker is running; start one with `tamis worker`"
     ]
 
 

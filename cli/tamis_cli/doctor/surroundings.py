@@ -82,7 +82,7 @@ def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | No
         findings.append(warning(subject, what, "install one release everywhere, and restart the workers one by one"))
     for worker in workers:
         if worker.state is WorkerState.HOLDING_BACK:
-            what = f"{worker.pid}@{worker.host} waits: {worker.reason}"
+            what = f"{worker.pid}@{worker.host} takes no items: {worker.reason}"
             findings.append(warning(subject, what, "repair the cause; the worker continues by itself"))
     return findings
 

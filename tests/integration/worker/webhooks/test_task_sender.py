@@ -103,7 +103,7 @@ async def test_a_broker_that_is_away_is_tried_again(outbox: Outbox) -> None:
 def test_a_batch_has_a_callback_or_a_task_and_neither_is_larger_than_parameters_may_be(outbox: Outbox) -> None:
     question, items = outbox.asked()
     for wrong, said in (
-        ({"callback": Callback(url=HOOK), "on_complete": signature()}, "there is a callback, too"),
+        ({"callback": Callback(url=HOOK), "on_complete": signature()}, "a callback or on_complete, not both"),
         ({"on_complete": signature("x" * 100_000)}, r"on_complete: it has 100,\d+ bytes as JSON, at most 100,000"),
         ({"on_complete": signature("\0")}, "^on_complete: "),
         ({"on_complete": signature({1, 2})}, "^on_complete: "),

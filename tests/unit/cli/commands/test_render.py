@@ -69,9 +69,9 @@ def test_progress_says_so_where_nobody_works() -> None:
 def test_progress_and_status_say_what_the_workers_hold_back_for() -> None:
     full = NotWorking(state=WorkerState.HOLDING_BACK, reason="Postgres is full [full]", seconds=60)
     held = view(not_working=(full, full))
-    assert "2 workers hold back: Postgres is full \\[full] since" in detail(held)  # no markup of its own
-    assert "2 workers hold back: Postgres is full [full] since" in printed(print_view, held)
-    assert "hold back" not in printed(print_view, view(not_working=(full,), state=BatchStatus.COMPLETED))
+    assert "2 workers take no items: Postgres is full \\[full] since" in detail(held)  # no markup of its own
+    assert "2 workers take no items: Postgres is full [full] since" in printed(print_view, held)
+    assert "take no items" not in printed(print_view, view(not_working=(full,), state=BatchStatus.COMPLETED))
 
 
 def test_workers_are_listed_with_what_they_do() -> None:

@@ -25,16 +25,16 @@ STOPPING = NotWorking(state=WorkerState.STOPPING, seconds=120)
     [
         (0, [], NO_WORKER),
         (2, [], None),
-        (1, [FULL], "1 worker holds back: Postgres is full since 11:57"),  # 12:00 less 180 s
-        (2, [FULL, FULL_LATER], "2 workers hold back: Postgres is full since 11:57"),
-        (3, [FULL, FULL_LATER], "2 of 3 workers hold back: Postgres is full since 11:57"),
-        (3, [FULL], "1 of 3 workers holds back: Postgres is full since 11:57"),
+        (1, [FULL], "1 worker takes no items: Postgres is full since 11:57"),  # 12:00 less 180 s
+        (2, [FULL, FULL_LATER], "2 workers take no items: Postgres is full since 11:57"),
+        (3, [FULL, FULL_LATER], "2 of 3 workers take no items: Postgres is full since 11:57"),
+        (3, [FULL], "1 of 3 workers takes no items: Postgres is full since 11:57"),
         (1, [STOPPING], "1 worker is stopping since 11:58"),
         (1, [BLOCKED], "1 worker is waiting: the endpoint lets nobody ask m since 11:59"),
         (
             2,
             [FULL, STOPPING],
-            "1 of 2 workers holds back: Postgres is full since 11:57; 1 of 2 workers is stopping since 11:58",
+            "1 of 2 workers takes no items: Postgres is full since 11:57; 1 of 2 workers is stopping since 11:58",
         ),
     ],
 )
