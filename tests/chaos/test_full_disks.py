@@ -19,8 +19,8 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk that is small enough to be filled"),
 ]
 
-NO_RESULTS = "no item and no call is begun until results can be written"
-NO_BROKER = "no item is begun until the broker serves again"
+NO_RESULTS = "no item or call begins until results can be written"
+NO_BROKER = "no item begins until the broker works again"
 MB = 1_000_000
 ITEMS = 160  # of which a quarter is decided when the disk is filled, and 32 are in flight
 

@@ -56,7 +56,7 @@ class Accepted(BaseModel):
 ACCEPTED: dict[int | str, dict[str, Any]] = {
     HTTPStatus.ACCEPTED.value: {
         "model": Accepted,
-        "description": "It took longer than requests may wait (`Prefer: wait=`, TAMIS_HTTP_WAIT_SECONDS) and continues.",
+        "description": "It took longer than a request waits (`Prefer: wait=`, TAMIS_HTTP_WAIT_SECONDS) and continues.",
         "headers": {"Location": {"description": "The address of its results.", "schema": {"type": "string"}}},
     }
 }

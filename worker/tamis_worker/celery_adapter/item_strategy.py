@@ -177,7 +177,7 @@ class ItemStrategy:
             self.finished.wait(LOOK_EVERY)
             self.settle()
         if self._unsettled:
-            log.warning("%d items are left in flight; they are evaluated again elsewhere", len(self._unsettled))
+            log.warning("%d items are still in flight; another worker will evaluate them again", len(self._unsettled))
 
     async def ended(self) -> None:
         """Return when no item is in evaluation, or at the time limit; on the loop, before parts are closed.
@@ -187,7 +187,7 @@ class ItemStrategy:
         while self._tasks and self._has_time():
             await asyncio.wait(self._tasks, timeout=LOOK_EVERY)
         if self._tasks:
-            log.warning("%d items are cut off; they are evaluated again elsewhere", len(self._tasks))
+            log.warning("%d items are cut off; another worker will evaluate them again", len(self._tasks))
 
     def _has_time(self) -> bool:
         now = time.monotonic()

@@ -181,7 +181,7 @@ def register(app: Celery, runtime: Runtime) -> None:
             elif closing is Closing.COMPLETED:
                 log.info("batch=%s completed", batch_id)
                 for following in follow(runtime.dispatch_engine, UUID(batch_id)):
-                    log.info("batch=%s takes up what passed batch=%s", following, batch_id)
+                    log.info("batch=%s continues with the records that passed batch=%s", following, batch_id)
                     runtime.dispatcher.fill_window(following)
             return closing
         except Unavailable as error:

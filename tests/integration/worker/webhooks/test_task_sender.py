@@ -65,7 +65,7 @@ async def test_a_task_is_sent_with_what_came_of_the_batch_though_webhooks_wait_f
     await look(outbox)
     rows = {row.url: row for row in outbox.rows()}
     row = rows["celery://theirs/theirs.finished"]
-    assert (row.state, row.tries, row.last_said) == ("delivered", 1, "sent into the queue theirs")
+    assert (row.state, row.tries, row.last_said) == ("delivered", 1, "sent to the queue theirs")
     assert (rows[HOOK].state, rows[HOOK].tries) == ("waiting", 0)
     ((name, task_id, (told, more), named),) = sent(outbox.client)
     assert (name, task_id, more, named) == ("theirs.finished", str(row.id), "more", {"run": 7})

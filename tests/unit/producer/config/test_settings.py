@@ -211,10 +211,10 @@ def test_without_settings_nothing_is_sent(environ: Put) -> None:
     ("variable", "value", "complaint"),
     [
         ("TAMIS_REASONING_EFFORT", "Very high", "low, medium, high"),
-        ("TAMIS_EXTRA_BODY", "{top_p: hunter2-hunter2}", "no JSON object"),
-        ("TAMIS_EXTRA_BODY", '["hunter2-hunter2"]', "no JSON object"),
+        ("TAMIS_EXTRA_BODY", "{top_p: hunter2-hunter2}", "not a JSON object"),
+        ("TAMIS_EXTRA_BODY", '["hunter2-hunter2"]', "not a JSON object"),
         ("TAMIS_EXTRA_BODY", '{"messages": "hunter2-hunter2"}', "the operation sets it"),
-        ("TAMIS_EXTRA_HEADERS", "X-Key: hunter2-hunter2", "no JSON object"),
+        ("TAMIS_EXTRA_HEADERS", "X-Key: hunter2-hunter2", "not a JSON object"),
         ("TAMIS_EXTRA_HEADERS", '{"X-Key": ["hunter2-hunter2"]}', "double quotes"),
         ("TAMIS_EXTRA_HEADERS", '{"Authorization": "hunter2-hunter2"}', "TAMIS_LLM_API_KEY"),
         ("TAMIS_EXTRA_HEADERS", '{"X-Key": "hunter2-hunter2\\n"}', "must be one line"),

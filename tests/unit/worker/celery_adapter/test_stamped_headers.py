@@ -35,8 +35,8 @@ def test_what_an_item_shows_as_its_headers_names_it_and_no_other() -> None:
 @pytest.mark.parametrize(
     ("headers", "said"),
     [
-        ({}, "no header is given"),
-        (None, "no header is given"),
+        ({}, "no header: name items"),
+        (None, "no header: name items"),
         (["batch_id=12ab"], "'12ab' is no batch's id"),
         ([f"item={A}"], "is not BATCH_ID/INDEX"),
         ([f"item={A}/-1"], "is not BATCH_ID/INDEX"),
