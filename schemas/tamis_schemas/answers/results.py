@@ -101,10 +101,10 @@ class Difference(Frozen):
 
     @property
     def words(self) -> str:
-        """The difference, for people: `"men" for "women"`, `"not" left out`, `"not" added`."""
+        """The difference, for people: `"men" for "women"`, `"not" omitted`, `"not" added`."""
         if not self.recorded:
             return f'"{self.quoted}" added'
-        return f'"{self.quoted}" for "{self.recorded}"' if self.quoted else f'"{self.recorded}" left out'
+        return f'"{self.quoted}" for "{self.recorded}"' if self.quoted else f'"{self.recorded}" omitted'
 
 
 class Quote(Frozen):

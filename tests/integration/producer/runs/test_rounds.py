@@ -405,7 +405,7 @@ def test_the_command_line_retries_and_says_what_failed(
     assert f"tamis retry {batch.id} asks about it again" in shown.out
     told = run("failures", short)
     assert "round 1: 4 of 120 records failed: timeout 2, connection 1, malformed 1" in told.out
-    assert "Too few records to say whether failing depends on a record's length." in told.out
+    assert "Too few records to test whether failure depends on a record's length." in told.out
     assert json.loads(run("failures", short, "--json").out)["rounds"][0]["failed"] == 4
     wrong = run("retry", short, "--kind", "tiemout")
     assert (wrong.code, "'tiemout' is no kind of error; these are: authentication" in wrong.err) == (2, True)
@@ -445,7 +445,7 @@ def test_a_report_names_the_rounds_and_what_failed_in_them(client: Client, batch
         assert "Round 2" in text_
         assert f"4 of 120 records failed: {told}" in text_
         assert "1 of 3 records failed" in text_
-        assert "Too few records to say whether failing depends on a record's length." in html.unescape(text_)
+        assert "Too few records to test whether failure depends on a record's length." in html.unescape(text_)
     first, second = json.loads(figures)["batches"][0]["failures"]["rounds"]
     assert (first["failed"], second["failed"]) == (4, 1)
     assert first["comparisons"][0]["groups"][0].keys() == {"label", "records", "n", "failed", "rate"}
