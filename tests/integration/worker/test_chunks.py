@@ -88,7 +88,7 @@ def test_metrics_are_kept_with_the_result_and_reckoned_up_in_the_summary(house: 
         "recall_warning": "the limits and the total of the search are missing",
         "context_precision": 1.0,
         "context_recall_heuristic": 0.75,  # 3 of 4
-        "context_recall_llm": "not asked: the heuristic reaches the threshold, and no limit was hit",
+        "context_recall_llm": "not asked: the heuristic is not below the threshold, and no limit was hit",
         "aggregated_confidence": 0.5,  # 100, 101, 102: 1/3, conflicting, LOW
         "semantic_validation": "pass",
         "multi_source_agreement": 0.333,

@@ -62,7 +62,7 @@ LEFT_BY_LIMIT = 0.7  # of a score
 LEFT_BY_FILTERING = 0.85
 FEW = 0.5  # of the retrieved chunks: if fewer are left, score thresholds removed too many
 
-NOT_ASKED = "not asked: the heuristic reaches the threshold, and no limit was hit"
+NOT_ASKED = "not asked: the heuristic is not below the threshold, and no limit was hit"
 
 RetrievalLike: TypeAlias = Retrieval | Mapping[str, Any] | None
 
@@ -188,7 +188,7 @@ def recall_warning(chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None)
         return no_value(WARNING, "categorical", "the limits and the total of the search are missing")
     warning = _warning(chunks, bounds)
     if warning is None:
-        return no_value(WARNING, "categorical", "nothing to warn of")
+        return no_value(WARNING, "categorical", "no cause for a warning")
     return category(WARNING, warning)
 
 

@@ -185,10 +185,10 @@ def register(app: Celery, runtime: Runtime) -> None:
                     runtime.dispatcher.fill_window(following)
             return closing
         except Unavailable as error:
-            log.warning("batch=%s shard=%s left to the reconciler: %s", batch_id, shard, error)
+            log.warning("batch=%s shard=%s waits for the reconciler: %s", batch_id, shard, error)
         except Exception:  # the shard stays dispatched in the ledger; the reconciler closes it
             log.exception("batch=%s shard=%s could not be closed", batch_id, shard)
-        return "left to the reconciler"
+        return "waits for the reconciler"
 
     for operation in OPERATIONS:
         name = wire.task_name(operation_name(operation))
