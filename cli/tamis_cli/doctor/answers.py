@@ -150,8 +150,8 @@ def _probabilities(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
         return
     refused = any(OF_TOKENS[0] in entry.last.dialect.left_out for entry in deciding)
     came = any(isinstance(entry.last.reply, ChatAnswer) and entry.last.reply.tokens for entry in deciding)
-    why = "it refuses token probabilities" if refused else "its tokens are unusable" if came else "it sends none"
-    yield ok("probability", f"none: {why}; records are ordered by stated confidence, or by a grade (--graded)")
+    why = "the endpoint refuses them" if refused else "they are unusable" if came else "the endpoint sends none"
+    yield ok("probability", f"no token probabilities: {why}; records are ordered by confidence or grade (--graded)")
 
 
 def _model(endpoint: ExaminedEndpoint, answers: Sequence[Call]) -> Finding:

@@ -84,7 +84,7 @@ def judge_error(endpoint: ExaminedEndpoint, error: CallError) -> Finding:
         case ErrorKind.RATE_LIMITED if error.no_capacity:
             return warning(SUBJECT, f"{url} has no capacity on this tier now", "try later, or use the standard tier")
         case ErrorKind.RATE_LIMITED:
-            mend = "wait, or check the account's quota: workers wait for a rate limit; an empty account pauses them"
+            mend = "wait, or check the account's quota: workers wait for a rate limit, but pause at an empty account"
             return warning(SUBJECT, f"{url} reports too many requests ({error.status})", mend)
         case ErrorKind.TIMEOUT:
             within = f"within {error.latency_ms / 1000:.0f} s" if error.latency_ms >= 1000 else "in time"

@@ -118,6 +118,6 @@ def _persistence(subject: str, reading: RedisReading) -> Finding:
     if reading.last_write_ok is False:
         return failure(subject, "its last write to disk failed", "check its log: its disk is full, or not writable")
     if reading.append_only is False:
-        mend = "redis-cli CONFIG SET appendonly yes, and the same in redis.conf; else a restart loses messages"
-        return warning(subject, "it does not persist its data (no append-only file)", mend)
+        what = "it has no append-only file: a restart loses messages, and the reconciler must replace them"
+        return warning(subject, what, "redis-cli CONFIG SET appendonly yes, and the same in redis.conf")
     return ok(subject, "it persists its data" if reading.append_only else "its persistence is unknown")

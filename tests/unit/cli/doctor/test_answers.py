@@ -177,9 +177,9 @@ def test_a_decision_has_a_probability_or_it_is_said_why_not() -> None:
     given = Call(STRICT, replace(ANSWER, tokens=tokens))
     refused = Call(replace(STRICT, left_out=frozenset(asked)), ANSWER)
     assert said(given) == ["filter: the answer's tokens give the probability of the decision"]
-    assert said(READ) == ["none: it sends none"]
-    assert said(refused) == ["none: it refuses token probabilities"]
-    assert said(Call(STRICT, replace(ANSWER, tokens=tokens[:1]))) == ["none: its tokens are unusable"]
+    assert said(READ) == ["no token probabilities: the endpoint sends none"]
+    assert said(refused) == ["no token probabilities: the endpoint refuses them"]
+    assert said(Call(STRICT, replace(ANSWER, tokens=tokens[:1]))) == ["no token probabilities: they are unusable"]
     assert said(given, optional={}) == said(given, decision=None) == []
     (parameters,) = judged(AskedQuestion("filter", (refused,), asked, DECISION))["parameters"]
     assert parameters.level is OK

@@ -42,7 +42,7 @@ def worst(findings: list[Finding]) -> Finding:
         ({"evicted": 12_000}, WARNING, "has evicted 12,000 keys"),
         ({"used": 79_999_999}, OK, ""),
         ({"used": 80_000_000}, WARNING, "80 MB of 100 MB (80%)"),
-        ({"append_only": False}, WARNING, "does not persist"),
+        ({"append_only": False}, WARNING, "has no append-only file"),
         ({"last_write_ok": False}, FAILURE, "last write to disk failed"),
         ({"replica": True}, FAILURE, "a replica"),
     ],
