@@ -97,7 +97,7 @@ class ConfigurationError(TamisError):
 
 
 class OperationFailed(TamisError):
-    """Something that should have worked did not; the message says where an operator can look."""
+    """An operation failed unexpectedly; the message says where an operator can look."""
 
 
 class WaitTimeout(OperationFailed):

@@ -94,7 +94,7 @@ def read_reviewers(connection: Connection, batch_id: UUID, stage: HumanStage = H
 
 
 class HumanCounts(Frozen):
-    """The records of a batch that people decided about, in what it asks itself."""
+    """The records of a batch that people decided about, in the batch's own question."""
 
     records: int = 0
     confirmed: int = 0  # records on which people agree with the software

@@ -11,7 +11,7 @@ from .exclusion import Exclusion
 
 
 class FilterRule(StrEnum):
-    """A group of rules that reject for one reason; criteria that include what it names switch it off as a whole."""
+    """A group of rules that reject for one reason; criteria that include its subject switch it off as a whole."""
 
     DATE_RANGE = "date_range"  # no known year of the paper is in the criteria's date range
     MINIMUM_CONTENT = "minimum_content"  # too little content to screen
@@ -28,7 +28,7 @@ class FilterRule(StrEnum):
 
 
 class FilterResult(Frozen):
-    """The filter's decision on one paper; of a rejection the rule, and the text of the paper that decided."""
+    """The filter's decision on one paper; a rejection has the rule, and the deciding text of the paper."""
 
     passed: bool
     reason: str  # one sentence for a reader
@@ -53,7 +53,7 @@ class FilterResult(Frozen):
 
 
 class RejectedPaper(Frozen):
-    """A paper that does not pass, and why."""
+    """A rejected paper, with the reason."""
 
     paper: PaperData
     result: FilterResult
@@ -64,7 +64,7 @@ class RejectedPaper(Frozen):
 
 
 class BatchFilterResult(Frozen):
-    """Every paper of a batch once, in the order given: those that passed, and those rejected with their results."""
+    """Every paper of a batch once, in the given order: passed papers, and rejected papers with their results."""
 
     passed: list[PaperData] = Field(default_factory=list)
     rejected: list[RejectedPaper] = Field(default_factory=list)

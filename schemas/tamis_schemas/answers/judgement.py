@@ -14,7 +14,7 @@ QUOTE_PENALTY: Final = 0.5  # share of a confidence that is lost if no quote is 
 
 
 class EvidenceType(StrEnum):
-    """The kind of support that the reasoning behind a classification gives it (spec 5)."""
+    """The kind of evidence behind a classification (spec 5)."""
 
     EXPLICIT = "explicit"  # a direct statement: a stated age, a title
     CONTEXTUAL = "contextual"  # a strong inference: a graduation year for an age

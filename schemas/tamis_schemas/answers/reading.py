@@ -7,14 +7,14 @@ from ..values.frozen import Frozen
 
 
 class ReadingBy(StrEnum):
-    """What decides which record comes next."""
+    """The rule that chooses the next record."""
 
     ORDER = "order"  # the reading order
     DISAGREEMENT = "disagreement"  # first the records on which the panel's models differ, then the reading order
 
 
 class ReadingReason(StrEnum):
-    """The reason why a record stands at its place."""
+    """The reason for a record's place."""
 
     SAMPLE = "sample"  # drawn at random into the open sample of a stop rule
     PAIR = "pair"  # another reviewer has decided on it, and the present reader has not
@@ -43,7 +43,7 @@ class NextRecord(Frozen):
 
 
 class NextRecords(Frozen):
-    """The records to read next, the first one first, and what their order was made from."""
+    """The records to read next, in order, and the basis of their order."""
 
     batch_id: str
     seed: int

@@ -29,7 +29,7 @@ class TranscribedMessage(Frozen):
 
 
 class TranscribedFormat(Frozen):
-    """The request for the answer's shape, beside what the messages say of it."""
+    """The requested form of the answer, beside the messages."""
 
     type: str  # json_schema or json_object
     name: str | None = None

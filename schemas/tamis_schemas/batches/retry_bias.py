@@ -73,7 +73,7 @@ class Comparison(Frozen):
 
 
 class RoundFailures(Frozen):
-    """One round: what ended in it, what of that failed, and by which traits."""
+    """One round: its ended records, its failed records, and their comparison by trait."""
 
     round: int
     evaluated: int

@@ -84,7 +84,7 @@ class Counts(Frozen):
 
 
 class ConfidenceDistribution(Frozen):
-    """The confidence of the decided items: a count per band of the rubric, and quartiles; None where none decided."""
+    """The confidence of the decided items: a count per band of the rubric, and quartiles; None if none is decided."""
 
     bands: dict[str, int] = Field(default_factory=dict)
     mean: float | None = None

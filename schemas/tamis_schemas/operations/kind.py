@@ -16,8 +16,8 @@ YES, NO = ("include", "true", "yes", "y", "1"), ("exclude", "false", "no", "n", 
 class OperationKind(Frozen):
     """The base of every operation: one that decides nothing about records, whose results no human overrides.
 
-    Whoever handles operations alike (reports, summaries, reviews, overrides) asks the class, which `kind_of` finds by
-    its name; a new operation says here what is different about it.
+    Code that handles all operations alike (reports, summaries, reviews, overrides) asks the class, which `kind_of`
+    finds by its name. A new operation states its differences here.
     """
 
     model_config = ConfigDict(extra="forbid")
