@@ -411,7 +411,7 @@ async def test_waiting_ends_at_the_timeout_naming_the_batch_which_goes_on(
 ) -> None:
     with (
         caplog.at_level(logging.WARNING, "tamis_producer"),
-        pytest.raises(WaitTimeout, match=r"0 of 2 items done after 0\.2 s; it goes on, once a worker runs") as caught,
+        pytest.raises(WaitTimeout, match=r"0 of 2 items done after 0\.2 s; it continues once a worker runs") as caught,
     ):
         await AIEvaluationService(client, timeout=0.2).filter_batch(abstracts(2), "Is it?")
     (view,) = written_batches(client)

@@ -37,7 +37,7 @@ SETTLED_AT_ONCE = 200
 RECONNECT_EVERY = 0.2  # seconds between two checks for the broker's return
 MOST_ASIDE = 2_000  # messages: a usual window of one batch, 4 shards of 500
 LOOK_EVERY = 1.0  # messages: the usual window of one batch, 4 shards of 500
-TAKES = "a batch's id and the index of an item, and what Celery sends with them in a chord"
+TAKES = "a batch's id, the index of an item, and Celery's own fields of a chord"
 
 log = logging.getLogger(__name__)
 

@@ -246,9 +246,9 @@ def test_a_large_schema_is_checked_in_no_time() -> None:
     [
         (
             {"field_instructions": {"sampel_size": "n"}},
-            "'sampel_size' is no property of schema; is 'sample_size' meant",
+            "'sampel_size' is not a property of schema; did you mean 'sample_size'",
         ),
-        ({"field_instructions": {"zzz": "n"}}, "field_instructions: 'zzz' is no property"),
+        ({"field_instructions": {"zzz": "n"}}, "field_instructions: 'zzz' is not a property"),
         ({"field_instructions": {"sample_size": " "}}, "field_instructions.sample_size"),
         ({"field_instructions": ["n"]}, "field_instructions"),
         ({"instructions": " "}, "instructions"),
