@@ -125,7 +125,7 @@ class SearchCriteria(Frozen):
         labels = [criterion.label for criterion in self.labelled()]
         for label in self.exclude_as:
             if label not in labels:
-                raise ValueError(f"exclude_as names {label!r}, not one of the criteria {', '.join(labels)}")
+                raise ValueError(f"exclude_as names {label!r}, but the criteria are {', '.join(labels)}")
         return self
 
     def labelled(self) -> list[Criterion]:

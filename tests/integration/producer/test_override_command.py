@@ -68,7 +68,7 @@ def test_nobody_decides_by_the_name_of_their_login(run: Run, batch: Batch) -> No
         (["1"], "say a record and a decision"),
         (["1", "include", "--withdraw"], "say a record and a decision"),
         ([], "say a record and a decision"),
-        (["1", "perhaps"], "'perhaps' is no decision"),
+        (["1", "perhaps"], "'perhaps' is not a decision"),
         (["nobody", "include"], "no record has the id 'nobody'"),
         (["1", "include", "--file", "t.csv"], "--file holds records, decisions and notes"),
     ],

@@ -143,7 +143,7 @@ def test_what_a_person_writes_is_read_as_the_operations_own_value(
             "explicit",
             "results of judge are not decisions",
         ),
-        (Answer(instruct="Why?", resp_format="One", eval_crit="True"), "so", "results of answer are no decisions"),
+        (Answer(instruct="Why?", resp_format="One", eval_crit="True"), "so", "results of answer are not decisions"),
     ],
 )
 def test_what_the_operation_could_not_have_given_is_refused_saying_why(

@@ -153,7 +153,7 @@ def test_an_aggregate_cannot_be_revoked_and_no_id_is_an_error(engine: Engine) ->
     state.requests["an aggregate"] = SimpleNamespace(id="an aggregate")
     assert "close shards" in engine.ask("revoke", task_id=["an aggregate"])["error"]
     assert "an aggregate" not in state.revoked  # Celery would drop its message
-    assert "no id" in engine.ask("revoke", task_id=[])["error"]
+    assert "name the id" in engine.ask("revoke", task_id=[])["error"]
 
 
 def test_headers_cancel_what_waits_in_the_ledger_and_what_is_here(engine: Engine) -> None:
