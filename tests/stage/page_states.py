@@ -384,7 +384,7 @@ def quality(stage: Stage) -> Iterator[str]:
     yield "what judging the reasoning would take"
     judge.get_by_label("Noun for numbered references").fill("Abstract 1")
     judge.get_by_role("button", name="Dry run").click()
-    expect(judge.get_by_role("alert")).to_contain_text("not the name of a thing")
+    expect(judge.get_by_role("alert")).to_contain_text("not a noun for numbered things")
     yield "a judgement refused"
 
 

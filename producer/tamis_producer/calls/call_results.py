@@ -65,7 +65,7 @@ class Notifications:
             try:
                 await self._listen()
             except (SQLAlchemyError, psycopg.Error, OSError) as error:
-                log.debug("nothing is heard of batches: %s", type(error).__name__)
+                log.debug("no notifications of batches arrive: %s", type(error).__name__)
             if self.heard:
                 pause = FIRST_PAUSE
             self.heard = False
@@ -165,7 +165,7 @@ class CallResults:
         n = len(batch.results)
         done = f"{n - len(batch.pending)} of {n} items done after {within:g} s"
         return WaitTimeout(
-            f"batch {batch.id}: {done}; it goes on" + ("" if hindrance.live_workers else ", once a worker runs")
+            f"batch {batch.id}: {done}; it continues" + ("" if hindrance.live_workers else " once a worker runs")
         )
 
     def stop(self) -> None:
@@ -279,4 +279,4 @@ class CallResults:
     def _say_that_none_works(self, batch: FollowedBatch, hindrance: Hindrance) -> None:
         if hindrance.live_workers == 0 and not batch.told_to_wait:
             batch.told_to_wait = True
-            log.warning("batch %s waits: no worker is running; `tamis worker` starts one", batch.id)
+            log.warning("batch %s waits: no worker is running; start one with `tamis worker`", batch.id)

@@ -180,7 +180,7 @@ class SingleCalls:
             WaitTimeout: the time is over; the message names the batch.
         """
         if isinstance(max_concurrent, bool) or not isinstance(max_concurrent, int) or max_concurrent < 1:
-            raise InvalidParameters(f"max_concurrent: {max_concurrent!r} is no whole number from 1")
+            raise InvalidParameters(f"max_concurrent: {max_concurrent!r} is not a whole number from 1")
         items = await _items(sources)
         if not items:
             return []

@@ -86,7 +86,7 @@ class Batch(Generic[V_co]):
             stage=lambda view: view,
             late=lambda view: (
                 f"batch {self.id}: {view.counts.finished} of {view.counts.n_items} items done after {timeout:g} s; it "
-                f"goes on: `tamis status {self.id} --watch` follows it"
+                f"continues: follow it with `tamis status {self.id} --watch`"
             ),
         )
 

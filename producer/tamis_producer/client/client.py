@@ -152,10 +152,10 @@ class Client(Session):
             LedgerUnavailable: the ledger does not answer. Nothing is written.
         """
         if idempotency_key is not None and not idempotency_key.strip():
-            raise InvalidParameters("idempotency_key: it is blank; leave it out or give it a name")
+            raise InvalidParameters("idempotency_key: it is blank; omit it or give it a name")
         bounds = SubmissionBounds.of(self.settings)
         if callback is not None and on_complete is not None:
-            raise InvalidParameters("on_complete: there is a callback, too; of the two a batch has one")
+            raise InvalidParameters("on_complete: a batch has a callback or on_complete, not both")
         question = with_panel(self.with_examples(cast(Operation, operation)), panel)
         models = batch_model(question, model, self.settings.batch_model)
         params = parameters(question, bounds=bounds)
@@ -295,5 +295,5 @@ def _at_least_one(name: str, value: int | None, default: int) -> int:
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidParameters(f"{name}: {value!r} is no whole number from 1")
+        raise InvalidParameters(f"{name}: {value!r} is not a whole number from 1")
     return value

@@ -18,7 +18,7 @@ from .setting_files import settings_of
 from .stack_file import StackFile
 
 REDIS_SCHEMES = ("redis", "rediss")
-NOT_SET = "is not set: name both servers, or neither to use the embedded stack"
+NOT_SET = "is not set: set broker and ledger, or neither to use the embedded stack"
 
 
 class ProducerSettings(BaseModel):
@@ -78,8 +78,8 @@ class ProducerSettings(BaseModel):
             _ = None if url is None else urlsplit(url).port
         except ValueError:
             raise ValueError(
-                "cannot be read as a URL: scheme://user:password@host:port/name; a /, @, # or ? in a password is "
-                "written %2F, %40, %23 or %3F"
+                "is not a URL like scheme://user:password@host:port/name; in a password, write /, @, # and ? as %2F, "
+                "%40, %23 and %3F"
             ) from None
         return url
 
@@ -88,7 +88,7 @@ class ProducerSettings(BaseModel):
     def _for_browsers(cls, url: str | None) -> str | None:
         """Check that the link cannot run code in a browser."""
         if url is not None and not url.startswith(("http://", "https://")):
-            raise ValueError("cannot be opened: an address begins with http:// or https://")
+            raise ValueError("the address must begin with http:// or https://")
         return url
 
     @classmethod
@@ -145,8 +145,8 @@ class ProducerSettings(BaseModel):
         """
         if urlsplit(self.broker).scheme not in REDIS_SCHEMES:
             raise ConfigurationError(
-                f"TAMIS_{name.upper()}_URL is not set: the broker is no Redis server, and what is counted there needs "
-                "one: redis://:password@host:6379/0"
+                f"TAMIS_{name.upper()}_URL is not set: it must name a Redis server, because the broker is not Redis: "
+                "redis://:password@host:6379/0"
             )
         return next_database(self.broker, offset)
 
@@ -154,7 +154,7 @@ class ProducerSettings(BaseModel):
         if self.stack is None:
             raise ConfigurationError(
                 f"no stack is running in {str(self.home)!r}: start one with `tamis up` in another terminal, "
-                "or name your own servers with TAMIS_BROKER_URL and TAMIS_DATABASE_URL"
+                "or set TAMIS_BROKER_URL and TAMIS_DATABASE_URL to your own servers"
             )
         return self.stack
 
@@ -169,8 +169,8 @@ def next_database(url: str, offset: int) -> str:
     number = parts.path.strip("/") or "0"
     if not number.isdigit():  # it may be a password with an unquoted /, so the message omits it
         raise ConfigurationError(
-            "a Redis URL ends in the number of a database and looks like redis://:password@host:6379/0; a / or @ in a "
-            "password is written %2F or %40"
+            "a Redis URL must end in the number of a database: redis://:password@host:6379/0; in a password, write / "
+            "and @ as %2F and %40"
         )
     return urlunsplit(parts._replace(path=f"/{int(number) + offset}"))
 

@@ -54,7 +54,7 @@ def _routes(application: type[Application]) -> APIRouter:
 
 
 class Health(BaseModel):
-    """The answer of a process that is alive, or whose ledger is."""
+    """The answer of a healthy process, or of one with a healthy ledger."""
 
     status: str = "ok"
 
@@ -129,7 +129,7 @@ def create_app(
     # Requests without a key read the ledger too, on two threads for all of them.
     keyless = anyio.CapacityLimiter(KEYLESS)
 
-    @app.get("/metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
+    @app.get("/metrics", summary="Metrics for Prometheus", response_class=PlainTextResponse)
     async def get_metrics() -> Response:
         return Response(await to_thread.run_sync(metrics.exposition, limiter=keyless), media_type=CONTENT_TYPE)
 
@@ -141,14 +141,14 @@ def create_app(
         responses=_UNREADY,
     )
     async def get_health() -> Health:
-        """503 where for a minute no connection came free. It asks neither for one nor for a thread."""
+        """503 if no connection became free for a minute. The check itself needs no connection and no thread."""
         if pool.stuck:
-            raise LedgerUnavailable(f"no connection to the ledger came free for {STUCK_AFTER:g} s")
+            raise LedgerUnavailable(f"no connection to the ledger became free for {STUCK_AFTER:g} s")
         return Health()
 
     @app.get(
         "/readyz",
-        summary="Whether the ledger answers, without which nothing else does",
+        summary="Whether the ledger answers; all other routes need it",
         responses=_UNREADY,
     )
     async def get_readiness() -> Health:

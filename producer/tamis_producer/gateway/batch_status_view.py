@@ -9,7 +9,7 @@ from ..ledger.batch_view import BatchView
 
 
 class BatchStatusView(Frozen):
-    """One consistent read of a batch, with what follows from it."""
+    """One consistent read of a batch, with derived values."""
 
     batch: BatchView
     finished: bool  # nothing more will happen without a request

@@ -15,7 +15,7 @@ _named: dict[type[BaseModel], None] = {Problem: None}
 
 Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its batch.")]  # the ledger's limit
 BatchId = Annotated[str, Path(description="A batch's id, or its beginning.", examples=["3f2a"])]
-OfReview = Annotated[Literal["none"] | None, Query(description="none: batches of no review alone.")]
+OfReview = Annotated[Literal["none"] | None, Query(description="none: only batches of no review.")]
 
 
 def component(model: type[BaseModel]) -> dict[str, str]:

@@ -65,10 +65,10 @@ class RequestLimits:
             return None
         headers = Headers(scope=scope)
         if "transfer-encoding" in headers:
-            detail = "a request says its content-length, and is not sent in chunks"
+            detail = "state the content-length, and do not send the request in chunks"
             return problems.problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "The length is missing", detail)
         if int(headers.get("content-length", 0)) > most:  # the server has checked that it is a number
-            detail = f"a request has {most:,} bytes at most"
+            detail = f"a request may have at most {most:,} bytes"
             return problems.problem(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large", detail
             )
@@ -88,7 +88,7 @@ def _paced(receive: Receive) -> Receive:
             async with asyncio.timeout(allowed(size) - waited):
                 message = await receive()
         except TimeoutError as error:
-            detail = f"a body comes within {PATIENCE:g} s, or with {SLOWEST:,} bytes a second"
+            detail = f"a body must arrive within {PATIENCE:g} s, or at {SLOWEST:,} bytes per second"
             raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail) from error
         waited += time.monotonic() - began
         size += len(message.get("body", b""))

@@ -51,9 +51,9 @@ class Allowance:
 
     def refusal(self) -> AllowanceSpent:
         """Return the error for a budget that is too large. It says how the money is used, and when the month ends."""
-        reasons = [f"{dollars(self.cost)} of the key's {dollars(self.amount)} a month are spent"]
+        reasons = [f"{dollars(self.cost)} of the key's {dollars(self.amount)} a month is spent"]
         if self.held:
-            reasons.append(f"{dollars(self.held)} are held by batches that have not ended")
+            reasons.append(f"{dollars(self.held)} is reserved for unfinished batches")
         if self.unbounded:
             reasons.append(f"batch {self.unbounded} was submitted without a budget and has not ended")
         return AllowanceSpent(f"{', '.join(reasons)}; the month ends at {self.ends_at:%Y-%m-%d %H:%M} UTC")
@@ -168,8 +168,8 @@ def _check_models(key: _Key, models: Sequence[str | None]) -> None:
     refused = [] if key.models is None else [model for model in models if model not in key.models]
     if key.models is None or not refused:
         return
-    subject = "a batch that names no model" if refused[0] is None else f"the model {refused[0]!r}"
-    raise NotAllowed(f"the key {key.id} may not submit {subject}: name one of {', '.join(key.models)}")
+    subject = "submit a batch without a model" if refused[0] is None else f"use the model {refused[0]!r}"
+    raise NotAllowed(f"the key {key.id} may not {subject}: name one of {', '.join(key.models)}")
 
 
 def _allowance(

@@ -98,7 +98,7 @@ def _readable() -> Iterator[None]:
         yield
     except (ArgumentError, NoSuchModuleError) as error:
         raise ConfigurationError(
-            "TAMIS_DATABASE_URL cannot be used: it looks like postgresql+psycopg://user:password@host:5432/tamis"
+            "TAMIS_DATABASE_URL is invalid: it must look like postgresql+psycopg://user:password@host:5432/tamis"
         ) from error
 
 

@@ -140,8 +140,8 @@ def check_budget(what: str, *, has: Decimal | None, asked: Decimal | None) -> No
     if asked is not None and (has is None or has > asked):
         budget = "no budget" if has is None else f"a budget of {dollars(has)}"
         raise IdempotencyConflict(
-            f"{what} is there already, with {budget} instead of {dollars(asked)}: leave the budget out to go on with "
-            "it as it is, or submit it anew"
+            f"{what} already exists, with {budget} instead of {dollars(asked)}: omit the budget to continue it "
+            "unchanged, or submit a new one"
         )
 
 

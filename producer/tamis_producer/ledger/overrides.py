@@ -94,7 +94,7 @@ def read_reviewers(connection: Connection, batch_id: UUID, stage: HumanStage = H
 
 
 class HumanCounts(Frozen):
-    """The records of a batch that people decided about, in what it asks itself."""
+    """The records of a batch that people decided about, in the batch's own question."""
 
     records: int = 0
     confirmed: int = 0  # records on which people agree with the software
@@ -226,4 +226,4 @@ def one_at_a_time(connection: Connection, batch_id: UUID) -> None:
     connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"human decisions {batch_id}"))))
     purging = select(batches.c.id).where(batches.c.id == batch_id, batches.c.purging_at.is_not(None))
     if connection.execute(purging).first() is not None:
-        raise UnknownBatch(f"batch {batch_id} is being purged: nothing is kept of it")
+        raise UnknownBatch(f"batch {batch_id} is being purged, so no decision can be stored")

@@ -55,7 +55,7 @@ def quietly(function: Callable[P, R]) -> Callable[P, R | None]:
 def _tell(where: str, error: Exception) -> None:
     if where not in _told:
         _told.add(where)
-        log.debug("telemetry failed in %s, and is not told of again: %s", where, type(error).__name__)
+        log.debug("telemetry failed in %s (logged once): %s", where, type(error).__name__)
 
 
 class Span:

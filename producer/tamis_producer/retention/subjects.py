@@ -148,6 +148,6 @@ def _subject_id(connection: Connection, prefix: str) -> UUID:
     review = connection.execute(select(batches.c.review_id).where(batches.c.id == match.batch_id)).scalar_one()
     if review is not None:
         raise InvalidRequest(
-            f"batch {match.batch_id} is a stage of a review, which goes as a whole: `tamis purge {review}`"
+            f"batch {match.batch_id} is a stage of a review, which is purged as a whole: `tamis purge {review}`"
         )
     return match.batch_id

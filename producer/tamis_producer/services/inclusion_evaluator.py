@@ -137,7 +137,7 @@ class InclusionEvaluator:
             for view in batch.watch(self._timeout):
                 if not (view.live_workers or view.state.terminal or warned):
                     warned = True
-                    log.warning("batch %s waits: no worker is running; `tamis worker` starts one", batch.id)
+                    log.warning("batch %s waits: no worker is running; start one with `tamis worker`", batch.id)
                 if progress_callback is not None and view.counts.finished > reported:
                     reported = view.counts.finished
                     progress_callback(reported, view.counts.n_items)

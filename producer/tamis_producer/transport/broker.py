@@ -34,8 +34,8 @@ ON_AMQP = {"confirm_publish": True, "read_timeout": 15, "write_timeout": 15}
 PRODUCER_WAITS = 0.8  # s
 HEARTBEAT_ON_AMQP = 20  # s; a cut connection is noticed after two, and its messages go to other workers
 REFUSED_ON_AMQP: dict[object, str] = {  # by reply code
-    403: "refuses this user, its password or what it asks for",
-    530: "does not have this virtual host, or does not let this user into it",
+    403: "refuses this user, its password or its permissions",
+    530: "does not have this virtual host, or denies this user access to it",
 }
 USUAL_PORTS = {"amqp": 5672, "pyamqp": 5672, "amqps": 5671}
 REDIS_PORT = 6379
@@ -196,7 +196,7 @@ def what_is_wrong(error: BaseException) -> str:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"shows a certificate that is not accepted: {cause.verify_message}"
+            return f"has a certificate that is not accepted: {cause.verify_message}"
         if isinstance(cause, redis.ResponseError | redis.BusyLoadingError | redis.AuthenticationError):
             return _refusal(cause)
         if (refused := REFUSED_ON_AMQP.get(getattr(cause, "reply_code", None))) is not None:
@@ -208,15 +208,15 @@ def what_is_wrong(error: BaseException) -> str:
 def _refusal(error: redis.RedisError) -> str:
     match error:
         case redis.OutOfMemoryError():
-            return "is full: it has reached its maxmemory and takes nothing more"
+            return "is full: it has reached its maxmemory"
         case redis.ReadOnlyError():
-            return "takes no writes: it is a replica"
+            return "accepts no writes: it is a replica"
         case redis.BusyLoadingError():
             return "is still loading its data"
         case redis.AuthenticationError():
             return "refuses the password"
         case _ if str(error).startswith("MISCONF"):
-            return "takes no writes: it cannot save to its disk"
+            return "accepts no writes: it cannot save to its disk"
         case _:
             return f"refuses: {str(error).split()[0] if str(error) else type(error).__name__}"
 

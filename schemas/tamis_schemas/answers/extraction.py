@@ -11,7 +11,7 @@ from .results import Confidence, Quote
 class Extraction(Frozen):
     """One value as one chunk gives it.
 
-    `validated` is None where there is nothing to validate it by: the model named no words of a chunk.
+    `validated` is None if the model quoted no words of a chunk.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)

@@ -43,7 +43,7 @@ class NextRecord(Frozen):
 
 
 class NextRecords(Frozen):
-    """The records to read next, the first one first, and what their order was made from."""
+    """The records to read next, in order, and the basis of their order."""
 
     batch_id: str
     seed: int

@@ -23,7 +23,7 @@ Confidence = float  # 0 to 1, by the rubric of `CONFIDENCE_BANDS`
 class EvaluationResult(Frozen):
     """The result of one item (spec 1): a value with its confidence, or an error; never both.
 
-    `value=None` with `error=None` means that the source data does not hold the information; it is a result.
+    `value=None` with `error=None` is a result: the source data does not contain the information.
     """
 
     value: str | bool | float | int | None = None
@@ -35,8 +35,8 @@ class EvaluationResult(Frozen):
 class FieldsResult(Frozen):
     """The fields of one item with one confidence for all of them, or an error; never both.
 
-    `fields` holds every property of the schema that was asked for, at every level; a property whose information the
-    source data does not hold is None, whether or not the schema requires it.
+    `fields` holds every property of the requested schema, at every level. A property is None if the source data does
+    not contain it, whether or not the schema requires it.
     """
 
     fields: dict[str, Any] | None = None
@@ -101,17 +101,17 @@ class Difference(Frozen):
 
     @property
     def words(self) -> str:
-        """The difference, for people: `"men" for "women"`, `"not" left out`, `"not" added`."""
+        """The difference, for people: `"men" for "women"`, `"not" omitted`, `"not" added`."""
         if not self.recorded:
             return f'"{self.quoted}" added'
-        return f'"{self.quoted}" for "{self.recorded}"' if self.quoted else f'"{self.recorded}" left out'
+        return f'"{self.quoted}" for "{self.recorded}"' if self.quoted else f'"{self.recorded}" omitted'
 
 
 class Quote(Frozen):
     """A model's quote for a verdict, and whether the record says so.
 
-    The place is that of the most similar passage in the record's own text, and only there where the quote is found or
-    altered in a field that holds a text; of a list or an object only the field is named.
+    The place is that of the most similar passage in the record. It is set only if the quote is found or altered in a
+    text field; for a list or an object, only the field is named.
     """
 
     text: str  # as the model wrote it
@@ -138,7 +138,7 @@ class Quote(Frozen):
 
 
 class CriterionVerdict(Frozen):
-    """The verdict on one criterion, and the words of the record that it stands on."""
+    """The verdict on one criterion, and the quote that supports it."""
 
     verdict: Verdict
     quote: Quote | None = None  # None: the model quotes nothing about the criterion
@@ -219,7 +219,7 @@ class Provenance(Frozen):
 
 
 class PanelVerdict(Frozen):
-    """The word of one model of a panel on one record, or why it gave none; its bill in either case."""
+    """The answer of one model of a panel on one record, or why it gave none; with its cost in either case."""
 
     model: str  # as the panel names it
     status: InclusionStatus | None = None  # for a filter `include` for yes, `exclude` for no; None: it failed
@@ -254,7 +254,7 @@ class PanelVerdict(Frozen):
 
 
 class PanelResult(Frozen):
-    """The words of a panel's models on one record, in the panel's order, and how far they are apart."""
+    """The answers of a panel's models on one record, in the panel's order, and their disagreement."""
 
     policy: str  # a `PanelPolicy`
     verdicts: tuple[PanelVerdict, ...]  # of the panel's models
@@ -280,7 +280,7 @@ class PanelResult(Frozen):
 
 
 class ItemResult(CheckedGeneric[V_co], Frozen):
-    """One row of a batch's results: the item, its result, how it came about.
+    """One row of a batch's results: the item, its result, and its origin.
 
     A type checker knows an `ItemResult[bool]` by the operation that was submitted.
     """

@@ -18,9 +18,9 @@ class SampledRecord(Frozen):
 
 
 class StopSample(Frozen):
-    """A sampling frame and the records that were drawn from it, with what people decided about these so far.
+    """A sampling frame and the drawn records, with people's decisions so far.
 
-    What counts is what people decided on its first records without a gap: these are a random sample.
+    Only the first records with decisions, without a gap, count: they are a random sample.
     """
 
     id: str
@@ -67,7 +67,7 @@ class StopVerdict(StrEnum):
 
 
 class StopPrice(Frozen):
-    """What a promise costs from here, in further records of the sample."""
+    """The cost of a promise, in further records of the sample."""
 
     recall: float
     confidence: float
@@ -77,14 +77,14 @@ class StopPrice(Frozen):
 
 
 class StopEstimate(Frozen):
-    """The sequential hypergeometric test: an estimator, no promise."""
+    """The sequential hypergeometric test: an estimate, not a promise."""
 
     p: float  # estimated probability that the recall is not reached
     stops: bool  # True: p is below 1 - confidence
 
 
 class ExpectedIncludes(Frozen):
-    """What reading on would bring: an expectation, no promise."""
+    """The includes to expect from further reading: not a promise."""
 
     records: int  # records to read next
     expected: float | None  # includes among them; None: unknown
@@ -94,7 +94,7 @@ class ExpectedIncludes(Frozen):
 
 
 class DoubleReading(Frozen):
-    """Records that two people decided about, each on their own."""
+    """Records that two people decided independently."""
 
     records: int
     includes: int  # records included in the end, and by at least one reader
@@ -104,7 +104,7 @@ class DoubleReading(Frozen):
 
 
 class StopFigure(Frozen):
-    """A figure in words, with what it says for the review."""
+    """A figure in words, with its meaning for the review."""
 
     name: str
     value: str
@@ -112,7 +112,7 @@ class StopFigure(Frozen):
 
 
 class StopAnswer(Frozen):
-    """Whether people may stop reading with a promise, and what is missing to it."""
+    """Whether people may stop reading with a promise, and the evidence that is missing."""
 
     batch_id: str
     verdict: StopVerdict

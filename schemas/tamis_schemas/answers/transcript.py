@@ -29,7 +29,7 @@ class TranscribedMessage(Frozen):
 
 
 class TranscribedFormat(Frozen):
-    """The request for the answer's shape, beside what the messages say of it."""
+    """The requested form of the answer, beside the messages."""
 
     type: str  # json_schema or json_object
     name: str | None = None
@@ -106,5 +106,5 @@ class Transcript(Frozen):
             return call.messages
         earlier, shared = call.after
         if not 0 <= earlier < place:
-            raise ValueError(f"call {place} begins as call {earlier}, which does not come before it")
+            raise ValueError(f"call {place} begins as call {earlier}, which is not an earlier call")
         return self.messages_of(earlier)[:shared] + call.messages

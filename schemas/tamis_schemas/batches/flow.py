@@ -36,7 +36,7 @@ def tallies(counted: dict[str, int]) -> tuple[Tally, ...]:
 
 
 class Arrow(Frozen):
-    """A place where records part: what came there, and the ways on."""
+    """A branch of the flow: the records that arrive, and the ways on."""
 
     place: str
     arrived: int
@@ -49,9 +49,9 @@ class Arrow(Frozen):
 
 
 class FlowStage(Frozen):
-    """The ways of the records that one batch was asked about.
+    """The ways of the records of one batch.
 
-    Of an operation that does not decide (an extraction, a score), every record with a result has passed.
+    If the operation does not decide (an extraction, a score), every record with a result has passed.
     """
 
     operation: str
@@ -106,7 +106,7 @@ class FlowStage(Frozen):
 
 
 class ReportFlow(Frozen):
-    """The ways of the reports of the records that passed the screening; people alone decide about them."""
+    """The ways of the reports of the records that passed the screening; only people decide about them."""
 
     sought: int = Field(ge=0)
     not_retrieved: tuple[Tally, ...] = ()  # by reason
@@ -160,7 +160,7 @@ class FlowSource(Frozen):
 
 
 class PreviousVersion(Frozen):
-    """What the earlier versions of a review found, which an update adds to."""
+    """The results of earlier versions of a review, which an update extends."""
 
     batch_id: str  # of the earlier version
     identified: int = Field(ge=0)  # records, in all versions
@@ -172,7 +172,7 @@ class PreviousVersion(Frozen):
 class Flow(Frozen):
     """Every record from its identification to the end of the last stage.
 
-    Raises `ValueError` (pydantic's `ValidationError`) naming the arrow where records appear or vanish.
+    Raises `ValueError` (pydantic's `ValidationError`) naming the arrow at which records appear or vanish.
     """
 
     identified: tuple[Tally, ...] = Field(min_length=1)  # by source

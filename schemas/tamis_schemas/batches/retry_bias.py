@@ -73,7 +73,7 @@ class Comparison(Frozen):
 
 
 class RoundFailures(Frozen):
-    """One round: what ended in it, what of that failed, and by which traits."""
+    """One round: its ended records, its failed records, and their comparison by trait."""
 
     round: int
     evaluated: int
@@ -159,8 +159,8 @@ class RoundTally:
     def _neighbours(self) -> list[Group]:
         names = {
             2: ("both passed", "records whose neighbours both passed"),
-            1: ("one of the two passed", "records of whose neighbours one passed"),
-            0: ("neither passed", "records of whose neighbours neither passed"),
+            1: ("one of the two passed", "records with one neighbour that passed"),
+            0: ("neither passed", "records without a neighbour that passed"),
         }
         counts = self._known(Trait.NEIGHBOURS)
         return [self._group(Trait.NEIGHBOURS, *names[n], (n, n)) for n in names if n in counts]
@@ -207,9 +207,9 @@ def _compared(trait: Trait, groups: Sequence[Group]) -> Comparison:
         Trait.LENGTH: "a record's length", Trait.YEAR: "a record's year", Trait.NEIGHBOURS: "the neighbours' decisions"
     }[trait]  # fmt: skip
     if test is None:
-        sentence = f"Too few records to say whether failing depends on {what}."
+        sentence = f"Too few records to test whether failure depends on {what}."
     elif test.p >= DOUBT:
-        sentence = f"No sign that failing depends on {what}."
+        sentence = f"No evidence that failure depends on {what}."
     else:
         sentence = _difference(groups)
     return Comparison(
@@ -230,7 +230,7 @@ def _difference(groups: Sequence[Group]) -> str:
     others_n, others_failed = n - worst.n, failed - worst.failed
     records = worst.records[0].upper() + worst.records[1:]
     if not others_failed:
-        return f"Only {worst.records} failed: {worst.failed:,} of {worst.n:,}, of the others none."
+        return f"Only {worst.records} failed: {worst.failed:,} of {worst.n:,}. None of the others failed."
     times = worst.rate / (others_failed / others_n)
     return (
         f"{records} failed {times:.1f} times as often as the others: {worst.rate:.1%} of {worst.n:,} against "

@@ -20,10 +20,10 @@ CONFIDENCE_BANDS: tuple[tuple[str, float], ...] = (
 
 
 class PossiblyUnbilled(Frozen):
-    """The part of a batch's figures that says what its cost may lack.
+    """The costs that a batch's figures may lack.
 
-    A call that was sent and never answered may have been paid for. A claim whose worker died may stand for one call,
-    for several or for none: nobody was left to count them.
+    A call that was sent and never answered may have been paid for. A claim whose worker died may include any number of
+    uncounted calls.
     """
 
     unanswered: int = 0  # calls that were sent and not answered
@@ -33,7 +33,7 @@ class PossiblyUnbilled(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
     @property
     def possibly_unbilled(self) -> int:
-        """Calls and claims whose end nobody knows."""
+        """Calls and claims with an unknown end."""
         return self.unanswered + self.lost_claims
 
     @property
@@ -41,7 +41,7 @@ class PossiblyUnbilled(Frozen):
         """The words: `up to about $0.0312 (12 claims whose worker died)`; None if every call is in the bill."""
         parts = []
         if self.unanswered:
-            parts.append(f"{self.unanswered:,} {'call' if self.unanswered == 1 else 'calls'} whose end nobody knows")
+            parts.append(f"{self.unanswered:,} {'call' if self.unanswered == 1 else 'calls'} with an unknown end")
         if self.lost_claims:
             parts.append(f"{self.lost_claims:,} {'claim' if self.lost_claims == 1 else 'claims'} whose worker died")
         if not parts:
@@ -84,7 +84,7 @@ class Counts(Frozen):
 
 
 class ConfidenceDistribution(Frozen):
-    """The confidence of the decided items: a count per band of the rubric, and quartiles; None where none decided."""
+    """The confidence of the decided items: a count per band of the rubric, and quartiles; None if none is decided."""
 
     bands: dict[str, int] = Field(default_factory=dict)
     mean: float | None = None

@@ -40,9 +40,9 @@ def tier_name(tier: str | None) -> str | None:
 
 
 class TierPrice(Frozen):
-    """A model's price at a tier other than the standard one: so many times as much, or prices of the tier's own.
+    """A model's price at another tier: a factor of the standard prices, or the tier's own prices.
 
-    Where both are given, a price of its own goes before the factor.
+    If both are given, an own price overrides the factor.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -56,12 +56,12 @@ class TierPrice(Frozen):
     @model_validator(mode="after")
     def _says_enough(self) -> Self:
         if self.factor is None and (self.input is None or self.output is None):
-            raise ValueError("takes a factor of the standard prices, or input and output of its own")
+            raise ValueError("needs a factor of the standard prices, or its own input and output")
         return self
 
 
 class ModelPrice(Frozen):
-    """US dollars per 1,000,000 tokens. A model that runs on one's own machine may cost 0."""
+    """US dollars per 1,000,000 tokens. A model on your own machine may cost 0."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -78,7 +78,7 @@ class ModelPrice(Frozen):
         """Return the tiers under the names that `at` looks up."""
         for name in tiers:
             if tier_name(name) is None:
-                raise ValueError(f"{name!r} is the standard tier, whose prices stand beside `tiers`")
+                raise ValueError(f"{name!r} is the standard tier: write its prices beside `tiers`")
         return {tier_name(name) or name: price for name, price in tiers.items()}
 
     def at(self, tier: str | None) -> "ModelPrice | None":

@@ -23,7 +23,7 @@ def outage(error: BaseException) -> LedgerUnavailable | None:
     The message is one line, without statements and passwords.
     """
     if isinstance(error, PoolTimeout):
-        return LedgerUnavailable("Postgres does not answer: no connection came free in time")
+        return LedgerUnavailable("Postgres does not answer: no connection became free in time")
     if not isinstance(error, DBAPIError):
         return driver_outage(error)
     if error.connection_invalidated and isinstance(error.orig, psycopg.Error) and error.orig.sqlstate is None:

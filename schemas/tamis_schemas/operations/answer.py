@@ -43,5 +43,5 @@ class Answer(OperationKind):
     @classmethod
     def _a_share(cls, threshold: float) -> float:
         if not 0 <= threshold <= 1:
-            raise ValueError(f"score_threshold goes from 0 to 1; {threshold!r} is outside: 80 % is 0.8")
+            raise ValueError(f"score_threshold must be from 0 to 1, not {threshold!r}: write 0.8 for 80 %")
         return threshold

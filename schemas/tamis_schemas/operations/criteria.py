@@ -44,7 +44,7 @@ def reason_of(text: str, *, excludes: bool) -> str:
 
 
 class WordedCriterion(Frozen):
-    """An entry of a list of criteria that brings the words under which it excludes a record."""
+    """An entry of a list of criteria, with the wording for records that it excludes."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -53,7 +53,7 @@ class WordedCriterion(Frozen):
 
 
 class WorkedExample(Frozen):
-    """A record that a person has decided about, by which a model sees how the criteria are meant."""
+    """A record with a person's decision, which shows a model how to apply the criteria."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -128,7 +128,7 @@ class SearchCriteria(Frozen):
         labels = [criterion.label for criterion in self.labelled()]
         for label in self.exclude_as:
             if label not in labels:
-                raise ValueError(f"exclude_as names {label!r}, which is no criterion: these are {', '.join(labels)}")
+                raise ValueError(f"exclude_as names {label!r}, but the criteria are {', '.join(labels)}")
         return self
 
     def labelled(self) -> list[Criterion]:
@@ -161,7 +161,7 @@ def _with_wordings_apart(criteria: Mapping[str, Any]) -> dict[str, Any]:
     listed = fields.get("exclude_as")
     if wordings and (listed is None or isinstance(listed, Mapping)):
         if twice := sorted(wordings.keys() & (listed or {}).keys()):
-            raise ValueError(f"exclude_as words {twice[0]} a second time: its criterion has a wording of its own")
+            raise ValueError(f"exclude_as repeats {twice[0]}: its criterion already has a wording")
         fields["exclude_as"] = {**(listed or {}), **wordings}
     return fields
 

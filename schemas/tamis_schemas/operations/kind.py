@@ -16,8 +16,8 @@ YES, NO = ("include", "true", "yes", "y", "1"), ("exclude", "false", "no", "n", 
 class OperationKind(Frozen):
     """The base of every operation: one that decides nothing about records, whose results no human overrides.
 
-    Whoever handles operations alike (reports, summaries, reviews, overrides) asks the class, which `kind_of` finds by
-    its name; a new operation says here what is different about it.
+    Code that handles all operations alike (reports, summaries, reviews, overrides) asks the class, which `kind_of`
+    finds by its name. A new operation states its differences here.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -64,12 +64,12 @@ class OperationKind(Frozen):
         """
         if not self.decides():
             raise InvalidParameters(
-                f"results of {operation_name(type(self))} are no decisions on a record: they cannot be overridden. "
-                "Correct the record's own result instead, in the batch that it is of"
+                f"results of {operation_name(type(self))} are not decisions on a record, so they cannot be overridden. "
+                "Override the record's result in its own batch instead"
             )
         included = self.verdict(value)
         if included is None:
-            raise InvalidParameters(f"{value!r} is no decision: a human says {self.includes} or {self.excludes}")
+            raise InvalidParameters(f"{value!r} is not a decision: use {self.includes} or {self.excludes}")
         return self.includes if included else self.excludes
 
     def value_of_text(self, text: str) -> Any:
@@ -108,7 +108,7 @@ def yes_or_no(text: str) -> bool:
         return True
     if word in NO:
         return False
-    raise InvalidParameters(f"{text!r} is no decision: write include or exclude, or yes or no")
+    raise InvalidParameters(f"{text!r} is not a decision: write include or exclude, or yes or no")
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
@@ -121,7 +121,7 @@ def number_of(text: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise InvalidParameters(f"{text.strip()!r} is no number") from error
+        raise InvalidParameters(f"{text.strip()!r} is not a number") from error
 
 
 def _same(value: object, named: object) -> bool:

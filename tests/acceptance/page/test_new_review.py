@@ -136,7 +136,7 @@ def test_further_stages_are_added_put_in_order_and_begun_with_the_review(
     page.get_by_label("Records that pass screening").select_option("included or uncertain")
     expect(page.locator("#dry-run")).to_contain_text("A review of several stages needs a title.")
     page.get_by_label("Title of the review").fill("Sieves")
-    expect(page.locator("#dry-run")).to_contain_text("Stage 3: max_value -1.0 lies below min_value 0.0")
+    expect(page.locator("#dry-run")).to_contain_text("Stage 3: max_value -1.0 is below min_value 0.0")
     stage_3.get_by_label("Highest score").fill("10")
     further = page.locator(".dry-run-stage")
     expect(further).to_have_count(3)

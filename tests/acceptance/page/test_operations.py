@@ -103,7 +103,7 @@ def test_every_operation_is_submitted_as_its_form_says(client: Client, key: str,
     form.get_by_label("Lowest score").fill("10")
     form.get_by_label("Highest score").fill("1")
     page.get_by_role("button", name="Dry run").click()
-    expect(page.get_by_role("alert")).to_contain_text("max_value 1.0 lies below min_value 10.0: are they swapped?")
+    expect(page.get_by_role("alert")).to_contain_text("max_value 1.0 is below min_value 10.0: swap them")
     expect(form.get_by_label("What to rate")).to_have_value("Rate the methods")
     form.get_by_label("Lowest score").fill("0")
     form.get_by_label("Step between scores").fill("0.5")

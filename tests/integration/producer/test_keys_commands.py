@@ -37,4 +37,4 @@ def test_what_is_no_restriction_is_refused_with_its_option(run: Run) -> None:
     refused = run("keys", "change", "0", "--model", "a-1", "--any-model")
     assert refused.code == 2
     assert "--any-model cannot be combined" in refused.err
-    assert "nothing is to be changed" in run("keys", "change", "0").err
+    assert "name a restriction to change" in run("keys", "change", "0").err

@@ -68,7 +68,7 @@ def test_nobody_decides_by_the_name_of_their_login(run: Run, batch: Batch) -> No
         (["1"], "give a record and a decision"),
         (["1", "include", "--withdraw"], "give a record and a decision"),
         ([], "give a record and a decision"),
-        (["1", "perhaps"], "'perhaps' is no decision"),
+        (["1", "perhaps"], "'perhaps' is not a decision"),
         (["nobody", "include"], "no record has the id 'nobody'"),
         (["1", "include", "--file", "t.csv"], "--file contains records, decisions and notes"),
     ],

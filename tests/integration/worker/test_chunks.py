@@ -85,10 +85,10 @@ def test_metrics_are_kept_with_the_result_and_reckoned_up_in_the_summary(house: 
     rows = list(batch.results())
     assert told(rows[0]) == {
         "context_relevance": pytest.approx(0.88),
-        "recall_warning": "neither the limits of the search nor its total are given",
+        "recall_warning": "the limits and the total of the search are missing",
         "context_precision": 1.0,
         "context_recall_heuristic": 0.75,  # 3 of 4
-        "context_recall_llm": "not asked: the heuristic is not under the threshold, and no limit was hit",
+        "context_recall_llm": "not asked: the heuristic is not below the threshold, and no limit was hit",
         "aggregated_confidence": 0.5,  # 100, 101, 102: 1/3, conflicting, LOW
         "semantic_validation": "pass",
         "multi_source_agreement": 0.333,

@@ -204,7 +204,7 @@ def test_a_panel_is_submitted_over_http_and_what_makes_none_is_refused_with_the_
         ]
         refused = http.post("/v1/batches", json=body({**asked_of, "models": ["small", "small"]}))
         assert refused.status_code == 422
-        assert "'small' stands there twice, which is no panel" in refused.text
+        assert "'small' is named twice" in refused.text
         assert "stands beside a panel" in http.post("/v1/batches", json=body(asked_of, model="small")).text
 
 

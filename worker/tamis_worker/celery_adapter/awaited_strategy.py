@@ -41,7 +41,7 @@ HAND_OVER_WITHIN = 10.0  # s; while the worker stops, for storing and acknowledg
 LOOK_EVERY = 0.1  # s, during that time
 
 UNUSED = ("eta", "expires", "timelimit")  # headers of Celery that no message of ours sets, but Celery would read
-AGGREGATE_TAKES = "a batch's id, a round and a shard, and no time at which to run"
+AGGREGATE_TAKES = "a batch's id, a round and a shard, without a start time"
 
 UNKNOWN = "unknown"
 OPERATION_NAMES = frozenset(operation_name(kind) for kind in OPERATIONS)
@@ -71,7 +71,7 @@ class SentTask:
         headers = message.headers
         args, kwargs, _ = message.payload
         if not (isinstance(headers["id"], str) and isinstance(args, list) and isinstance(kwargs, dict)):
-            raise TypeError("its id is no text, or its arguments are none")
+            raise TypeError("its id is not text, or its arguments are missing")
         return cls(headers["id"], headers["task"], args, kwargs, _instant(headers, "eta"), _instant(headers, "expires"))
 
 
@@ -165,7 +165,7 @@ class AwaitedStrategy:
             answer = error
         except Exception as error:  # the sender gets only the type; the log has the details
             log.exception("%s[%s] could not be answered", sent.name, sent.id)
-            answer = OperationFailed(f"{type(error).__name__}: the worker's log says more")
+            answer = OperationFailed(f"{type(error).__name__}: see the worker's log")
         self.due.put(partial(hand_over, answer))
 
 
@@ -282,11 +282,11 @@ def _check(message: Any) -> None:
     (batch_id, round_, shard), named, embedded = message.payload
     UUID(batch_id)
     if not (isinstance(round_, int) and isinstance(shard, int)):
-        raise TypeError("round and shard are whole numbers")
+        raise TypeError("round and shard must be whole numbers")
     if named or not isinstance(embedded, dict):
-        raise TypeError("an aggregate has no named arguments")
+        raise TypeError("an aggregate takes no named arguments")
     if not isinstance(message.headers["id"], str):
-        raise TypeError("its id is no text")
+        raise TypeError("its id is not text")
     for name in UNUSED:
         if message.headers.get(name) not in (None, [None, None]):
             raise ValueError(f"it has {name}")

@@ -93,7 +93,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
         try:
             self.app.backend.mark_as_failure(task_id, NotRegistered(name), request=request)
         except Exception as error:  # the backend is unreachable, or accepts no such id: the log has the refusal anyway
-            log.debug("nobody is told that %r is not registered: %s", name, error)
+            log.debug("no sender learns that %r is not registered: %s", name, error)
         if self.event_dispatcher:
             self.event_dispatcher.send("task-failed", uuid=task_id, exception=f"NotRegistered({name!r})")
 
@@ -318,7 +318,7 @@ class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no 
         try:
             super().restore_unacked_once(stderr)
         except Exception as error:  # including kombu's own errors, which would end the process
-            log.debug("messages are left to the reconciler and to their visibility timeout: %s", error)
+            log.debug("the reconciler or the visibility timeout will return the messages: %s", error)
 
     def restore_visible(self, *args: Any, **kwargs: Any) -> None:
         if self._holds_back():

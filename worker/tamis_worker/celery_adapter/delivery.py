@@ -223,9 +223,9 @@ def named_by(headers: object) -> Named:
                 raise ValueError(f"{ITEM}: {value!r} is not BATCH_ID/INDEX")
             keys.add(ItemKey(_batch_id(batch_id), int(index)))
         else:
-            raise ValueError(f"no item has the header {name!r}: {BATCH}=BATCH_ID or {ITEM}=BATCH_ID/INDEX names them")
+            raise ValueError(f"no item has the header {name!r}: use {BATCH}=BATCH_ID or {ITEM}=BATCH_ID/INDEX")
     if not batch_ids and not keys:
-        raise ValueError(f"no header is given: {BATCH}=BATCH_ID or {ITEM}=BATCH_ID/INDEX names items")
+        raise ValueError(f"no header: name items by {BATCH}=BATCH_ID or {ITEM}=BATCH_ID/INDEX")
     return Named(frozenset(batch_ids), frozenset(keys))
 
 
@@ -245,4 +245,4 @@ def _batch_id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no batch's id; `tamis batches --json` lists them") from None
+        raise ValueError(f"{text!r} is not a batch's id; `tamis batches --json` lists them") from None

@@ -135,14 +135,14 @@ class ForeignMessages:
 
 def names_no_task() -> str:
     """Return the reason for a message without the header that names its task."""
-    return "it names no task: it is no message of Celery, and something else writes into this queue"
+    return "it names no task, so another program than Celery writes to this queue"
 
 
 def unknown_task(name: object, version: str) -> str:
     """Return the reason for a task that is not registered in this release (`version`) of Tamis."""
     return (
-        f"Tamis {version} has no task {name!r}: the name is misspelt, or it belongs to another release, or to another "
-        "service, which should use queues of its own"
+        f"Tamis {version} has no task {name!r}: the name is misspelt, or belongs to another release, or to another "
+        "service, which needs its own queues"
     )
 
 
@@ -150,20 +150,20 @@ def unreadable(content_type: object, error: BaseException) -> str:
     """Return the reason for a body that was not read: it is of another type than JSON, or no valid JSON."""
     if content_type != JSON:
         return (
-            f"its body is of the type {content_type!r}, and workers read {JSON} alone, whatever the sender's is: "
-            "it sets task_serializer='json'"
+            f"its body is of the type {content_type!r}, but workers read only {JSON}: "
+            "set task_serializer='json' in the sender"
         )
-    return f"its body cannot be read as JSON: it was cut off, or written past Celery ({_said(error)})"
+    return f"its body cannot be read as JSON: it is incomplete, or not written by Celery ({_said(error)})"
 
 
 def wrong_arguments(task: str, takes: str, error: BaseException) -> str:
     """Return the reason for arguments that do not fit the task."""
-    return f"{task} takes {takes}; a message that was sent by hand may have others: submit by a client ({_said(error)})"
+    return f"{task} takes {takes}; send it with a client of Tamis, not by hand ({_said(error)})"
 
 
 def not_a_message(error: BaseException) -> str:
     """Return the reason for bytes in a queue that no client of the broker wrote."""
-    return f"it is no message at all: something has written into this Redis list past Celery ({_said(error)})"
+    return f"it is not a message: another program than Celery has written to this Redis list ({_said(error)})"
 
 
 def _said(error: BaseException) -> str:

@@ -37,7 +37,7 @@ SETTLED_AT_ONCE = 200
 RECONNECT_EVERY = 0.2  # seconds between two checks for the broker's return
 MOST_ASIDE = 2_000  # messages: a usual window of one batch, 4 shards of 500
 LOOK_EVERY = 1.0  # seconds between two checks for items in flight while the worker stops
-TAKES = "a batch's id and the index of an item, and what Celery sends with them in a chord"
+TAKES = "a batch's id, the index of an item, and Celery's own fields of a chord"
 
 log = logging.getLogger(__name__)
 
@@ -179,7 +179,7 @@ class ItemStrategy:
             self.finished.wait(LOOK_EVERY)
             self.settle()
         if self._unsettled:
-            log.warning("%d items are left in flight; they are evaluated again elsewhere", len(self._unsettled))
+            log.warning("%d items are still in flight; another worker will evaluate them again", len(self._unsettled))
 
     async def ended(self) -> None:
         """Wait until no item is in evaluation, or until the time limit.
@@ -190,7 +190,7 @@ class ItemStrategy:
         while self._tasks and self._has_time():
             await asyncio.wait(self._tasks, timeout=LOOK_EVERY)
         if self._tasks:
-            log.warning("%d items are cut off; they are evaluated again elsewhere", len(self._tasks))
+            log.warning("%d items are cut off; another worker will evaluate them again", len(self._tasks))
 
     def _has_time(self) -> bool:
         now = time.monotonic()

@@ -135,7 +135,7 @@ class Attempt(Generic[T]):
     def first(self) -> Ask | Fail:
         """Return the first call, or a failure if the item's deadline is over."""
         if self._worked >= self._policy.deadline:
-            message = f"the item's deadline of {self._policy.deadline:g} s was over before its last question"
+            message = f"the item's deadline of {self._policy.deadline:g} s passed before its last question"
             return Fail(Failure(ErrorKind.TIMEOUT, message))
         return Ask(self._request)
 

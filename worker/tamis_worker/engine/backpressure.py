@@ -42,8 +42,8 @@ class RequiredServer(StrEnum):
 
 
 NEEDED_FOR = {
-    RequiredServer.LEDGER: "no item and no call is begun until results can be written",
-    RequiredServer.BROKER: "no item is begun until the broker serves again",
+    RequiredServer.LEDGER: "no item or call begins until results can be written",
+    RequiredServer.BROKER: "no item begins until the broker works again",
 }
 
 log = logging.getLogger(__name__)

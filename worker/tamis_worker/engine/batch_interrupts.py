@@ -86,7 +86,7 @@ class BatchInterrupts:
                     written = await self._write(batch_id, pause)
                     break
                 except LedgerUnavailable as error:
-                    log.debug("batch=%s is to be paused once the ledger is back: %s", batch_id, error)
+                    log.debug("batch=%s will be paused when the ledger works again: %s", batch_id, error)
                     await asyncio.sleep(retry)
                     retry = min(LAST_RETRY, 2 * retry)
             if written:

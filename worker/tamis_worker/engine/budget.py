@@ -116,8 +116,8 @@ class BudgetReservations:
             at_tier = f" at the tier {tier!r}" if self._prices.knows(model) else ""
             raise OverBudget(
                 PauseKind.PRICE,
-                f"no price is known of the model {model!r}{at_tier}, so nothing could keep to a budget: state its "
-                "price in the file that TAMIS_PRICES names",
+                f"the price of the model {model!r}{at_tier} is unknown, so no budget can be kept: add its price to the "
+                "file that TAMIS_PRICES names",
             )
         reservation = Reservation(terms.batch_id, model, amount)
         room = self._rooms.get(terms.batch_id)
@@ -192,7 +192,7 @@ class BudgetReservations:
         self._open.discard(done)
         if not done.cancelled() and (error := done.exception()) is not None:
             log.error(
-                "batch=%s: a call could not be settled, and its reservation stays: %s", batch_id, refusal_words(error)
+                "batch=%s: a call could not be settled, so its reservation stays: %s", batch_id, refusal_words(error)
             )
         if (room := self._rooms.get(batch_id)) is not None:
             room.settled.set()
@@ -204,7 +204,7 @@ def reserved_tokens(characters: Sequence[int]) -> int:
 
 
 def _words(state: BudgetState, amount: Decimal) -> str:
-    held = f" and {dollars(state.reserved)} held for calls whose end is not known" if state.reserved else ""
+    held = f" and {dollars(state.reserved)} reserved for calls with an unknown end" if state.reserved else ""
     return (
         f"{dollars(state.spent)} of {dollars(state.max_cost)} is spent{held}; the next call may cost {dollars(amount)}"
     )

@@ -75,7 +75,7 @@ class Cache:
         try:
             await self._keeps.submit(Keep(key, kept))
         except Exception as error:  # the answer is still good; only a repetition of the question is paid again
-            log.error("an answer is not kept: %s", refusal_words(error))  # noqa: TRY400 - the error quotes the answer
+            log.error("an answer was not cached: %s", refusal_words(error))  # noqa: TRY400 - the error quotes the answer
 
     async def _find(self, keys: Sequence[str]) -> Sequence[KeptAnswer | None]:
         answers = await find_answers(self._engine, keys, self._days)

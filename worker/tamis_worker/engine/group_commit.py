@@ -117,12 +117,12 @@ class GroupCommit(Generic[Entry, Reply]):
                 replies = await self._write_noticing_delay(group)
             except LedgerConflict as error:
                 self._began = None
-                log.debug("%s: %d are written once more: %s", self.name, len(group), error)
+                log.debug("%s: %d are written again: %s", self.name, len(group), error)
                 await asyncio.sleep(pause)
             except LedgerUnavailable as error:
                 self._began = None
                 self.backpressure.failed(RequiredServer.LEDGER, self.name, error)
-                log.debug("%s: %d kept until the ledger is back: %s", self.name, len(group), error)
+                log.debug("%s: %d wait until the ledger works again: %s", self.name, len(group), error)
                 await asyncio.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 2)
             except Exception as error:  # the ledger rejects an entry: find it by halving the group

@@ -63,7 +63,7 @@ LEFT_BY_LIMIT = 0.7  # of a score
 LEFT_BY_FILTERING = 0.85
 FEW = 0.5  # of the retrieved chunks: if fewer are left, score thresholds removed too many
 
-NOT_ASKED = "not asked: the heuristic is not under the threshold, and no limit was hit"
+NOT_ASKED = "not asked: the heuristic is not below the threshold, and no limit was hit"
 
 RetrievalLike: TypeAlias = Retrieval | Mapping[str, Any] | None
 
@@ -191,10 +191,10 @@ def recall_warning(chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None)
     if not chunks:
         return no_value(WARNING, "categorical", "no chunks")
     if bounds == Retrieval():
-        return no_value(WARNING, "categorical", "neither the limits of the search nor its total are given")
+        return no_value(WARNING, "categorical", "the limits and the total of the search are missing")
     warning = _warning(chunks, bounds)
     if warning is None:
-        return no_value(WARNING, "categorical", "nothing to warn of")
+        return no_value(WARNING, "categorical", "no cause for a warning")
     return category(WARNING, warning)
 
 
@@ -338,4 +338,4 @@ def _guarded(
         return metric(*args, **kwargs)
     except Exception:  # the item keeps its result, and this metric reports that it is missing
         log.exception("%s could not be computed", label)
-        return no_value(label, metric_type, "could not be computed: the worker's log says why")
+        return no_value(label, metric_type, "could not be computed: see the worker's log")

@@ -90,7 +90,7 @@ def _hang_up(connection: AsyncConnection) -> None:
     driver = connection.sync_connection.connection.driver_connection if connection.sync_connection else None
     if driver is None or driver.closed:
         return
-    log.debug("a connection to Postgres is given up: no answer for %.0f s", GIVE_UP_AFTER)
+    log.debug("a connection to Postgres is closed: no answer for %.0f s", GIVE_UP_AFTER)
     with socket.socket(fileno=os.dup(driver.fileno())) as end:
         end.shutdown(socket.SHUT_RDWR)
 

@@ -194,10 +194,10 @@ def refused(outcome: ClaimOutcome, why: str) -> tuple[ClaimOutcome, ClaimOutcome
 
     Both fail the item. The first keeps the bill. Use the second if the ledger refuses the bill too.
     """
-    why = f"the ledger cannot hold this outcome: {why}"
+    why = f"the ledger cannot store this outcome: {why}"
     failed = replace(outcome, ended=Failure(ErrorKind.INTERNAL, why), cut={}, transcript=None)
     unpaid = Provenance(calls=outcome.provenance.calls, unanswered=outcome.provenance.unanswered)
-    unbilled = Failure(ErrorKind.INTERNAL, f"{why}; nor what was paid for it")
+    unbilled = Failure(ErrorKind.INTERNAL, f"{why}; nor its cost")
     return failed, replace(failed, ended=unbilled, provenance=unpaid)
 
 

@@ -129,7 +129,7 @@ async def _summarise(connection: AsyncConnection, batch: Row[Any]) -> None:
         )
     # Last of all: no transaction may wait for this one's counters while this one waits.
     if (await connection.execute(select(func.settle_tallies(batch.id)))).scalar_one():
-        log.warning("the counters of batch %s were wrong, and are counted anew", batch.id)
+        log.warning("the counters of batch %s were wrong and were recounted", batch.id)
 
 
 async def _has_open_items(connection: AsyncConnection, batch_id: UUID, first: int, end: int) -> bool:

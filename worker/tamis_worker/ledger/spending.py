@@ -93,7 +93,7 @@ class Spending:
         if self._doubt is not None:
             doubt, ended = self._doubt, await self._ended(self._doubt.transaction)
             if ended == "in progress":
-                raise LedgerUnavailable("a commit of spending is not over yet")
+                raise LedgerUnavailable("a commit of spending has not ended yet")
             self._doubt = None
             if ended == "committed":
                 return doubt.states

@@ -104,7 +104,7 @@ class Limiter:
                 last = self._allotment.release_all(next(self._names))
                 await self._script(keys=self._keys, args=self._arguments(last))
         except AWAY as error:
-            log.warning("the limiter's permits come back when its lease is over: %s", error)
+            log.warning("the limiter's permits are released when its lease ends: %s", error)
         self._resolve(self._blocks_to_send)
 
     async def acquire(self, estimate: int, *, batch: Hashable = None, priority: Priority = Priority.NORMAL) -> Permit:
@@ -114,7 +114,7 @@ class Limiter:
         the end of another. The wait may be cancelled. Raises `RuntimeError` if the limiter is not open.
         """
         if not self._open:
-            raise RuntimeError("the limiter is not open: nothing can be granted")
+            raise RuntimeError("the limiter is not open: it grants no calls")
         estimate = max(0, estimate)
         if not self._queue and self._allotment.take(estimate, self._clock()):
             permit = Permit(estimate)
@@ -262,7 +262,7 @@ class Limiter:
             except Exception:
                 # A defect in Tamis, not in Redis. Waiting calls keep waiting, and the next turn may serve them. Without
                 # this, they would wait for a dead pump.
-                log.exception("the limiter failed in one turn and goes on")
+                log.exception("the limiter failed in one turn, and continues")
                 self._allotment.mark_dirty()
 
     async def _until_due(self) -> None:

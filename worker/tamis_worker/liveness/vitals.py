@@ -131,7 +131,7 @@ class Vitals:
         if (trouble := self.backpressure.trouble) is not None:
             return _Doing(WorkerState.HOLDING_BACK, trouble.reason), trouble.since
         if self.deliveries.evaluating and (blocked := self.limiters.blocked()):
-            return _Doing(WorkerState.WAITING, f"the endpoint lets nobody ask {', '.join(sorted(blocked))}"), None
+            return _Doing(WorkerState.WAITING, f"the endpoint accepts no calls to {', '.join(sorted(blocked))}"), None
         if (waiting := self.capacity.waiting) and waiting >= self.deliveries.evaluating:
             return _Doing(WorkerState.WAITING, "the endpoint has no capacity at the flex tier"), None
         return _Doing(WorkerState.WORKING), None
@@ -208,7 +208,7 @@ class LeaseKeeper:
             try:
                 await self.redis.set(wire.worker_key(report.id), report.model_dump_json(), px=milliseconds)
             except (RedisError, OSError) as error:  # the ledger has the same report
-                log.debug("Redis was not told how this worker is: %s", error)
+                log.debug("the worker's report did not reach Redis: %s", error)
             await asyncio.sleep(self.lease / BEATS)
 
     def changed(self) -> None:
@@ -221,10 +221,10 @@ class LeaseKeeper:
         try:
             await recovery.end_lease(self.engine, worker=report.id)
         except LedgerUnavailable as error:
-            log.warning("the lease runs out by itself: %s", error)
+            log.warning("the lease was not ended and will expire: %s", error)
         if self.redis is not None:
             try:
                 await self.redis.delete(wire.worker_key(report.id))
                 await self.redis.aclose()
             except (RedisError, OSError) as error:
-                log.debug("Redis forgets this worker by itself: %s", error)
+                log.debug("the worker's report in Redis was not deleted and will expire: %s", error)

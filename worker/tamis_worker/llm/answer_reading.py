@@ -161,7 +161,7 @@ class _Reading:
                 self._note(place, f"{_shown(name)} read as {_shown(meant[folded][0])}")
                 renamed[meant[folded][0]] = part
             elif closed:
-                self._note(place, f"extra key {_shown(name)} left out")
+                self._note(place, f"extra key {_shown(name)} ignored")
             else:
                 renamed[name] = part
         return renamed

@@ -127,12 +127,12 @@ class RenewedKey:
             key = await self._obtain()
         except NoKey as error:
             if self._trouble != str(error):  # once, not every few seconds
-                log.warning("the API key is not renewed: %s", error)
+                log.warning("the API key was not renewed: %s", error)
             self._trouble = str(error)
             self._rests_until = self._clock() + self._rest
         except Exception as error:  # calls continue with the old key
             # Its type only: its message or traceback may contain the command's output.
-            log.error("the API key is not renewed: %s", type(error).__name__)  # noqa: TRY400
+            log.error("the API key was not renewed: %s", type(error).__name__)  # noqa: TRY400
             self._rests_until = self._clock() + self._rest
         else:
             self._trouble = None
@@ -142,7 +142,7 @@ class RenewedKey:
             if self._learn is not None:
                 self._learn(key)
             self._key = key
-            log.info("there is a new API key")
+            log.info("a new API key is in use")
         finally:
             self._task = None
 
@@ -170,7 +170,7 @@ class FileKey(RenewedKey):
         except (OSError, UnicodeError) as error:
             raise NoKey(f"the file of TAMIS_LLM_API_KEY_FILE cannot be read: {reason(error)}") from None
         if not is_sendable(text):  # empty during a write
-            raise NoKey("the file of TAMIS_LLM_API_KEY_FILE holds no key")
+            raise NoKey("the file of TAMIS_LLM_API_KEY_FILE contains no key")
         return text
 
 
@@ -229,7 +229,7 @@ def key_source(
 
 def _checked(key: str) -> str:
     if not is_sendable(key):
-        raise ConfigurationError("TAMIS_LLM_API_KEY holds a blank, a line end or a letter that no header can hold")
+        raise ConfigurationError("TAMIS_LLM_API_KEY contains a blank, line end or character that no header can hold")
     return key
 
 
@@ -238,7 +238,7 @@ def words_of(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise ConfigurationError(f"TAMIS_LLM_API_KEY_COMMAND is no command line: {error}") from None
+        raise ConfigurationError(f"TAMIS_LLM_API_KEY_COMMAND is not a command line: {error}") from None
     if not words:
         raise ConfigurationError("TAMIS_LLM_API_KEY_COMMAND is empty")
     return words

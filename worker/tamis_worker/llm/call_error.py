@@ -150,8 +150,8 @@ def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, st
 def of_redirect(status: int, origin: str) -> CallError:
     """Return the error for a redirection to another origin. That origin must not get the prompt and the key."""
     message = (
-        f"{status}: the endpoint points to {printable_line(origin)[: MAX_MESSAGE // 2]}, where neither prompt nor key "
-        "was sent; put TAMIS_LLM_BASE_URL right"
+        f"{status}: the endpoint redirects to {printable_line(origin)[: MAX_MESSAGE // 2]}, and neither prompt nor "
+        "key was sent there; correct TAMIS_LLM_BASE_URL"
     )
     return CallError(ErrorKind.MODEL_NOT_FOUND, message, status, everyone=True)
 

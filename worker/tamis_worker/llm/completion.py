@@ -111,7 +111,7 @@ def assembled(text: str, load: Callable[[str], object]) -> dict[str, Any]:
             break
         chunk = load(event)
         if not isinstance(chunk, Mapping):
-            raise ValueError("an event is no JSON object")  # noqa: TRY004 - of the endpoint, like JSON that is none
+            raise ValueError("an event is not a JSON object")  # noqa: TRY004 - of the endpoint, like JSON that is none
         completion.add(chunk)
         if chunk.get("error"):
             return {**completion.whole, "error": chunk["error"]}
@@ -196,12 +196,12 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
 
     message = choice.get("message") if choice is not None else None
     if choice is None or not isinstance(message, dict):
-        return failed(ErrorKind.EMPTY, "the answer holds no choice")
+        return failed(ErrorKind.EMPTY, "the answer contains no choice")
     finish_reason = _name(choice.get("finish_reason")) or "stop"
     if refusal := message.get("refusal") or _parts(message.get("content"), "refusal"):
         return failed(ErrorKind.REFUSED, f"the model refuses: {cleaned(str(refusal), api_key)}")
     if finish_reason == "content_filter":
-        return failed(ErrorKind.CONTENT_FILTER, "the content filter held the answer back")
+        return failed(ErrorKind.CONTENT_FILTER, "the content filter blocked the answer")
     content = _parts(message.get("content"), "text")
     calls = _tool_calls(message)
     if not content.strip() and len(calls) == 1:
@@ -210,7 +210,7 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
     if finish_reason == "length":
         tokens = usage.completion_tokens
         if thoughts_alone:  # not EMPTY: a larger budget helps
-            why = f"only thoughts came, and no answer: the whole budget went there ({tokens} tokens)"
+            why = f"the model only reasoned: the whole budget ({tokens} tokens) was used before an answer"
             return failed(ErrorKind.TRUNCATED, why)
         return failed(ErrorKind.TRUNCATED, f"the answer was cut off after {tokens} tokens", content)
     if content.strip():
@@ -219,7 +219,7 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
         return ChatAnswer(content, model, usage, finish_reason, latency_ms=0, tier=tier, thoughts=thoughts, tokens=raw)
     if len(calls) > 1:
         return failed(ErrorKind.EMPTY, f"no content, and {len(calls)} tool calls: which of them is the answer?")
-    what = "only thoughts came, and no answer" if thoughts_alone else "no content"
+    what = "the model only reasoned, without an answer" if thoughts_alone else "no content"
     return failed(ErrorKind.EMPTY, f"{what}; finish_reason {cleaned(finish_reason, api_key)!r}")
 
 

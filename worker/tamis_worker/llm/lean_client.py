@@ -238,7 +238,7 @@ def broken_conditions(client: openai.AsyncOpenAI) -> tuple[str, ...]:
 def warn_of(broken: tuple[str, ...]) -> None:
     """Log, once in a process, that private parts have changed, so that calls cost more CPU."""
     log.warning(
-        "this release of openai (%s) has no %s as known here: calls take its public path, which costs more CPU each",
+        "this release of openai (%s) lacks the expected %s: calls use its public interface, which costs more CPU",
         openai.__version__,
         ", ".join(broken),
     )
@@ -254,7 +254,7 @@ def _holds(condition: Callable[[openai.AsyncOpenAI], bool], client: openai.Async
     try:
         return condition(client)
     except Exception as error:  # any failure means the public path
-        log.debug("a part of openai that is not public fails: %r", error)
+        log.debug("a private part of openai failed: %r", error)
         return False
 
 

@@ -197,7 +197,7 @@ class LlmClient:
         count = await self._dialects.hopeless(model)
         if count is not None:
             last = await self._without_key(content)
-            why = f"{count} answers of {model} in a row could not be used, and none before; the last one: {last!r}"
+            why = f"{count} answers of {model} in a row were unusable, and none before was usable; the last: {last!r}"
             return LearnResult(hopeless=why)
         bad = adherence is not Adherence.FOLLOWED
         return LearnResult(ask_again=bad and self.dialect_of(request).rung is not asked_on)

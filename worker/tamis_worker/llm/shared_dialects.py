@@ -324,14 +324,14 @@ class BoundedStore:
     async def _result(self, task: "asyncio.Task[T]") -> T | None:
         done, _ = await asyncio.wait({task}, timeout=STORE_WITHIN)
         if not done:
-            log.debug("the dialects' store does not answer within %.0f s", STORE_WITHIN)
+            log.debug("the store of dialects does not answer within %.0f s", STORE_WITHIN)
             return None
         try:
             return task.result()
         except LedgerUnavailable as error:
-            log.debug("the dialects' store is away: %s", error)
+            log.debug("the store of dialects is unreachable: %s", error)
         except Exception:  # no item may fail for the form of requests: the process continues with its own knowledge
-            log.warning("what is known of dialects could not be read or written", exc_info=True)
+            log.warning("the dialects could not be read or written", exc_info=True)
         return None
 
     def _ended(self, task: "asyncio.Task[Any]") -> None:

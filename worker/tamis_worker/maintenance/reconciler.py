@@ -64,7 +64,7 @@ class Reconciler:
         await self.backpressure.clear()  # no repair would succeed, and much would appear lost
         swept = await self.sweep()
         if swept.anything:
-            log.info("swept: %s", swept)
+            log.info("repaired: %s", swept)
 
     async def sweep(self) -> Swept:
         """Sweep once, and return the repairs. If another worker is sweeping, do nothing. Raises `Unavailable`."""

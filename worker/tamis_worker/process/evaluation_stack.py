@@ -63,7 +63,7 @@ async def return_claims(engine: AsyncEngine, dispatcher: Dispatcher, returns: Se
         try:
             await asyncio.to_thread(dispatcher.republish, batch_id, operation, addresses)
         except BrokerUnavailable as error:
-            log.warning("%d items given back are left to the reconciler: %s", len(addresses), error)
+            log.warning("%d released items wait for the reconciler: %s", len(addresses), error)
     gone = await cancelled(engine, [claim.key for claim, sent in zip(claims, to_publish, strict=True) if not sent])
     return [claim.key in gone for claim in claims]
 

@@ -181,14 +181,14 @@ def register(app: Celery, runtime: Runtime) -> None:
             elif closing is Closing.COMPLETED:
                 log.info("batch=%s completed", batch_id)
                 for following in follow(runtime.dispatch_engine, UUID(batch_id)):
-                    log.info("batch=%s takes up what passed batch=%s", following, batch_id)
+                    log.info("batch=%s continues with the records that passed batch=%s", following, batch_id)
                     runtime.dispatcher.fill_window(following)
             return closing
         except Unavailable as error:
-            log.warning("batch=%s shard=%s left to the reconciler: %s", batch_id, shard, error)
+            log.warning("batch=%s shard=%s waits for the reconciler: %s", batch_id, shard, error)
         except Exception:  # the shard stays dispatched in the ledger; the reconciler closes it
             log.exception("batch=%s shard=%s could not be closed", batch_id, shard)
-        return "left to the reconciler"
+        return "waits for the reconciler"
 
     for operation in OPERATIONS:
         name = wire.task_name(operation_name(operation))

@@ -271,7 +271,7 @@ class BatchFollower:
     async def _not_running(self, batch_ids: Collection[UUID]) -> Collection[UUID]:
         running = await running_batches(self.engine, batch_ids)
         for batch_id in self.configs.follow(running):
-            log.info("batch=%s goes on with priority %s", batch_id, running[batch_id])
+            log.info("batch=%s continues with priority %s", batch_id, running[batch_id])
             self.limiters.reweigh(batch_id, running[batch_id])
         return set(batch_ids) - set(running)
 
@@ -280,5 +280,5 @@ async def revoke_lost_claims(engine: AsyncEngine, held: HeldClaims, interrupts: 
     """Stop the items in this process that are no longer claimed for this worker. Raise `LedgerUnavailable`."""
     theirs = await lost(engine, held.copy(), worker=worker)
     if theirs:
-        log.warning("%d items were taken over while the lease was over", len(theirs))
+        log.warning("other workers took %d items while the lease was expired", len(theirs))
     interrupts.revoke(theirs)

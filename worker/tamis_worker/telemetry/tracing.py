@@ -139,9 +139,9 @@ def reporting(exporter: "SpanExporter", where: str) -> "SpanExporter":
                 result = SpanExportResult.FAILURE
             failed = result is not SpanExportResult.SUCCESS
             if failed and not self.failing:
-                log.warning("traces are lost: %s does not take them; the work goes on", where)
+                log.warning("traces are lost: %s does not accept them; the work continues", where)
             elif self.failing and not failed:
-                log.warning("traces are exported again: %s takes them", where)
+                log.warning("traces are exported again: %s accepts them", where)
             self.failing = failed
             return result
 

@@ -88,7 +88,7 @@ class Sender:
                 return DeliveryAnswer(reply.status, _said(reply.status), retry_after(reply.headers))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             if refused:  # even if other addresses of the name were tried without an answer
-                return DeliveryAnswer(None, f"not sent: {refused[0]} is no public address; {ALLOW}")
+                return DeliveryAnswer(None, f"not sent: {refused[0]} is not a public address; {ALLOW}")
             return DeliveryAnswer(None, _why(error, self._within))
 
     async def close(self) -> None:
@@ -118,7 +118,7 @@ class Sender:
         family, kind, protocol, _, host_port = address
         if not self._private and not is_public(str(host_port[0])):
             _refused.get().append(str(host_port[0]))
-            raise PrivateAddress(f"{host_port[0]} is no public address")
+            raise PrivateAddress(f"{host_port[0]} is not a public address")
         opened = socket.socket(family, kind, protocol)
         opened.setblocking(False)
         return opened
@@ -126,7 +126,7 @@ class Sender:
 
 def _said(status: int) -> str:
     if 300 <= status < 400:
-        return f"answered {status}: redirections are not followed; name the URL that it leads to"
+        return f"answered {status}: redirects are not followed; name the final URL"
     return f"answered {status}"
 
 
@@ -138,19 +138,19 @@ def _why(error: Exception, within: float) -> str:
             why = str(getattr(inner, "verify_message", "")).rstrip(".") or type(inner).__name__
             return f"its certificate is not valid: {why}"
         case aiohttp.ClientSSLError() | ssl.SSLError():
-            return "TLS failed: it speaks another protocol, or none"
+            return "TLS failed: the receiver does not use TLS, or another version"
         case aiohttp.ClientConnectorDNSError():
-            return "its name is not known"
+            return "its host name is unknown"
         case TimeoutError():
             return f"no answer within {within:g} s"
         case aiohttp.ClientConnectorError():
             return f"no connection: {os.strerror(error.os_error.errno) if error.os_error.errno else 'refused'}"
         case aiohttp.ClientResponseError() | aiohttp.ClientPayloadError():
-            return "what it answered is no HTTP"
+            return "its answer is not HTTP"
         case aiohttp.InvalidURL() | ValueError():
             return "the URL cannot be called"
         case _:
-            return f"the connection ended: {type(error).__name__}"
+            return f"the connection broke: {type(error).__name__}"
 
 
 def is_task(url: str) -> bool:
@@ -175,7 +175,7 @@ class TaskSender:
             await asyncio.to_thread(self._publish, str(webhook_id), task, written["data"])
         except BrokerUnavailable as error:
             return DeliveryAnswer(None, str(error))
-        return DeliveryAnswer(HTTPStatus.ACCEPTED, f"sent into the queue {task.queue}")
+        return DeliveryAnswer(HTTPStatus.ACCEPTED, f"sent to the queue {task.queue}")
 
     async def close(self) -> None:
         """Do nothing: the application belongs to the worker."""

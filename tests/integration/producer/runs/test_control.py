@@ -261,7 +261,7 @@ def test_the_command_line_controls_batches_and_reviews(
     assert paused.code == 0
     assert f"tamis resume {batch.id} continues it" in paused.out
     shown = run("status", short)
-    assert f"paused. `tamis resume {batch.id}` goes on" in " ".join(shown.out.split())
+    assert f"paused. `tamis resume {batch.id}` continues it" in " ".join(shown.out.split())
     assert "paused: requested" in run("batches").out
     assert run("resume", short).code == 0
     assert batch.status().state is BatchStatus.RUNNING

@@ -203,7 +203,9 @@ def test_a_batch_that_has_not_ended_is_refused_with_what_to_do(client: Client, s
     pause = Pause(kind=PauseKind.REQUESTED).model_dump_json() if state == "paused" else None
     sql(client, "ALTER TABLE batches DISABLE TRIGGER legal_transitions")
     sql(client, "UPDATE batches SET state = :state, pause = CAST(:pause AS json)", state=state, pause=pause)
-    told = f"`tamis resume {batch.id}` goes on" if state == "paused" else f"is still {state}: .*--watch` follows it"
+    told = (
+        f"`tamis resume {batch.id}` continues it" if state == "paused" else f"is still {state}: .*--watch` follows it"
+    )
     with pytest.raises(IllegalTransition, match=told):
         batch.retry()
     assert batch.status().round == 1
@@ -403,7 +405,7 @@ def test_the_command_line_retries_and_says_what_failed(
     assert f"tamis retry {batch.id} asks again" in shown.out
     told = run("failures", short)
     assert "round 1: 4 of 120 records failed: timeout 2, connection 1, malformed 1" in told.out
-    assert "Too few records to say whether failing depends on a record's length." in told.out
+    assert "Too few records to test whether failure depends on a record's length." in told.out
     assert json.loads(run("failures", short, "--json").out)["rounds"][0]["failed"] == 4
     wrong = run("retry", short, "--kind", "tiemout")
     assert (wrong.code, "'tiemout' is not a kind of error; the kinds are: authentication" in wrong.err) == (2, True)
@@ -443,7 +445,7 @@ def test_a_report_names_the_rounds_and_what_failed_in_them(client: Client, batch
         assert "Round 2" in text_
         assert f"4 of 120 records failed: {told}" in text_
         assert "1 of 3 records failed" in text_
-        assert "Too few records to say whether failing depends on a record's length." in html.unescape(text_)
+        assert "Too few records to test whether failure depends on a record's length." in html.unescape(text_)
     first, second = json.loads(figures)["batches"][0]["failures"]["rounds"]
     assert (first["failed"], second["failed"]) == (4, 1)
     assert first["comparisons"][0]["groups"][0].keys() == {"label", "records", "n", "failed", "rate"}

@@ -180,7 +180,7 @@ def test_a_file_is_taken_as_a_whole_and_its_errors_name_the_line(run: Run, batch
     reasons = {row["excluded_by"] for row in filled(path, {})}
     assert reasons <= {"model", "title_pattern"}
     for place, columns, complaint in (
-        (1, {"include": "maybe"}, "a.csv:3: field 'include': 'maybe' is no decision"),
+        (1, {"include": "maybe"}, "a.csv:3: field 'include': 'maybe' is not a decision"),
         (2, {"index": "31", "id": ""}, "a.csv:4: No. 32 (index 31) is not of the sample"),
         (2, {"id": "r999"}, "were columns sorted apart?"),
         (3, {"audit": "0" * 8}, "a.csv:5: field 'audit': the column 'audit' must name the same audit"),

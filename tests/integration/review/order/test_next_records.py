@@ -232,9 +232,9 @@ def test_two_callers_have_one_order_worked_out(client: Client, batch: Batch, mon
 @pytest.mark.parametrize(
     ("how", "complaint"),
     [
-        ({"n": 0}, "n: 0 is no number of records"),
+        ({"n": 0}, "n: 0 must be a number of records"),
         ({"n": 1_001}, "n: 1,001 records are too many: the maximum is 1,000"),
-        ({"seed": -1}, "seed: -1 is no whole number"),
+        ({"seed": -1}, "seed: -1 must be a whole number"),
         ({"explore": 1.5}, "explore: 1.5 is not a share"),
         ({"reviewer": " "}, "reviewer: ' ' is not a name"),
     ],

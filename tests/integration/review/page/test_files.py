@@ -230,7 +230,7 @@ def test_who_may_only_submit_begins_a_review_of_stages_and_reads_and_sets_nothin
         refused.append(http.post(f"{of_batch}/pause"))
         assert [answer.status_code for answer in refused] == [403] * 6
         cheaper = upload(http, TABLE, **terms | {"stages": [RATED | {"model": "gpt-5-mini", "max_cost": 0.5}]})
-    assert (cheaper.status_code, "the review's stage score is there already" in cheaper.text) == (409, True)
+    assert (cheaper.status_code, "the review's stage score already exists" in cheaper.text) == (409, True)
     assert [review.planned for review in list_reviews(client)] == [("filter", "score")]
 
 
@@ -253,7 +253,7 @@ def _written(path: Path, text: str) -> Path:
     ("fields", "told"),
     [
         ({}, "terms: missing"),
-        ({"terms": "{"}, "terms is no JSON"),
+        ({"terms": "{"}, "terms is not JSON"),
         ({"terms": "{" * 1_000_100}, "The request cannot be read"),
         ({"terms": "{}", "more": "1"}, "The request cannot be read"),
     ],

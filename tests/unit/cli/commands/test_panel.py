@@ -20,8 +20,8 @@ def test_several_models_are_a_panel_under_the_policy_named() -> None:
     ("models", "policy", "complaint"),
     [
         (None, PanelPolicy.ANY, "--policy needs a panel: name its models with --panel"),
-        ("a,b,a", None, "'a' stands there twice, which is no panel"),
-        ("a", None, "one model is no panel"),
+        ("a,b,a", None, "'a' is named twice"),
+        ("a", None, "a panel needs several models"),
         ("a,", None, r"models\.1"),
     ],
 )

@@ -66,7 +66,7 @@ def test_the_example_of_the_messages_is_a_valid_file(tmp_path: Path) -> None:
         ("models:\n  m:\n    input: 1\n    output: 1\n    tiers:\n      2: {factor: 1}\n", 6, "tiers by name"),
         ("models:\n  m:\n    input: 1\n    output: 1\n    tiers:\n      flex: 0.5\n", 6, "needs a factor"),
         ("models:\n  m:\n    input: 1\n    output: 1\n    tiers:\n      flex: {faktor: 1}\n", 6, "mean 'factor'"),
-        ("models:\n  m:\n    input: 1\n    output: 1\n    tiers:\n      flex: {input: 1}\n", 6, "takes a factor"),
+        ("models:\n  m:\n    input: 1\n    output: 1\n    tiers:\n      flex: {input: 1}\n", 6, "needs a factor"),
         ("models:\n  m:\n    input: 1\n    output: 1\n    tiers:\n      auto: {factor: 1}\n", 6, "the standard tier"),
     ],
 )

@@ -86,17 +86,17 @@ def test_a_batch_has_the_terms_that_it_is_sent_with_and_else_those_of_submit() -
         ((), FILTER, "item: Field required"),
         ((), {"item": ITEM}, "operation: Field required"),
         (("an id",), FILTER, "item: Input should be a valid dictionary"),
-        ((ITEM, "filter"), {}, "tamis.evaluate: 2 positional arguments; only 'item' may be one"),
+        ((ITEM, "filter"), {}, "tamis.evaluate: 2 positional arguments; only 'item' may be positional"),
         (
             (ITEM,),
             {"item": ITEM, **FILTER},
-            "item: it is given twice, by position too; a signature that ignores what comes before it is `.si(...)`",
+            "item: it is given twice, once by position; `.si(...)` makes a signature without the previous result",
         ),
         (
             (ITEM,),
             {"operation": "filter", "criteria": "Is it?"},
-            "'criteria': no argument of tamis.evaluate, which takes item, operation, params, model, fresh; "
-            "the operation's own go into `params`",
+            "'criteria': not an argument of tamis.evaluate, which takes item, operation, params, model, fresh; "
+            "put the operation's into `params`",
         ),
         ((ITEM,), {"operation": "filter"}, "operation: filter.criteria: Field required"),
     ],

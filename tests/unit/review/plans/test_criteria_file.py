@@ -88,7 +88,7 @@ def test_the_example_in_the_messages_is_right(folder: Path) -> None:
         (BEGUN + "- criterion: 2020\n", 4, "inclusion_criteria[2].criterion", "put it in quotes"),
         (BEGUN + "- exclude_as: a\n", 4, "inclusion_criteria[2]", "has no criterion"),
         (BEGUN + "- crit: a\n  exclude_as: b\n", 4, "inclusion_criteria[2].crit", "did you mean 'criterion'"),
-        (BEGUN + "exclude_as: {I2: a}\n", 4, "exclude_as", "names 'I2', which is no criterion: these are I1"),
+        (BEGUN + "exclude_as: {I2: a}\n", 4, "exclude_as", "names 'I2', but the criteria are I1"),
         (BEGUN + "exclude_as: [a]\n", 4, "exclude_as", "a wording for each label"),
         (BEGUN + "exclude_as: {I1: ''}\n", 4, "exclude_as.I1", "is empty"),
         (BEGUN + "- a: b: c\n", 4, None, "put a text with a colon in quotes"),

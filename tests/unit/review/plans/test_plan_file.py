@@ -136,7 +136,7 @@ BEGINNING = "records: a.csv\ncriteria: criteria.yaml\n"
         (BEGINNING + "stages: [inclusion, initial_filter]\n", "field 'stages[2]': must be the first stage"),
         (BEGINNING + "stages:\n  - initial_filter: {strict: true}\n", "has no fields"),
         (BEGINNING + "stages: [judge]\n", "'guidelines' is missing"),
-        (BEGINNING + "stages: [{judge: {guidelines: g}}]\n", "a judge needs a stage before it"),
+        (BEGINNING + "stages: [{judge: {guidelines: g}}]\n", "a judge needs an earlier stage"),
         ("records: a.csv\nstages: [inclusion]\n", "needs the review's criteria"),
         ("records: a.csv\nstages: [initial_filter, {filter: {criteria: x}}]\n", "needs the review's criteria"),
         (BEGINNING + "stages: [initial_filter]\n", "field 'stages': "),
@@ -177,7 +177,7 @@ def test_a_stage_is_steered_as_the_whole_plan_unless_it_says_otherwise(folder: P
         ("steering: flex", r"plan.yaml:2: field 'steering': needs its fields on the lines below it"),
         ("steering: {teir: flex}", "teir"),
         ("steering: {tier: cheap}", "standard"),
-        ("steering: {extra_body: {model: x}}", "name it as the batch's model"),
+        ("steering: {extra_body: {model: x}}", "set the batch's model"),
         ("steering: {extra_headers: {Authorization: x}}", "TAMIS_LLM_API_KEY"),
     ],
 )
@@ -196,8 +196,8 @@ def test_a_stage_asks_a_panel_and_what_makes_none_is_named_with_its_line(folder:
     assert isinstance(planned.operation, Inclusion)
     assert planned.operation.panel is not None
     assert planned.operation.panel.policy == "any"
-    for wrong, complaint in (("[a, a]", "'a' stands there twice, which is no panel"), ("[a]", "one model is no panel")):
+    for wrong, complaint in (("[a, a]", "'a' is named twice"), ("[a]", "a panel needs several models")):
         with pytest.raises(InputError, match=rf"plan\.yaml:5: .*{complaint}"):
             read_plan(written(folder, text.replace("[a, b, c]", wrong)))
-    with pytest.raises(InputError, match="stands beside a panel"):
+    with pytest.raises(InputError, match="the stage has a panel"):
         read_plan(written(folder, text.replace("panel:", "model: d\n      panel:")))

@@ -52,7 +52,7 @@ def test_the_line_is_that_of_the_file_where_a_cell_holds_line_ends(tmp_path: Pat
         ("index,index,decision\n", "t.csv:1: the column 'index' occurs twice"),
         ("index,decision\n1,include,what\n", "t.csv:2: the row has 3 cells, but the header has 2 columns"),
         ('index,decision\n1,"include\n', "t.csv:2: a quote that opens"),
-        ("index,decision\n1,perhaps\n", "t.csv:2: 'perhaps' is no decision"),
+        ("index,decision\n1,perhaps\n", "t.csv:2: 'perhaps' is not a decision"),
         ("index,decision\n6,include\n", "t.csv:2: '6' is not an index: use 0 to 5"),
         ("id,decision\na,include\nx,include\n", "t.csv:3: no record has the id 'x'"),
         (

@@ -30,7 +30,7 @@ UNPRICED = BatchCosts(calls=1, unpriced=1, unanswered=1)
         ),
         (
             UNPRICED,
-            "The cost of the calls is not known. Possibly unbilled: price not known (1 call whose end nobody knows).",
+            "The cost of the calls is not known. Possibly unbilled: price not known (1 call with an unknown end).",
         ),
     ],
 )
