@@ -41,9 +41,9 @@ EXIT_STALLED = 75  # from sysexits: a temporary failure
 EXIT_INTERRUPTED = 130  # shells' code: 128 + SIGINT
 
 EXIT_CODES: Mapping[int, str] = {
-    EXIT_OK: "done; of a batch or a review: every item is decided",
-    EXIT_FAILED: "some items failed or were cancelled, the batch was paused because it could not go on, a probe or "
-    "an examination found something wrong, or a question was answered with no",
+    EXIT_OK: "done; for a batch or a review: every item is decided",
+    EXIT_FAILED: "some items failed or were cancelled, the batch paused because it could not go on, a check found a "
+    "fault, or you answered no",
     EXIT_WRONG_USE: "wrong use or configuration, or a server that does not answer",
     EXIT_STALLED: "a worker made no progress and ended itself: start it again",
     EXIT_INTERRUPTED: "interrupted with Ctrl-C; a batch or a review goes on",
