@@ -75,8 +75,8 @@ class EngineControls:
 
     report: Callable[[], Mapping[str, Any]]  # returns the engine's present figures
     settings: Callable[[], Mapping[str, Any]]  # returns the settings without secrets
-    cancel_items: Callable[[Sequence[ItemKey]], int]  # cancels the waiting items among them; returns their number
-    cancel_waiting: Callable[[Collection[UUID]], int]  # cancels all waiting items of some batches; returns their number
+    cancel_items: Callable[[Sequence[ItemKey]], int]  # cancels the items of these keys that wait; returns the number
+    cancel_waiting: Callable[[Collection[UUID]], int]  # cancels all waiting items of these batches; returns the number
     is_claimed: Callable[[ItemKey], bool]  # True: the item is being evaluated in this process
     drain: Callable[[], None]  # finishes items in flight, and returns waiting ones
     redact: Callable[[str], str]
@@ -119,7 +119,7 @@ class RemoteControl:
     # Items
 
     def revoke(self, _: Any, task_id: object, terminate: bool = False, **__: object) -> Reply:
-        """End the items of some tasks as cancelled. `terminate`: cut off their calls in flight too."""
+        """Cancel the items of these tasks. If `terminate` is True, also cut off their calls in flight."""
         ids = [task_id] if isinstance(task_id, str) else list(dict.fromkeys(_list(task_id)))
         if not ids:
             return _error("no id of a task is given")
@@ -216,7 +216,7 @@ def enable_events(panel: Any) -> Reply:
 def disable_events(panel: Any) -> Reply:
     """Stop the events of tasks. Events of the worker continue.
 
-    Celery's own command has no effect while all groups are sent.
+    Celery's own command has no effect in the initial state, when events of all groups are sent.
     """
     if (dispatcher := panel.consumer.event_dispatcher) is None:
         return _error("there is no connection for events now")
