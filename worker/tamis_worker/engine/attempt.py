@@ -4,7 +4,7 @@
 |---|---|
 | `Ask` | makes the call, and passes its outcome to `Attempt.next` |
 | `Wait` | sleeps, then takes the next step |
-| `EndpointPause` | blocks all calls to this endpoint and model for so long, then takes the next step |
+| `EndpointPause` | blocks all calls to this endpoint and model for the given time, then takes the next step |
 | `Done` | uses the answer |
 | `Fail` | ends the question with an error |
 | `Halt` | pauses the batch and returns the item |
@@ -38,10 +38,10 @@ class ReadContent(Generic[T]):
 
     value: T
     deviations: tuple[str, ...] = ()  # harmless deviations from the requested form
-    probability: float | None = None  # of inclusion, from the tokens; None: unknown. The value contains it too
+    probability: float | None = None  # of inclusion, from the tokens; None: unknown. `value` contains it too
 
     def weighed(self, probability: float | None) -> "ReadContent[T]":
-        """Return a copy with the probability of inclusion. None leaves the content unchanged."""
+        """Return a copy with the probability of inclusion. If `probability` is None, return the content unchanged."""
         if probability is None:
             return self
         value = replace(self.value, probability=probability) if isinstance(self.value, Decided) else self.value
@@ -66,7 +66,7 @@ class CallOutcome(Generic[T]):
     jitter: float  # in [0, 1), drawn for every call
     refusals: int = 0  # refused calls of the process in a row, with this call; 0: this call was not refused
     anew: bool = False  # the request format has changed, so the question can be repeated
-    hopeless: str | None = None  # why no answer of the model was usable in any request format; None: not so
+    hopeless: str | None = None  # why no answer of the model was usable in any request format; None: not hopeless
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,10 @@ def repaired(request: ChatRequest, answer: ChatAnswer, error: CallError) -> Chat
 def read_reply(
     reply: Reply, schema: Schema, parse: Callable[[object], T], decision: DecisionField | None = None
 ) -> UsableAnswer[T] | CallError:
-    """Return the value that `parse` reads from a reply, with the probability of its decision; or the error."""
+    """Return the value that `parse` reads from a reply, or the error of an unusable reply.
+
+    The value has the probability of its decision, if `decision` is set and the tokens give it.
+    """
     if isinstance(reply, CallError):
         return reply
     read = read_content(reply.content, schema, parse)

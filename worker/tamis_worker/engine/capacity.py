@@ -55,10 +55,11 @@ class Capacity:
         """
         Args:
             most: limit on a model's calls in flight while there is capacity.
-            usual: seconds that a call at the standard tier may take. A longer call counts so much against a deadline.
+            usual: seconds that a call at the standard tier may take. A longer call at the flex tier counts only as
+                these seconds against the item's deadline.
             first: the wait after the first call without capacity, in seconds; it doubles up to `longest`.
             longest: the longest wait, in seconds.
-            jitter: in [0, 1), drawn for every wait.
+            jitter: returns a random number in [0, 1); called for every wait.
         """
         self._usual = usual
         self._waits = _Waits(first, longest, jitter)
@@ -77,8 +78,8 @@ class Capacity:
     async def place(self, request: ChatRequest, steering: Steering, waited: Waited) -> "CallSlot":
         """Wait until the call may begin, and return its slot.
 
-        If the item has waited as long as `steering` allows, the slot is at the standard tier. Its context returns the
-        slot. A cancelled wait takes no slot.
+        If the item has waited as long as `steering` allows, the slot is at the standard tier. The end of the slot's
+        context returns the slot. A cancelled wait takes no slot.
         """
         if (slot := self.place_at_once(request, waited)) is not None:
             return slot
@@ -146,7 +147,10 @@ class FlexPlace(CallSlot):
         return reply
 
     def seconds(self, reply: Reply) -> float:
-        """Return the seconds that count against the item's deadline: at most a usual call's, as the tier is slow."""
+        """Return the seconds that count against the item's deadline.
+
+        The tier is slow, so they are at most those of a usual call.
+        """
         return min(super().seconds(reply), self._usual)
 
 

@@ -49,7 +49,7 @@ class GroupCommit(Generic[Entry, Reply]):
     read from any thread.
     """
 
-    name: str  # of the entries' kind, for messages and metrics
+    name: str  # names the kind of entries in messages and metrics
     write: Callable[[Sequence[Entry]], Awaitable[Sequence[Reply]]]
     _: KW_ONLY
     backpressure: Backpressure = field(default_factory=Backpressure)

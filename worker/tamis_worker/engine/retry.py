@@ -9,7 +9,7 @@
 | truncated | ask once more, with a larger token budget | yes | no |
 | empty, malformed, invalid | ask once more, with a description of the defect | yes | no |
 | unusable or truncated, and the request format has changed | repeat the original question | yes | no |
-| unusable, as all answers of the model in every request format | pause the batch | yes | |
+| unusable, like all earlier answers of the model in every request format | pause the batch | yes | |
 | key, quota or model refused | ask again, twice at most; `REFUSALS` in a row pause the batch | no | one by one |
 | any other 403 | give up; `FORBIDDEN` in a row pause the batch | yes | no |
 | invalid_request, context_length, refused, content_filter | give up | | |
@@ -57,7 +57,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class RetryDecision:
-    """The consequence of a failed call. Made by `retry`, `give_up` and `halt`."""
+    """The consequence of a failed call. `retry`, `give_up` and `halt` make it."""
 
     then: Then
     after: float = 0.0  # seconds until the next call

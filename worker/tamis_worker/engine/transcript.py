@@ -168,7 +168,7 @@ class QuestionTranscript:
         return {**written, "parameters": self._without_secrets(parameters)}
 
     def _messages(self, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the messages for storing. After an earlier call, only messages that differ from it are included."""
+        """Return the messages for storing. After an earlier call, they begin at the first difference."""
         if self._before is None:
             return {"messages": [self._message(message, storable) for message in messages]}
         place, earlier = self._before
@@ -183,7 +183,10 @@ class QuestionTranscript:
         }
 
     def _message(self, message: Mapping[str, Any], stored: Callable[[str], str]) -> dict[str, Any]:
-        """Return a message for storing, its text changed by `stored`. A system message is replaced by its sha256."""
+        """Return a message for storing, with `stored` applied to its text.
+
+        The text of a system message becomes its sha256.
+        """
         role, content = message["role"], message["content"]
         marks = {}
         if not isinstance(content, str):  # a list with a single part, with marks for the endpoint's cache
