@@ -1,4 +1,4 @@
-"""The terms that all items of a batch share: its operation, model and steering. And pauses.
+"""The terms that all items of a batch share (its operation, model and options for calls), and the pausing of batches.
 
 Only the priority can change, so the other terms are read once. `BatchConfigCache.follow` receives new priorities.
 
@@ -45,7 +45,7 @@ class BatchTerms:
     priority: Priority = Priority.NORMAL
     budgeted: bool = False  # True: the batch has a `max_cost`, whose amount may change
     traceparent: str | None = None  # of the trace of its submission; None: no trace
-    steering: Steering = NO_STEERING  # the batch's options for calls, before the worker's
+    steering: Steering = NO_STEERING  # options for calls: the batch's own, otherwise the worker's
 
 
 @dataclass(eq=False)

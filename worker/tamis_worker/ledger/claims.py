@@ -45,7 +45,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class ClaimRefusal:
-    """The refusal of a claim: the item is finished, validly claimed, or its batch does not run."""
+    """The refusal of a claim: the item is finished, another claim is valid, or the batch does not run."""
 
     cancelled: bool  # True: the item is cancelled; False: any other reason
 

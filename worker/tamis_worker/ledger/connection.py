@@ -1,6 +1,6 @@
 """The worker's connections to Postgres, with translated errors.
 
-The module also makes texts of a model storable in Postgres, and names Postgres's refusals.
+The module also makes a model's texts storable in Postgres, and says in words why Postgres refused a statement.
 """
 
 import asyncio

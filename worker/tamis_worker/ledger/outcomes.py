@@ -77,7 +77,7 @@ def prompt_rows(texts: Mapping[tuple[UUID, str], str]) -> str:
 
 @dataclass(frozen=True)
 class ClaimOutcome:
-    """The end of one claim."""
+    """The outcome of one claim: the decision or failure of its item, with the bill and the transcript."""
 
     claim: Claim
     ended: Decided | Failure
@@ -192,7 +192,7 @@ async def record(
 def refused(outcome: ClaimOutcome, why: str) -> tuple[ClaimOutcome, ClaimOutcome]:
     """Return two outcomes to record instead of an outcome that the ledger refused.
 
-    Both fail the item. The first keeps the bill. Use the second if the ledger refuses the bill too.
+    Both fail the item. The first outcome keeps the bill. Use the second if the ledger refuses the bill too.
     """
     why = f"the ledger cannot hold this outcome: {why}"
     failed = replace(outcome, ended=Failure(ErrorKind.INTERNAL, why), cut={}, transcript=None)
@@ -247,7 +247,7 @@ def _detail(detail: BaseModel | None, panel: PanelResult | None) -> Any:
 
 
 def _evaluations(outcome: ClaimOutcome) -> list[dict[str, Any]]:
-    """Return one row for each metric and field: the last, if there are several."""
+    """Return one row for each metric and field. If a metric has several values for a field, the last counts."""
     if not isinstance(outcome.ended, Decided):
         return []
     rows = {}

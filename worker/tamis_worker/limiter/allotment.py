@@ -61,7 +61,12 @@ class Permits:
         return self._upcoming[0].due if self._upcoming else None
 
     def last_until(self, head: int) -> float:
-        """Return the time when more permits must be requested; -inf: at once, as the next call needs `head` tokens."""
+        """Return the time when more permits must be requested.
+
+        -inf: at once, because the next call lacks a permit or tokens.
+
+        `head`: tokens that the next call needs.
+        """
         if not self._upcoming or self.tokens < head:
             return -math.inf
         return self._upcoming[-1].due - LEAD
@@ -111,14 +116,17 @@ class Demand:
     waiting: int = 0  # number of calls
     head: int = 0  # tokens that the next call needs
     mean: int = 0  # average tokens of a call
-    weight: int = 1  # sum of the weights of their batches
+    weight: int = 1  # sum of the weights of the batches of these calls
 
 
 NO_DEMAND = Demand()
 
 
 class LocalAllotment:
-    """The share of one process in one limit. If the process sends no request, Redis ends its share after `lease` s."""
+    """The share of one process in one limit.
+
+    If the process sends no request for `lease` seconds, Redis ends the share.
+    """
 
     def __init__(self, lease: float) -> None:
         self._lease = lease
@@ -225,11 +233,14 @@ class LocalAllotment:
     # When to send the next request
 
     def mark_dirty(self) -> None:
-        """Make the next request due soon, because other processes should know the change."""
+        """Make the next request due soon, so that other processes learn of the change."""
         self._dirty = True
 
     def next_permit(self, now: float) -> float | None:
-        """Return the due time of the next permit; None if there is none, or a call could not begin with it."""
+        """Return the due time of the next permit.
+
+        None: there is no such permit, or no call may begin with a new permit now.
+        """
         if self.in_flight >= self.slots or self._halted(now):
             return None
         return self._permits.next_due
@@ -317,7 +328,10 @@ class LocalAllotment:
         return request
 
     def request_lost(self, request: LimiterRequest) -> None:
-        """Report a lost request's events again, except unused tokens: counted twice, they allow too many calls."""
+        """Report a lost request's events again in the next request, except unused tokens.
+
+        If unused tokens were counted twice, too many calls would be allowed.
+        """
         self._settle += max(0, request.settle)
         self._congested = self._congested or request.congested
         self._dirty = True

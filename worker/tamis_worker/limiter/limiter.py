@@ -150,7 +150,7 @@ class Limiter:
         self._serve()
 
     def void(self, permit: Permit) -> None:
-        """Return a permit without a call. Its tokens are free again."""
+        """Return a permit that was not used for a call. Its tokens become available to other calls."""
         if permit not in self._in_flight:
             return
         self._in_flight.remove(permit)
@@ -165,7 +165,7 @@ class Limiter:
     def congested(self) -> None:
         """Halve the limit on calls in flight of all processes, at most once a second: the endpoint is overloaded.
 
-        Call this before you release the failed call's permit, or another call could begin in its place.
+        Call this before you release the failed call's permit. Otherwise another call could begin at once.
         """
         self._allotment.congested()
         self._attend()

@@ -15,7 +15,7 @@ THOUGHTS = 100_000  # tokens
 class _Learned:
     calls: int = 0
     ratio: float = 1 / CHARACTERS_PER_TOKEN  # prompt tokens per character
-    completion: float = EXPECTED_ANSWER  # tokens
+    completion: float = EXPECTED_ANSWER  # tokens of an answer
 
 
 def believable(tokens: int, characters: int, max_tokens: int) -> bool:
