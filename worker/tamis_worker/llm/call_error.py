@@ -9,8 +9,8 @@
 | 409, other 5xx, a body that is not JSON | server |
 | other 4xx | invalid_request |
 
-An error that every other call would meet too is marked `everyone`: authentication, model_not_found, and a `permission`
-error that concerns the account's money.
+If every other call would get the same error, the error is marked `everyone`: authentication, model_not_found, and a
+`permission` error that concerns the account's money.
 
 Gateways wrap the error objects of endpoints in their own, so the messages and codes of all layers are read.
 """
@@ -124,7 +124,7 @@ def of_exception(error: Exception, *, api_key: str) -> CallError:
 def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, str], api_key: str) -> CallError:
     """Return the error for an HTTP answer that reports an error.
 
-    `error`: its error object. `text`: the message if that object has none.
+    `error`: the answer's error object. `text`: the message if the error object has none.
     """
     refusal = refusal_of(status, error, text)
     names = (refusal.code, *(text_in(layer, "type") for layer in layers_of(error)))
@@ -148,7 +148,7 @@ def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, st
 
 
 def of_redirect(status: int, origin: str) -> CallError:
-    """Return the error for a redirection to another origin. That origin must not get the prompt and the key."""
+    """Return the error for a redirection to another origin, which must not get the prompt and the key."""
     message = (
         f"{status}: the endpoint points to {printable_line(origin)[: MAX_MESSAGE // 2]}, where neither prompt nor key "
         "was sent; put TAMIS_LLM_BASE_URL right"
@@ -157,9 +157,10 @@ def of_redirect(status: int, origin: str) -> CallError:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the seconds to wait from `retry-after-ms` or Retry-After (seconds, or an HTTP date); None without both.
+    """Return the seconds that `retry-after-ms` or Retry-After asks to wait; None if neither header is there.
 
-    From an HTTP date, the answer's Date is subtracted, so that only the endpoint's clock counts; without Date, `now`.
+    Retry-After has seconds or an HTTP date. The answer's Date is subtracted from that date, so that only the endpoint's
+    clock counts. If the answer has no Date, `now` is subtracted.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:

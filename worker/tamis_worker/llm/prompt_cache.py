@@ -43,7 +43,10 @@ class Breakpoint(StrEnum):
 def cache_options(
     model: str, messages: Sequence[Message], schema: Schema, breakpoint_: Breakpoint | None
 ) -> dict[str, Any]:
-    """Return the options of a request: a key, and the mark of `breakpoint_`, if its beginning may be long enough."""
+    """Return the options for the endpoint's cache: a key, and the mark of `breakpoint_`.
+
+    If the common beginning is surely too short for a cache, both are omitted.
+    """
     only_marked = {OPTIONS: {"mode": "explicit"}} if breakpoint_ is Breakpoint.OPENAI else {}
     if not messages or messages[0].role != "system":
         return only_marked

@@ -1,4 +1,4 @@
-"""The probability of inclusion, from the probabilities of an answer's tokens. Pure.
+"""The probability of inclusion, from the probabilities of an answer's tokens.
 
 With `logprobs`, an endpoint sends the natural logarithm of each token's probability, and the likeliest alternatives to
 the token. The decision is one value in the answer's JSON. Where the tokens of two values differ (`inc` or `ex`, `true`
@@ -47,7 +47,7 @@ class DecisionField:
 class _Place:
     """The position of a value in a content, in characters."""
 
-    colon: int  # the position after it; blanks may follow
+    colon: int  # the position after the colon; blanks may follow
     start: int
     end: int
 
@@ -60,10 +60,10 @@ class _Token:
 
 @dataclass(slots=True)
 class _Shares:
-    """The probability of each value so far, and the probability that belongs to no known value."""
+    """The probability of each value according to the tokens so far, and the probability of unlisted values."""
 
     of_value: dict[str, float] = field(default_factory=dict)
-    weight: float = 1.0  # the probability of the tokens chosen so far
+    weight: float = 1.0  # product of the probabilities of the tokens chosen so far
     open: float = 0.0  # largest probability of unlisted values
 
     def add(self, value: str, probability: float) -> None:
@@ -127,7 +127,7 @@ def _take(
     prefix: bytes,
     decision: DecisionField,
 ) -> bool:
-    """Add the alternatives of one token; return True if the chosen token settles the value."""
+    """Add the alternatives of one token to `shares`. Return True if the chosen token decides the value."""
     settled = False
     for alternative in alternatives:
         begun = _begun(alternative.text, lead, prefix, decision.inclusion)
@@ -144,7 +144,7 @@ def _take(
 
 
 def _begun(text: bytes, lead: bytes, prefix: bytes, values: Mapping[str, float]) -> list[str]:
-    """Return the values that are possible after this token, which begins, continues or ends them."""
+    """Return the values that are still possible after this token."""
     if not text:  # the end of the answer
         return []
     text = text.removeprefix(lead)
