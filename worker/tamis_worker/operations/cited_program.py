@@ -1,4 +1,4 @@
-"""The program of an extraction from chunks: the extraction, then a question about its recall if that may be low."""
+"""The program of an extraction from chunks: first the extraction, then a question about recall, if recall may be low."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -52,8 +52,8 @@ def read_extractions(
 ) -> dict[str, tuple[Extraction, ...]]:
     """Return the extractions of each field.
 
-    `judged(field, place, value)` returns the value to keep. If that is None, the extraction is dropped, even if its
-    chunk does not exist.
+    `judged(field, place, value)` returns the value to keep, or None to drop the extraction. The chunk of a dropped
+    extraction is not checked.
 
     Raises:
         InvalidAnswer: there are too many extractions, a value is invalid, or a chunk does not exist.

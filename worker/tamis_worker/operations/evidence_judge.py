@@ -1,4 +1,4 @@
-"""The evidence judge for a pipeline that judges in its own process: the functions of specification 5.
+"""The evidence judge for a pipeline that judges in its own process: the functions of docs/specification.md ("Spec 5").
 
 Functions that call the judge also have an asynchronous form, with the suffix `_async`. Both forms accept synchronous
 and asynchronous clients.
@@ -201,7 +201,7 @@ class _Judge:
     threads: Executor  # for a synchronous client, which would block the loop
 
     async def evaluation(self, classification: Mapping[str, Any]) -> EvidenceEvaluation:
-        """Return the evaluation of one classification: of its invented citation, if any, else by the judge."""
+        """Return the evaluation of one classification. If it cites an invented number, do not ask the judge."""
         cited = [classification.get("email_numbers"), classification.get("cited")]
         reasoning = classification.get("reasoning")
         evidence = hallucination("" if reasoning is None else str(reasoning), cited, self.batch_size, self.noun)

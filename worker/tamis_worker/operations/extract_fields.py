@@ -79,7 +79,7 @@ def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tu
 
 
 def response_schema(operation: ExtractFields, *, cites: bool = False) -> Schema:
-    """Return the answer's schema. If the answer `cites` chunks, their lists precede the fields."""
+    """Return the answer's schema. If the answer `cites` chunks, the lists of extractions precede the fields."""
     extractions: dict[str, Schema] = {}
     if cites:
         by_name = sources(operation.json_schema)
@@ -139,7 +139,7 @@ def requested(schema: JsonSchema) -> Schema:
 def sources(schema: JsonSchema) -> dict[str, Schema]:
     """Return for each property the schema of the value that one chunk states.
 
-    It has the property's type without null; for lists and objects, text.
+    The value has the property's type without null. For lists and objects, the value is text.
     """
     return {name: _of_source(part) for name, part in requested(schema)["properties"].items()}
 
@@ -240,7 +240,7 @@ def _branches(part: Schema) -> list[Schema]:
 def _with_nulls(value: Any, branches: list[Schema]) -> Any:
     """Return the value with null in place of every field's text that means "not present", at every level.
 
-    `branches`: the alternative schemas of the value. A text that their enums list stays. Texts in lists stay too.
+    `branches`: the alternative schemas of the value. A text in an enum of these schemas stays. Texts in lists stay too.
     """
     match value:
         case str() if means_not_present(value) and not any(value in branch.get("enum", ()) for branch in branches):
@@ -291,8 +291,8 @@ def _described(schema: JsonSchema, body: Schema) -> Schema:
 @dataclass(frozen=True, slots=True)
 class _Judges:
     schema: Schema
-    shape: Validator  # every property and no other, of its type or null
-    whole: Validator  # the caller's schema, for present properties
+    shape: Validator  # every property, of its type or null, and no further property
+    whole: Validator  # the caller's schema, for the properties that are not null
     bounds: Validator  # the shape with the bounds of its values
     conditions: Validator  # the caller's schema with nothing required
 

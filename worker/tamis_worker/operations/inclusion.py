@@ -219,7 +219,10 @@ def _instruction(criteria: SearchCriteria) -> str:
 
 
 def _examples(examples: Sequence[WorkedExample]) -> list[str]:
-    """Return the section of the examples: a heading, then a paragraph for each. Without examples, return no text."""
+    """Return the section of the examples: a heading, then a paragraph for each example.
+
+    Without examples, return an empty list.
+    """
     paragraphs = [
         "\n".join([f"Example {number}", *(f"{name}: {data_line(text)}" for name, text in example if text is not None)])
         for number, example in enumerate(examples, 1)
@@ -242,10 +245,12 @@ Verdicts = Mapping[str, CriterionVerdict]  # by label
 
 @dataclass(frozen=True)
 class Conclusion:
-    """The status of a record, its deciding criteria, and why it is uncertain if the model had another status.
+    """The status of a record, and the criteria that decide it.
 
-    The deciding criteria are an exclusion's failed and verified criteria, an inclusion's met inclusion criteria, or an
-    uncertain record's undecided criteria. An exclusion has at least one; the first is its reason.
+    An exclusion is decided by its failed and verified criteria, at least one; the first is its reason. An inclusion is
+    decided by the inclusion criteria that are met. An uncertain status is decided by the criteria that are not settled.
+
+    `uncertain_reason`: why the status is uncertain, if the model gave another status.
     """
 
     status: InclusionStatus

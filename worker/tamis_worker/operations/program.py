@@ -39,13 +39,13 @@ NO_BILL = QuestionBill()
 
 @dataclass(frozen=True)
 class Question(Generic[T]):
-    """A question to the model, the shape of its answer, and its parser."""
+    """A question to the model, with the shape of the answer and the answer's parser."""
 
     messages: tuple[Message, ...]
     schema_name: str
     schema: Schema
     parse: Callable[[object], T]  # reads the decoded JSON; raises `InvalidAnswer`
-    temperature: float | None = None  # None: the worker's setting; if that is None too, no temperature is ever sent
+    temperature: float | None = None  # None: the worker's setting. A worker whose setting is None never sends one
     sample: int = 0  # distinguishes equal questions that must not share a cached answer
     tokens: int = 0  # tokens that the answer may need; the worker's limit applies if it is larger
     model: str | None = None  # model to ask; None: the batch's model

@@ -85,7 +85,7 @@ class QuotedField:
 
 @lru_cache(maxsize=1_000)
 def _prefix(name: str) -> str:
-    """Return what a model may copy before a quote: the folded field name and a colon."""
+    """Return the text that a model may copy before a quote: the folded field name and a colon."""
     return FoldedText(name).folded.strip() + ":"
 
 
@@ -121,7 +121,7 @@ MatchIn: TypeAlias = Callable[[QuotedField, QuotePart, int], Match]  # match of 
 
 
 def in_order(field: QuotedField, parts: Sequence[QuotePart], match_in: MatchIn) -> Match:
-    """Return the match of a quote in one field. `match_in` matches its parts, which must be in order."""
+    """Return the match of a quote in one field. `match_in` finds the match of one part. The parts must be in order."""
     matches: list[Match] = []
     end = 0
     for part in parts:
@@ -147,7 +147,10 @@ def exact(folded: str, words: str, begin: int) -> Match | None:
 
 
 def _inside(folded: str, place: int) -> bool:
-    """Return whether a place is within a word or number. So "treatment" does not have "men", nor "1.5 mg" "5 mg"."""
+    """Return whether a place is within a word or number.
+
+    So "men" is not found in "treatment", and "5 mg" is not found in "1.5 mg".
+    """
     if not 0 < place < len(folded):
         return False
     before, after = folded[place - 1], folded[place]
@@ -310,7 +313,10 @@ class QuotedRecord:
                 yield QuotedField(name, text, has_places=isinstance(value, str))
 
     def _without_name(self, whole: QuotePart) -> QuotePart:
-        """Return the quote without a field's name at its beginning. Models copy it, as prompts show `title: ...`."""
+        """Return the quote without a field's name at its beginning.
+
+        Models copy the name, because prompts show `title: ...`.
+        """
         for field in self._fields:
             if len(field.prefix) > 1 and whole.words.startswith(field.prefix):
                 return _core(whole.words, len(field.prefix), len(whole.words), whole.start)
