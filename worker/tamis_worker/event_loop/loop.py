@@ -216,7 +216,7 @@ class Mailbox(Generic[T]):
 
 
 class ThreadMailbox(Mailbox[T]):
-    """A mailbox that wakes by a socket, so that an event loop can wait for it."""
+    """A mailbox that signals its items through a socket, so that an event loop can wait for items."""
 
     def __init__(self) -> None:
         self._wakeup_reader, self._wakeup_writer = socket.socketpair()

@@ -1,7 +1,8 @@
 """The vital signs of a worker process, for its watchdog and for people, and the worker's lease.
 
 While the worker lives, it renews its lease in the ledger, with a report of its state. The report also goes to Redis, so
-that people can read it while the ledger is unavailable. If a server does not answer, the other still gets the report.
+that people can read it while the ledger is unavailable. The two writes are independent: if Postgres does not answer,
+Redis still gets the report, and vice versa.
 """
 
 import asyncio
@@ -125,7 +126,7 @@ class Vitals:
         )
 
     def _now_doing(self) -> tuple[_Doing, float | None]:
-        """Return the present state, and the time when it began; None: with the first report of the state."""
+        """Return the present state, and the time when it began. None: the state counts from its first report."""
         if self._stopping is not None:
             return _Doing(WorkerState.STOPPING), self._stopping
         if (trouble := self.backpressure.trouble) is not None:

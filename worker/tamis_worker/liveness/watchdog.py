@@ -96,7 +96,7 @@ def _unbroken(seen: Sequence[Observation], gap: float) -> Sequence[Observation]:
 
 
 def _lasting(looks: Sequence[Observation], holds: Callable[[Observation], bool]) -> float:
-    """Return for how many seconds, up to the last observation, a condition held at every observation."""
+    """Return for how many seconds a condition has been true without interruption, up to the last observation."""
     since = looks[-1].at
     for look in reversed(looks):
         if not holds(look):
@@ -189,7 +189,7 @@ class AliveFile:
     pid: int
     at: float  # s, `time.monotonic`
     state: str
-    reason: str | None = None  # why the state is another than working
+    reason: str | None = None  # why the worker does not work now
     stalled: str | None = None  # why the watchdog ended the worker
 
     def write(self, path: Path) -> None:

@@ -35,7 +35,10 @@ EVENT = "gen_ai.evaluation.result"
 
 @dataclass(frozen=True)
 class EndpointAddress:
-    """An endpoint's provider, host and port for spans. The rest of its URL may contain a password."""
+    """An endpoint's provider, host and port for spans.
+
+    Other parts of the URL are omitted, because they may contain a password.
+    """
 
     provider: str = "openai"
     address: str | None = None

@@ -1,4 +1,4 @@
-"""The metrics of a worker process for Prometheus: a registry of their own, and hooks that cannot fail.
+"""The metrics of a worker process for Prometheus: a separate registry, and hooks that cannot fail.
 
 No label names a batch or an item. Users choose the names of models, so after `MODELS` names, further models have the
 label `other`.

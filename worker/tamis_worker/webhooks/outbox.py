@@ -101,7 +101,10 @@ async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decisio
 
 
 async def say_why_they_wait(engine: AsyncEngine, reason: str) -> int:
-    """Store `reason` in due webhooks that cannot be signed. Return how many lacked it. Raises `LedgerUnavailable`."""
+    """Store `reason` in due webhooks that cannot be signed.
+
+    Return how many did not have it before. Raises `LedgerUnavailable`.
+    """
     w = webhooks.c
     due = and_(w.state == WebhookState.WAITING, w.next_at <= func.now(), w.last_said.is_distinct_from(reason))
     due = and_(due, w.url.not_like(TASKS))
@@ -110,7 +113,7 @@ async def say_why_they_wait(engine: AsyncEngine, reason: str) -> int:
 
 
 async def tell_failing(engine: AsyncEngine) -> int:
-    """Write a webhook for each open batch with too many failures, once a round, and return their number.
+    """Write a webhook for each open batch with too many failures, once for each round. Return the number of webhooks.
 
     If another worker is doing the same, nothing is written. Raises `LedgerUnavailable`.
     """
