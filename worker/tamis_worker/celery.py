@@ -1,8 +1,8 @@
 """The application for Celery's own tools: `celery -A tamis_worker.celery worker|inspect|control|events|flower|...`.
 
-The application is made when a tool first uses it, from the same settings as a worker. The broker is that of
-`TAMIS_BROKER_URL`, or of a stack that runs on this machine. Its keys in Redis have the prefix of Tamis. `celery worker`
-starts the same worker as `tamis worker`.
+The application is made when a tool first uses it, from the same settings as a worker. `TAMIS_BROKER_URL` names the
+broker; if it is not set, a stack that runs on this machine is used. All keys in Redis have the prefix of Tamis. `celery
+worker` starts the same worker as `tamis worker`.
 """
 
 import logging

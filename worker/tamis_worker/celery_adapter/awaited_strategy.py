@@ -84,7 +84,10 @@ class AwaitedStrategy:
     """
 
     def __init__(self, loop: LoopThread, answer: Answer) -> None:
-        """Prepare the strategy. `answer` is awaited on the loop, and its exception is the task's failure."""
+        """Prepare the strategy.
+
+        `answer` returns a task's result. If it raises an exception, the task fails with that exception.
+        """
         self._loop = loop
         self._answer = answer
         self._waiting: set[asyncio.Task[None]] = set()  # on the loop
@@ -245,13 +248,13 @@ class SentRequest(Request):  # type: ignore[misc] # Celery ships no types
 
 
 def _name(shown: str) -> str:
-    """Return the name of an exception's class, from its `repr`."""
+    """Return the name of an exception's class, from the `repr` of the exception."""
     match = NAME.match(shown)
     return "error" if match is None else match[0]
 
 
 def aggregate_strategy(task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
-    """Return the receiver for an aggregate's messages: Celery's own, after a check of the message's form."""
+    """Return the receiver for an aggregate's messages. It checks a message's form, then calls Celery's own receiver."""
     usual = default(task, app, consumer)
 
     def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any, **options: Any) -> None:

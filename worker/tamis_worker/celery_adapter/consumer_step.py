@@ -103,9 +103,10 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
 
 
 class UnrepeatedEvents(EventDispatcher):  # type: ignore[misc] # Celery ships no types
-    """The events of a worker. If the broker is away, an event is kept for the next connection, not repeated.
+    """The sender of a worker's events. While the broker is away, events wait for the next connection.
 
-    Celery repeats a heartbeat until the broker is back, on the thread that must also notice a request to stop.
+    Celery's own sender would retry a heartbeat until the broker is back. That would block the thread that must also
+    notice a request to stop.
     """
 
     def send(self, type: str, *args: Any, retry: bool = False, **fields: Any) -> None:  # noqa: A002 - Celery's name
@@ -125,8 +126,8 @@ AWAITED_AT_ONCE = 500  # messages of services, in one worker, beside its items
 def install(app: Celery, strategy: ItemStrategy, awaited: AwaitedStrategy, foreign: ForeignMessages) -> None:
     """Add the consumer and the steps of Tamis to the workers of an application.
 
-    `strategy` takes items, `awaited` tasks that services send by name. `foreign` refuses messages that no worker
-    understands.
+    `strategy` receives the messages of items, `awaited` the tasks that services send by name. `foreign` refuses
+    messages that no worker understands.
     """
     app.conf.worker_consumer = f"{ConsumerWithoutDelayQueues.__module__}:{ConsumerWithoutDelayQueues.__name__}"
     app.events.dispatcher_cls = UnrepeatedEvents
@@ -282,7 +283,10 @@ def is_message(raw: bytes) -> bool:
 
 
 class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no types
-    """The messages that are delivered but not acknowledged, in this process and, if Redis accepts them, in Redis."""
+    """The record of messages that are delivered but not acknowledged.
+
+    It is in this process and, if Redis accepts it, in Redis too.
+    """
 
     def __init__(
         self, channel: Any, prefetch_count: int, holds_back: Callable[[], bool], refused: Callable[[Exception], None]

@@ -1,8 +1,8 @@
 """Messages that no worker understands: each is counted, described in the log, and acknowledged.
 
-Their content is never loaded or run. Any part may have any type, because any program may have written it.
+Their content is never loaded or run. Any part of a message may have any type, because any program may have sent it.
 
-The reason in the log is one sentence, with the sender's likely mistake.
+The log gives the reason in one sentence, which describes the sender's likely mistake.
 """
 
 import logging

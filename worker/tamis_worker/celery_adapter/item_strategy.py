@@ -118,7 +118,7 @@ class ItemStrategy:
     def await_broker(self) -> None:
         """Wait until the broker works again, or the worker must stop.
 
-        Celery would retry for ever, with tracebacks or at growing intervals.
+        Celery's own code would retry for ever, with tracebacks or at growing intervals.
         """
         self.refused(ConnectionError("the connection was lost"))
         pause = threading.Event()
@@ -175,7 +175,7 @@ class ItemStrategy:
             consumer.qos.decrement_eventually(-change)
 
     def finish(self) -> None:
-        """Settle until no item is in flight, or until the time limit."""
+        """Settle finished items until no item is in flight, or until the time limit."""
         while self._unsettled and self._has_time():
             self.finished.wait(LOOK_EVERY)
             self.settle()

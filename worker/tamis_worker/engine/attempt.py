@@ -38,7 +38,7 @@ class ReadContent(Generic[T]):
 
     value: T
     deviations: tuple[str, ...] = ()  # harmless deviations from the requested form
-    probability: float | None = None  # of inclusion, from the tokens; None: unknown. `value` contains it too
+    probability: float | None = None  # that the record is included, from the tokens; None: unknown
 
     def weighed(self, probability: float | None) -> "ReadContent[T]":
         """Return a copy with the probability of inclusion. If `probability` is None, return the content unchanged."""
@@ -63,7 +63,7 @@ class CallOutcome(Generic[T]):
     reply: Reply
     read: UsableAnswer[T] | CallError  # result of `read_reply`
     seconds: float  # time of the call that counts against the item's deadline
-    jitter: float  # in [0, 1), drawn for every call
+    jitter: float  # a random number in [0, 1), drawn for every call
     refusals: int = 0  # refused calls of the process in a row, with this call; 0: this call was not refused
     anew: bool = False  # the request format has changed, so the question can be repeated
     hopeless: str | None = None  # why no answer of the model was usable in any request format; None: not hopeless

@@ -1,9 +1,9 @@
 """Backpressure: no work begins if the ledger or the broker could not accept its result.
 
 The parts of a worker that use the ledger or the broker report success and failure here. While either server is in
-trouble, no item is claimed. While the ledger is in trouble, no call begins either: a paid answer must be stored. Calls
-in flight finish, and their answers are kept. Trouble ends when every part that reported it has succeeded again. The log
-shows its beginning and its end.
+trouble, no item is claimed. While the ledger is in trouble, no call begins either, because its paid answer could not be
+stored. Calls in flight finish, and their answers are kept. Trouble ends when every part that reported it has reported
+success. The log shows the beginning and the end of trouble.
 
 A probe writes to Redis every second, because a full or read-only Redis still answers pings.
 """

@@ -28,7 +28,7 @@ class Halted(Exception):
 
 
 class CutOff(Exception):
-    """Raised if a call was cut off, because its item was cancelled without waiting for the call."""
+    """Raised if a call was cut off, because the cancellation of its item did not wait for the call."""
 
 
 @dataclass(slots=True)
@@ -154,7 +154,7 @@ class BatchInterrupts:
 
     @contextmanager
     def cuttable(self) -> Iterator[None]:
-        """Wrap a call in flight: raise `CutOff` if its item is cancelled without waiting for the call."""
+        """Wrap a call in flight: raise `CutOff` if its item is cancelled with `cut`."""
         task = _this_task()
         self._calling[task] = _item.get()
         try:

@@ -34,7 +34,10 @@ class Keep:
 
 
 class Cache:
-    """The cached answers in the ledger, by the key of their question. They are read and written in groups."""
+    """The cached answers in the ledger, by the key of their question.
+
+    Several answers are read or written by one statement.
+    """
 
     def __init__(
         self,

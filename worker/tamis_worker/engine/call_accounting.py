@@ -26,7 +26,7 @@ class CallAccounting:
     cost: Decimal | None = Decimal(0)  # dollars; None: the cost of an answer is unknown
     model: str | None = None
     waited: Waited = field(default_factory=Waited)  # the wait for capacity at the flex tier
-    latency_ms: int | None = None  # of the last call
+    latency_ms: int | None = None  # duration of the last call
     worked: float = 0.0  # seconds of the rounds of questions so far, without rate-limit waits
     longest: float = 0.0  # seconds of the longest of the concurrent questions of this round
     answers: int = 0  # valid answers, from calls or the cache
@@ -35,7 +35,10 @@ class CallAccounting:
     retried: Retried = untold
 
     def of_question(self) -> "CallAccounting":
-        """Return an account for one question, which `add` adds later. Its `worked` continues from this account's."""
+        """Return an empty account for one question, which `add` adds later.
+
+        Its `worked` starts with the seconds of this account.
+        """
         return CallAccounting(waited=self.waited, worked=self.worked, retried=self.retried)
 
     def add(self, question: "CallAccounting") -> None:

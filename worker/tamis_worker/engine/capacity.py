@@ -2,7 +2,8 @@
 
 Lack of capacity is not a rate limit. The refused call costs nothing, calls at other tiers need not wait, and waiting
 uses neither an attempt nor the item's deadline. The process tries one call at a time, after waits that double up to a
-minute. Other items queue. Each answer admits one more call at a time, so waiting calls do not come all at once.
+minute. Other items queue. Each answer raises the limit on calls in flight by one, so waiting calls do not come all at
+once.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ class Waited:
     since: float | None = None  # by the loop's clock; None: no lack of capacity so far
 
     def meet(self, now: float) -> None:
-        """Record that capacity is lacking. Only the first time counts."""
+        """Record that capacity is lacking since `now`. Later calls of this method change nothing."""
         self.since = now if self.since is None else self.since
 
     def left(self, steering: Steering, now: float) -> float | None:
@@ -68,7 +69,7 @@ class Capacity:
         self.waiting = 0  # items that wait without a call; safe from any thread
 
     def place_at_once(self, request: ChatRequest, waited: Waited) -> "CallSlot | None":
-        """Return the slot for a call if the call may begin now, else None."""
+        """Return the slot for a call if the call may begin now; None: the call must wait."""
         if not is_flex(request):
             return CallSlot(request, None)
         room = self._rooms[request.model]
@@ -114,7 +115,7 @@ class CallSlot:
         self.leave()
 
     def leave(self) -> None:
-        """Return the slot, so that the next call may begin. A repetition changes nothing."""
+        """Give up the slot, so that the next call may begin. A second call of this method changes nothing."""
         left, self._left = self._left, None
         if left is not None:
             left()
@@ -184,7 +185,7 @@ class _Room:
         self._moved = asyncio.Event()
 
     def enter_at_once(self, place: FlexPlace) -> bool:
-        """Take a slot if a call may begin now, and return whether it was taken. Never overtakes waiting calls."""
+        """Take a slot if a call may begin now, and return whether it was taken. If calls wait, no slot is taken."""
         if self._queued or self._closed_for() > 0 or len(self._inside) >= self._allowed:
             return False
         self._inside.add(place)
@@ -226,7 +227,10 @@ class _Room:
         self._moved.set()
 
     def answered(self, place: FlexPlace) -> None:
-        """Admit one more call at a time after an answer, unless another call was refused since this call began."""
+        """Raise the limit on calls in flight by one after an answer.
+
+        If another call was refused since this call began, the limit stays.
+        """
         if place not in self._inside:
             return
         self._refusals = 0

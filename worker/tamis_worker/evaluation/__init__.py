@@ -4,7 +4,7 @@
 - **Context precision.** Are the cited chunks at the top of the ranking?
 - **Context recall.** Did the search find all that a value needs? An estimate, a warning, and a model's judgement.
 - **Agreement.** Do several chunks give the same value?
-- **Extraction quality.** How certain is a value, and is it in its evidence?
+- **Extraction quality.** How certain is a value, and does its evidence contain it?
 
 Context relevance and the recall warning are computed once for an item, the other metrics for each field.
 
@@ -109,10 +109,10 @@ def aggregated_confidence(
 
 
 def semantic_validation(extractions: Iterable[ExtractionLike]) -> Evaluation:
-    """Return `pass` if at least half of the values with evidence are in their evidence, else `fail`.
+    """Return `pass` if the evidence contains the value for at least half of the values with evidence, else `fail`.
 
-    Return `skipped` if no value has evidence. If a value was checked against its chunk, that verdict counts. Other
-    values are compared with their evidence, see `says`.
+    Return `skipped` if no value has evidence. If a value was already checked against its chunk, that verdict counts.
+    All other values are searched in their evidence by `says`.
     """
     verdicts = [verdict for source in extractions_of(extractions) if (verdict := _verdict_of(source)) is not None]
     if not verdicts:
@@ -232,7 +232,7 @@ def context_relevance(chunks: Iterable[ChunkLike]) -> Evaluation:
     """Return `0.4 * intersection + 0.5 * mean score + 0.1 * diversity`, not rounded.
 
     Intersection: chunks found by both search methods / chunks found by at least one. Mean score: the mean over the
-    chunks with a score, each limited to 0 to 1. Diversity: min(1, distinct pages / 5).
+    chunks with a score, each clamped to 0 to 1. Diversity: min(1, distinct pages / 5).
     """
     chunks = chunks_of(chunks)
     if not chunks:
@@ -248,7 +248,10 @@ def context_relevance(chunks: Iterable[ChunkLike]) -> Evaluation:
 
 
 def _ids(chunks: list[Chunk], method: str) -> set[tuple[bool, str]]:
-    """Return the ids of the chunks that a method found. If a chunk has no id, its place identifies it."""
+    """Return the ids of the chunks that a method found.
+
+    A chunk without an id is identified by its place in the list.
+    """
     return {
         (chunk.id is not None, str(place) if chunk.id is None else chunk.id)
         for place, chunk in enumerate(chunks)
@@ -274,12 +277,12 @@ def as_model(model: type[Model], value: Model | Mapping[str, Any]) -> Model:
 
 
 def chunks_of(chunks: Iterable[ChunkLike]) -> list[Chunk]:
-    """Return the chunks as models."""
+    """Return the chunks as objects of `Chunk`."""
     return [as_model(Chunk, chunk) for chunk in chunks]
 
 
 def extractions_of(extractions: Iterable[ExtractionLike]) -> list[Extraction]:
-    """Return the extractions as models."""
+    """Return the extractions as objects of `Extraction`."""
     return [as_model(Extraction, extraction) for extraction in extractions]
 
 

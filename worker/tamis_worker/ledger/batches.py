@@ -40,7 +40,7 @@ class BatchTerms:
 
     batch_id: UUID
     operation: Operation
-    model: str | None  # None: the worker's own
+    model: str | None  # None: the worker's default model
     use_cache: bool = True
     priority: Priority = Priority.NORMAL
     budgeted: bool = False  # True: the batch has a `max_cost`, whose amount may change
@@ -57,7 +57,10 @@ class BatchConfigCache:
     _known: dict[UUID, BatchTerms] = field(init=False, default_factory=dict)
 
     async def of(self, batch_id: UUID) -> BatchTerms:
-        """Return the terms of a batch. While the ledger is unreachable, wait. Raise `InvalidParameters`."""
+        """Return the terms of a batch.
+
+        While the ledger is unreachable, wait. Raise `InvalidParameters` if this release cannot read the operation.
+        """
         if (existing := self._known.get(batch_id)) is not None:
             return existing
         while True:

@@ -2,7 +2,7 @@
 
 Single items are cancelled here while their batch continues. The producer cancels whole batches. If a worker or batch
 stops before an item has a result, the worker returns the claim. The cost of the calls so far stays in the item's bill:
-a row in `results` with round 0, which no batch uses. Later costs of the item are added to that row.
+a row in `results` with round 0, a number that no batch uses. Later costs of the item are added to that row.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The request format of each endpoint and model, stored for all workers and across restarts.
 
-Times are the database's. Each statement concerns one row, and is its own transaction.
+All times are by the database's clock. Each statement concerns one row, and is its own transaction.
 """
 
 from sqlalchemy import Row, TextClause, text

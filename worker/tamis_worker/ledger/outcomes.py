@@ -40,13 +40,16 @@ class TranscribedClaim:
 
 
 class KnownPrompts:
-    """The prompts' texts that are known to be in the ledger, so they need not be sent again."""
+    """A record of the prompts' texts that the ledger already has, so that they are not sent a second time."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[UUID, str], None] = {}
 
     def new(self, claims: Iterable[TranscribedClaim]) -> dict[tuple[UUID, str], str]:
-        """Return the texts of these claims that the ledger may lack. They are sorted, so that no workers deadlock."""
+        """Return the texts of these claims that the ledger may lack.
+
+        The texts are sorted, so that workers that write at the same time do not deadlock.
+        """
         new = {
             (entry.claim.key.batch_id, sha256): text
             for entry in claims
@@ -171,8 +174,8 @@ async def record(
     """Write outcomes, and return, in their order, whether each was accepted.
 
     An outcome is not accepted if a newer claim has raised the fence number, which is no error. If a reply is lost and
-    the outcome written again, the second result is False: the first row stays. `known`: the texts that need not be
-    sent; None: send all. Raise `LedgerUnavailable`.
+    the outcome is written a second time, the second result is False, because the first row stays. `known`: the texts
+    that need not be sent; None: send all. Raise `LedgerUnavailable`.
     """
     known = known or KnownPrompts()
     transcribed = [TranscribedClaim(o.claim, o.transcript) for o in outcomes if o.transcript is not None]

@@ -1,7 +1,7 @@
 """The leases of workers, and the effects of dead workers and lost messages in the ledger.
 
-Redis delivers each queue in order. If an item is pending and its queue is empty, its message is lost, or stuck with a
-dead worker. The same is true if a later item of the queue was claimed some time ago.
+Redis delivers each queue in order. If an item is pending and its queue is empty, the item's message is lost, or a dead
+worker has it. The same is true if a later item of the queue was claimed some time ago.
 
 A worker's claims are valid while it renews its lease. Each renewal reports the worker's state. A worker whose lease has
 expired counts as dead. But while the ledger is unreachable, no worker can renew a lease. The first worker to come back
@@ -73,7 +73,7 @@ class OpenShard:
     batch_id: UUID
     round: int
     shard: int
-    traceparent: str | None = None  # of its batch
+    traceparent: str | None = None  # of the trace of the batch's submission
 
 
 _MAY_JUDGE = text("""
@@ -225,7 +225,7 @@ async def give_up_poison(connection: AsyncConnection, *, max_claims: int) -> int
 async def release_dead(connection: AsyncConnection) -> Sequence[LostItem]:
     """Release the claims of workers with an expired lease, and return the items that need new messages.
 
-    These are the items of running batches. Items of paused batches stay pending until the resume, and items of
+    Only items of running batches need new messages. Items of paused batches stay pending until the resume, and items of
     cancelled batches become cancelled.
     """
     rows = (await connection.execute(_RELEASE_DEAD)).all()
@@ -238,7 +238,8 @@ async def find_lost(
 ) -> Sequence[LostItem]:
     """Return the pending items whose messages are lost, and mark the items as published now.
 
-    The top of this file has the rule. `grace`: seconds that a message may take. `empty`: the empty queues.
+    The top of this file says when a message counts as lost. `grace`: seconds that a message may take. `empty`: the
+    empty queues.
     """
     rows = await connection.execute(
         _LOST, {"grace": grace, "priorities": [q.priority.value for q in empty], "lanes": [q.lane for q in empty]}

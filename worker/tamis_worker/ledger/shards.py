@@ -41,7 +41,7 @@ QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class Closing(StrEnum):
-    """The result of the attempt to close a shard."""
+    """The result of an attempt to close a shard."""
 
     OPEN = "open"  # some items have not ended
     CLOSED = "closed"  # the shard is closed, or of an earlier round; the batch has open shards

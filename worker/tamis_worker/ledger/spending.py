@@ -79,9 +79,9 @@ class _Doubt:
 
 
 class Spending:
-    """Writes each change exactly once. If a commit is in doubt, its transaction is looked up before another write.
+    """The writer of changes. Each change is written exactly once: a commit in doubt is looked up before the next write.
 
-    Write one group at a time. After `LedgerUnavailable` the next call must have the same group.
+    Write one group at a time. After `LedgerUnavailable`, the next call must pass the same group again.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:

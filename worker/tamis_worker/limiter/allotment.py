@@ -39,7 +39,10 @@ class _GrantedPermit:
 
 
 class Permits:
-    """The permits of a process, in the order of their use. The tokens of all due permits are one sum, for any call."""
+    """The permits of a process, in the order of their use.
+
+    The tokens of all due permits are added up, and any call may use them.
+    """
 
     def __init__(self) -> None:
         self._upcoming: deque[_GrantedPermit] = deque()  # the earliest first
@@ -91,7 +94,10 @@ class Permits:
         return True
 
     def mature(self, now: float) -> None:
-        """Mark permits as due, and drop permits that are overdue by more than `GRACE`. Their tokens stay available."""
+        """Mark permits as due, and drop permits that are overdue by more than `GRACE`.
+
+        The tokens of dropped permits stay available.
+        """
         upcoming, due_permits = self._upcoming, self._due_permits
         while upcoming and upcoming[0].due <= now:
             permit = upcoming.popleft()
@@ -102,7 +108,7 @@ class Permits:
             due_permits.popleft()
 
     def void(self) -> None:
-        """Drop all permits. Their tokens stay available."""
+        """Drop all permits, but keep their tokens available."""
         self.token_balance += self._upcoming_tokens
         self._upcoming_tokens = 0
         self._upcoming.clear()
@@ -250,7 +256,7 @@ class LocalAllotment:
         return self._congested or now >= self._fresh_until or now < self._blocked_until
 
     def request_at(self, now: float, demand: Demand) -> float:
-        """Return the time of the next request to Redis, unless an event makes it due earlier."""
+        """Return the time of the next request to Redis. A later event may make the request due earlier."""
         if self._dirty:
             return self._sent_at + GATHER
         soonest = self._sent_at + self._lease / 3
@@ -269,7 +275,7 @@ class LocalAllotment:
         return max(soonest, self._sent_at + GATHER)
 
     def _needed_at(self, now: float, idle: int, head: int) -> float:
-        """Return the time at which the waiting calls need more slots or permits; inf: not by a request."""
+        """Return the time at which the waiting calls need more slots or permits; inf: a request would not help them."""
         permits = max(self._permits_at, self._permits.last_until(head)) if self._paced else -math.inf
         if idle > 0:
             return permits if self._paced or now >= self._fresh_until else math.inf
@@ -337,7 +343,7 @@ class LocalAllotment:
         self._dirty = True
 
     def apply_reply(self, request: LimiterRequest, reply: LimiterReply, asked_at: float, now: float) -> None:
-        """Apply the reply to a request that was sent, the last time, at `asked_at`. The reply arrived at `now`."""
+        """Apply the reply to a request. The request was last sent at `asked_at`, and the reply arrived at `now`."""
         self.slots += reply.more
         self._keep = reply.keep
         self._contended = reply.contended

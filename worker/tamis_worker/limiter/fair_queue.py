@@ -78,7 +78,7 @@ class FairQueue(Generic[T]):
         self._tokens += waiter.estimate
 
     def reweigh(self, batch: Hashable, weight: int) -> None:
-        """Change the weight of a batch. A higher weight applies to its next grant already."""
+        """Change the weight of a batch. A higher weight applies from the batch's next grant on."""
         entry = self._batches.get(batch)
         if entry is None or entry.weight == weight:
             return

@@ -110,8 +110,8 @@ class Limiter:
     async def acquire(self, estimate: int, *, batch: Hashable = None, priority: Priority = Priority.NORMAL) -> Permit:
         """Wait for a permit for one call of about `estimate` tokens, without a time limit, and return it.
 
-        Within a batch, calls are served in order. Between batches, calls are served by priority, and no batch waits for
-        the end of another. The wait may be cancelled. Raises `RuntimeError` if the limiter is not open.
+        Within a batch, calls are served in order. Between batches, calls are served by priority, and no batch must wait
+        until another batch has ended. The wait may be cancelled. Raises `RuntimeError` if the limiter is not open.
         """
         if not self._open:
             raise RuntimeError("the limiter is not open: nothing can be granted")
@@ -276,7 +276,7 @@ class Limiter:
         self._planned = -math.inf  # until the reply arrives, a wake-up has no effect
 
     async def _exchange(self) -> None:
-        """Make one round trip to Redis: send reports and wishes, then apply the reply."""
+        """Make one round trip to Redis: send reports and request permits, then apply the reply."""
         request = self._allotment.next_request(next(self._names), self._clock(), self._demand(), self.limits)
         blocks, self._blocks_to_send = self._blocks_to_send, []
         try:

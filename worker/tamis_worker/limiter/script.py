@@ -144,7 +144,7 @@ class LimiterRequest:
     settle: int = 0  # tokens used beyond the reservation; negative: tokens to return
     unpaced_requests: int = 0  # calls begun without a permit, while no rate is limited
     unpaced_tokens: int = 0  # estimated tokens of these calls
-    succeeded: int = 0  # number of calls
+    succeeded: int = 0  # number of calls that succeeded
     congested: bool = False  # the endpoint reported overload
     reports: LimitReports = field(default=LimitReports())
 

@@ -53,7 +53,7 @@ class _Doing:
 class Vitals:
     """The vital signs of one worker process. Its methods, except `pulse`, may be called from any thread.
 
-    `answer_within`: seconds that the broker has to count the waiting messages.
+    `answer_within`: longest wait for the broker's number of waiting messages, in seconds.
     """
 
     worker_id: str
@@ -171,7 +171,7 @@ class LeaseKeeper:
         """Renew the lease three times per lease, and at once after `changed`, until cancelled.
 
         A cut network gives no error. If a renewal takes longer than the lease, other workers consider this worker dead.
-        Until a renewal succeeds, it begins no more work.
+        So until a renewal succeeds, this worker begins no more work.
         """
         interval = self.lease / BEATS
         pause = interval

@@ -88,7 +88,7 @@ def _could_take(look: Observation, bounds: WatchdogBounds) -> bool:
 
 
 def _unbroken(seen: Sequence[Observation], gap: float) -> Sequence[Observation]:
-    """Return the latest observations, back to the first gap of more than `gap` seconds."""
+    """Return the observations after the latest gap of more than `gap` seconds; all observations if there is no gap."""
     for place in range(len(seen) - 1, 0, -1):
         if seen[place].at - seen[place - 1].at > gap:
             return seen[place:]

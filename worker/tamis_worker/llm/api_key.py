@@ -63,7 +63,7 @@ class FixedKey:
     """A key that never changes."""
 
     def __init__(self, key: str) -> None:
-        """Raise `ConfigurationError` if the key cannot be sent in a header."""
+        """Store the key. Raise `ConfigurationError` if it cannot be sent in a header."""
         self._key = _checked(key)
 
     async def current(self) -> str:
@@ -71,7 +71,7 @@ class FixedKey:
         return self._key
 
     async def instead_of(self, refused: str) -> str | None:
-        """Return None."""
+        """Return None: there is no other key."""
         return None
 
 
@@ -151,7 +151,7 @@ class RenewedKey:
 
 
 class FileKey(RenewedKey):
-    """The key of a file, read again every second during calls, and after a refusal."""
+    """The key in a file. While calls are made, the file is read every second, and after a refusal."""
 
     def __init__(
         self,
@@ -293,7 +293,10 @@ def _output(process: "Popen[bytes]", within: float) -> bytes:
 
 
 def reason(error: Exception) -> str:
-    """Return the system's text for an error, or its type. Its message may contain the command's output."""
+    """Return the system's text for an error, otherwise the error's type.
+
+    The error's message is not used, because it may contain the command's output.
+    """
     return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
 
 
@@ -307,10 +310,10 @@ class PrintedKey:
 
 
 def read_key(text: str) -> PrintedKey | None:
-    """Return the key in a text: its only line, or the token in a JSON object. None: no header can have this key.
+    """Return the key in a text: its only line, or the token in a JSON object; None if it cannot be sent in a header.
 
     The JSON may be that of `az account get-access-token`, `gcloud config config-helper --format=json` or OAuth. An
-    expiry in JSON must be in seconds, or have a zone.
+    expiry in JSON must be in seconds, or have a time zone.
     """
     printed: dict[str, Any] = {}
     if text.lstrip()[:1] == "{":
@@ -337,7 +340,7 @@ def is_sendable(key: str) -> bool:
 def expiry_of(key: str) -> float | None:
     """Return the expiry (`exp`) of a JSON Web Token, in seconds since 1970; None if the key has no expiry.
 
-    The signature is not checked, because the time only serves messages and the next renewal.
+    The signature is not checked, because the time is used only for messages and the next renewal.
     """
     parts = key.split(".")
     if len(parts) != 3:

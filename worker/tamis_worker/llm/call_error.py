@@ -258,7 +258,8 @@ def _tells_of_no_capacity(status: int, texts: Iterable[str | None]) -> bool:
 def _is_timeout(error: BaseException) -> bool:
     """Return True if the error was a time-out.
 
-    Over aiohttp, the `openai` package reports every broken connection as a time-out; only its cause differs.
+    Over aiohttp, the `openai` package reports every broken connection as a time-out. Only the exception's cause
+    differs.
     """
     chain = _chain(error)
     if any(isinstance(link, TimeoutError) for link in chain):

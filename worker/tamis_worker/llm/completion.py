@@ -3,7 +3,7 @@
 | body | reply |
 |---|---|
 | a completion | an answer, or the reason why it is unusable; both with usage and tier |
-| `{"error": ...}` | that error, with the upstream's own text |
+| `{"error": ...}` | that error, with the text of the server behind the gateway |
 | a stream, though none was requested | its pieces are joined to a completion, then read as above |
 | HTML, anything else | an error of the endpoint with the page's title or the body's beginning |
 
@@ -122,7 +122,7 @@ def assembled(text: str, load: Callable[[str], object]) -> dict[str, Any]:
 
 
 class _Completion:
-    """A completion, assembled from the chunks so far."""
+    """A completion, assembled from the pieces of a stream so far."""
 
     def __init__(self) -> None:
         self.whole: dict[str, Any] = {}

@@ -111,7 +111,7 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class ParameterRefusal:
-    """An error answer with the name of the refused parameter, if the endpoint gives it."""
+    """An error answer, with the name of the refused parameter if the endpoint gives that name."""
 
     status: int
     message: str
@@ -239,7 +239,7 @@ class RungState:
     rung: Rung = START
     proven: bool = False  # an answer was usable, in this format or, after a refusal, in a less binding format
     unusable: int = 0  # unusable answers in a row since the last usable answer; restarts at the least binding format
-    due: bool = field(default=False, compare=False)  # less binding than the start format for a day: try that again
+    due: bool = field(default=False, compare=False)  # less binding than the start for a day, so try the start again
 
 
 @dataclass(slots=True)
@@ -266,7 +266,7 @@ class AnswerCounts:
 
 
 def adherence_of(value: Any, schema: Schema) -> Adherence:
-    """Return how far an answer that its operation refused followed the schema.
+    """Return how far an answer followed the schema, although the operation refused the answer.
 
     `value`: the decoded answer, or the `Malformed` that was raised instead.
     """

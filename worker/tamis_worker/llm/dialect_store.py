@@ -21,7 +21,7 @@ CLIMB_AFTER = 24 * 3600.0  # s until a model with a less binding format is asked
 class Leased:
     """The state of a model's request format.
 
-    `granted`: the call got the lease, so it may try the format, and no other call.
+    `granted`: the call got the lease, so only this call may try the format now.
     """
 
     state: RungState

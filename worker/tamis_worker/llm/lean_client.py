@@ -1,9 +1,9 @@
 """Calls with the `openai` package at the lowest cost in CPU.
 
 The lean client uses the package's connections, headers and exceptions. It skips work that the package repeats for every
-request: copying the options, building the URL and headers, typing the answer. The public path, `post(...,
-cast_to=object)`, costs twice as much (docs/performance.md). The lean client follows no redirection to another origin.
-The package would follow it, and send the prompt and the key there.
+request: copying the options, building the URL and headers, converting the answer to its types. The public path,
+`post(..., cast_to=object)`, costs twice as much (docs/performance.md). The lean client follows no redirection to
+another origin. The package would follow it, and send the prompt and the key there.
 
 The lean client uses private parts of the package. `CONDITIONS` lists the behaviour that a call needs from each part. A
 new client checks all conditions, and uses the public path if a condition fails.

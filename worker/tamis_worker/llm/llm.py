@@ -92,8 +92,7 @@ class LlmClient:
                 call.
             max_answer_bytes: most bytes of an HTTP answer; the call fails if the answer has more.
             dialects: request formats, shared by all clients of the endpoint; None: there is no other client.
-            compiles_grammars: True if the endpoint is known to compile schemas into grammars. False: its answers show
-                it.
+            compiles_grammars: True if the endpoint is known to compile schemas into grammars. False: answers show it.
 
         Raises:
             ConfigurationError: `base_url` is no URL, or the key cannot be sent.
@@ -138,7 +137,9 @@ class LlmClient:
         return replace(accepted, rung=lower(accepted.rung, self._dialects.rung_state(request.model).rung))
 
     def dialect_turn(self, request: ChatRequest) -> DialectTurn:
-        """Return the admission of a call. Wait for it before the limiter's permit, and leave its context after `learn`.
+        """Return the admission of a call.
+
+        Await its `wait` before the limiter's permit, and leave its context after `learn`.
 
         Until an answer of the model is usable, all workers together make one call at a time. All other calls wait
         without permits. If they waited with permits, all would start at the same moment, and exceed the limit of a
@@ -283,7 +284,7 @@ def _no_key(error: NoKey) -> CallError:
 
 
 def _outcome(reply: Reply) -> _Outcome:
-    """Return the outcome of a reply with status 200. A gateway may report a refusal inside it."""
+    """Return the outcome of a reply with status 200. Such a reply may contain a refusal, if a gateway sent it."""
     if isinstance(reply, CallError) and (reply.kind is ErrorKind.INVALID_REQUEST or reply.status == FORBIDDEN):
         return _Outcome(reply, ParameterRefusal(reply.status or 400, reply.message))
     return _Outcome(reply)

@@ -76,7 +76,7 @@ def marked(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def characters_in_common(messages: Sequence[Message], schema: Schema) -> int:
-    """Return the characters that the prompts of different records have in common: system message and schema."""
+    """Return the number of characters that the prompts of all records share: system message and schema."""
     return len(json.dumps(schema)) + sum(len(message.content) for message in messages[:1] if message.role == "system")
 
 

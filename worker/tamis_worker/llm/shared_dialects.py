@@ -1,8 +1,8 @@
 """The request format of each model in one process, and the wait of calls until a format is proven.
 
 Until an answer in a model's request format is usable, all workers together make one call to the model at a time. That
-call holds a lease in the store. The first usable answer admits all calls. From then on, admitting a call costs one look
-into a dict. Changes by other workers arrive within seconds.
+call holds a lease in the store. The first usable answer admits all calls. From then on, admitting a call costs one
+look-up in a dict. Changes by other workers arrive within seconds.
 
 If the store fails, calls do not wait: the process continues with the formats that it knows.
 """
@@ -251,7 +251,7 @@ class DialectTurn:
     async def wait(self) -> None:
         """Wait until the call may start.
 
-        It may start at once if the model's format is proven and the model has followed its schema.
+        The call may start at once if the model's format is proven and the model has followed the call's schema before.
         """
         if self.dialect.settled:
             self.dialects._refresh_if_stale(self.dialect, self.model)
@@ -288,7 +288,7 @@ class BoundedStore:
         self._closing = False
 
     async def close(self) -> None:
-        """Wait for running writes, at most 2 seconds: an unreleased lease would make others wait until it expires."""
+        """Wait for running writes, at most 2 seconds: other workers would wait until an unreleased lease expires."""
         if self._statements:
             await asyncio.wait(self._statements, timeout=CLOSED_WITHIN)
         self._closing = True
@@ -319,7 +319,7 @@ class BoundedStore:
         return self.start(self._store.release(model, holder))
 
     def start(self, statement: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
-        """Begin a statement, or several; `close` waits for them."""
+        """Start a task with one or several statements. `close` waits for the task."""
         task = asyncio.create_task(statement)
         self._statements.add(task)
         task.add_done_callback(self._ended)

@@ -10,9 +10,9 @@ or ` false`), the alternatives show the other possible decisions:
 An uncertain answer counts half, because it favours neither side. So the probability rises if the model moves from
 exclude to uncertain, or from uncertain to include.
 
-If no alternative begins a value, that value is less likely than each listed alternative. The probability is unknown if
-such values may have more than 0.05 together. It is unknown too if the tokens do not spell the answer, or have no
-probabilities. Invalid data gives None, never an error, because the answer itself is good.
+If no listed alternative begins a value, that value is less likely than each listed alternative. The probability is
+unknown if such values together may have a probability above 0.05. It is unknown too if the tokens do not spell the
+answer, or have no probabilities. Invalid data gives None, never an error, because the answer itself is good.
 
 Source: the response of chat completions (`choices[].logprobs.content[]`: token, logprob, bytes, top_logprobs), as
 OpenAI documents it and llama.cpp's server and vLLM send it.
@@ -75,7 +75,7 @@ class _Odd(ValueError):
 
 
 def options(of_caller: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that request token probabilities; none if the caller's options set `logprobs` to False."""
+    """Return the parameters that request token probabilities; empty if the caller's options set `logprobs` to False."""
     if of_caller.get(PARAMETERS[0], True) is not True:
         return {}
     return {PARAMETERS[0]: True, PARAMETERS[1]: ALTERNATIVES}
@@ -213,7 +213,7 @@ def _object(token: object) -> Mapping[str, Any]:
 
 
 def _text(token: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a token. It may hold only some bytes of a letter."""
+    """Return the bytes of a token. A token may have only some of a letter's bytes."""
     raw = token.get("bytes")
     if isinstance(raw, list):
         try:

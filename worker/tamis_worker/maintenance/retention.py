@@ -51,7 +51,7 @@ class Retention:
         return PAUSE if await asyncio.to_thread(self.step) else None
 
     def step(self) -> bool:
-        """Delete or archive the next old data. Return whether there were any. Raises `TamisError`."""
+        """Delete or archive the next old data. Return whether there was such data. Raises `TamisError`."""
         try:
             with ledger_errors(), self._engine.begin() as connection:
                 lock = select(func.pg_try_advisory_xact_lock(RETENTION_LOCK))

@@ -130,7 +130,8 @@ def program(operation: Answer, item: Item, *, shown: Item | None = None) -> Oper
     iteration gets the latest feedback. `shown` is the item as sent; None: the whole item.
 
     Raises:
-        EvaluationFailed: no attempt was both generated and evaluated. Its kind is that of the last failure.
+        EvaluationFailed: no attempt was both generated and evaluated. The kind of the error is the kind of the last
+            failure.
     """
     history: list[IterationData] = []
     feedback: str | None = None

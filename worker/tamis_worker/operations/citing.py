@@ -26,7 +26,7 @@ different values, list them all. Where no chunk states a value, the list is empt
 
 
 class Cited(StrictAnswer):
-    """One extraction as a model gives it."""
+    """One extraction in a model's answer."""
 
     chunk_number: int
     evidence: str

@@ -136,8 +136,9 @@ def adjusted_confidence(original: float, quality_score: float, evidence_type: Ev
 
     Source: the specification, "Confidence Adjustment Formula". The headings there name a type and a range of quality,
     so the first two rows apply only if both fit. The formula is not monotone, as specified. Weak evidence of quality
-    0.5 gives 0.65 x original, but of 0.51 only 0.51 x original. Contextual evidence of 0.8 gives 0.85, but of 0.81 only
-    0.81. So compare evidence by its quality, not by adjusted confidences.
+    0.5 gives 0.65 x original, but weak evidence of quality 0.51 gives only 0.51 x original. Contextual evidence of
+    quality 0.8 gives 0.85 x original, but of quality 0.81 only 0.81 x original. So compare evidence by its quality, not
+    by adjusted confidences.
     """
     band = milder_band(evidence_type, quality_score)
     return original * (quality_score if band is None else band.share(quality_score))
@@ -159,7 +160,7 @@ def _invented(citation: str, batch_size: int, noun: CitedNoun) -> Evidence:
 
 
 def _number(digits: str) -> int:
-    """Return the number in a text of digits. Only the first 18 count: no batch has so many items."""
+    """Return the number in a text of digits. Only the first 18 digits count, because no batch has so many items."""
     return int(digits.lstrip("0")[:LONGEST_NUMBER] or "0")
 
 
@@ -178,7 +179,7 @@ def judge_prompt(
     If the batch's size is unknown (None or 0), the NOTE about it is omitted.
 
     The classification's texts and the first 2000 characters of its context are put on one line each. Headings in the
-    guidelines become lower than the prompt's headings. Chat tokens are neutralised everywhere.
+    guidelines get a lower level than the prompt's headings. Chat tokens are neutralised everywhere.
     """
     note = f"NOTE: The agent analyzed a batch of {batch_size} {noun.many}.\n\n" if batch_size else ""
     return f"""\

@@ -188,7 +188,10 @@ def judged(schema: JsonSchema, answered: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """The writing of a schema in the subset of strict modes. If `bounds` is True, the limits of values are kept."""
+    """A writer of schemas in the subset of strict modes.
+
+    If `bounds` is True, the limits of values stay in the schema.
+    """
 
     root: JsonSchema
     bounds: bool
@@ -293,7 +296,7 @@ class _Judges:
     schema: Schema
     shape: Validator  # every property, of its type or null, and no further property
     whole: Validator  # the caller's schema, for the properties that are not null
-    bounds: Validator  # the shape with the bounds of its values
+    bounds: Validator  # the same as `shape`, with the bounds of the values
     conditions: Validator  # the caller's schema with nothing required
 
 
@@ -333,7 +336,7 @@ def _wrong(error: ValidationError) -> str:
 
 
 def _check_values(value: Any, path: str, depth: int) -> None:
-    """Raise `InvalidAnswer` for too deep nesting, on which validators fail, and for numbers that JSON does not have."""
+    """Raise `InvalidAnswer` for nesting that is too deep for validators, and for numbers that JSON does not have."""
     if depth > MAX_DEPTH:  # no schema is deeper
         raise InvalidAnswer(f"{path}: nested too deeply")
     match value:

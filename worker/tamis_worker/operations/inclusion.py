@@ -1,9 +1,9 @@
 """Inclusion: the model judges a record by a review's criteria: include, exclude or uncertain, with a rationale.
 
 The model gives a quote and a verdict for each criterion, then its status. An exclusion needs a reason, and its verdict
-may require a quote from the record. The status becomes `uncertain` if the model's own verdicts contradict it, or no
-verified verdict supports an exclusion. A person then decides, and the model's status is kept. A quote that is not in
-the record lowers the confidence and flags the decision.
+may require a quote from the record. The status becomes `uncertain` if the model's own verdicts contradict the status,
+or no verified verdict supports an exclusion. A person then decides, and the result also has the model's own status. A
+quote that is not in the record lowers the confidence and flags the decision.
 
 The system message has everything that all records share, the user message only the record. So an endpoint processes the
 common beginning once, and no record can imitate our text.

@@ -95,7 +95,7 @@ class _Answer(StrictAnswer):
 
 
 def program(operation: Judge, item: Item, *, shown: Item | None = None) -> OperationProgram:
-    """Check the citations without a call. If they are possible, ask the judge once.
+    """Check the cited numbers without a call. If all of them are possible, ask the judge once.
 
     `shown` is the item as sent; None: the whole item. Citations are checked in the whole item.
 

@@ -112,7 +112,7 @@ def asks_once(
     parse: Callable[[Asking, object], Decided],
     decision: DecisionField | None = None,
 ) -> Callable[..., OperationProgram]:
-    """Return the program of an operation that asks one question. Its answer is the evaluation."""
+    """Return the program of an operation that asks one question. The value of the answer is the evaluation."""
 
     def program(operation: Asking, item: Item, *, shown: Item) -> OperationProgram:
         name, shape = operation_name(type(operation)), response_schema(operation)

@@ -1,8 +1,8 @@
 """One worker process, from its settings to its end.
 
 The bodies of the Celery tasks parse their arguments and wait for the engine. Tasks of items and shards never raise,
-because an exception in a chord's header would keep its body from running. The ledger holds an item's error, and the
-reconciler finds other failures. Tasks that services send by name raise errors for their senders.
+because an exception in a chord's header would keep the chord's body from running. The ledger holds an item's error, and
+the reconciler finds other failures. Tasks that services send by name raise errors for their senders.
 """
 
 import gc

@@ -69,7 +69,7 @@ def aligned(quote: Tokens, passage: Tokens, *, may_break_off: bool) -> Alignment
 def _agreeing(quoted: Sequence[str], recorded: Sequence[str]) -> list[tuple[int, int]]:
     """Return the indexes of agreeing tokens in quote and record, in order: the longest common subsequence.
 
-    A run of tokens at either end is dropped as chance if its gap to the next run is longer than the run.
+    A run of tokens at either end is dropped as accidental if its gap to the next run is longer than the run itself.
     """
     runs = [op for op in Indel.opcodes(quoted, recorded) if op.tag == "equal"]
     while len(runs) > 1 and _is_chance(runs[0], runs[0], runs[1]):
@@ -233,7 +233,7 @@ def _difference(quote: Tokens, passage: Tokens, block: _Block) -> WordDifference
 
 
 def _characters(tokens: Tokens, content: range) -> tuple[int, int]:
-    """Return the characters from the first to the last token; without tokens, the place after the token before."""
+    """Return the characters from the first to the last token; without tokens, the place after the preceding token."""
     if not content:
         place = tokens.spans[tokens.content[content.start - 1]][1] if content.start else 0
         return place, place

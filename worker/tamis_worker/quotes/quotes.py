@@ -105,7 +105,7 @@ class QuotePart:
 class Match:
     """The passage of a folded field that matches a quote, exactly or nearly.
 
-    `start` and `end` count characters of the folded field, differences characters of both texts.
+    `start` and `end` are positions in the folded field. Each difference has positions in both folded texts.
     """
 
     state: QuoteState = QuoteState.NOT_FOUND
@@ -236,7 +236,7 @@ def _tightened(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence
 def _joined(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence[Match]) -> Match:
     """Return the match of a whole quote from the matches of its parts.
 
-    If an ellipsis omits only a few words with a negation, the quote is altered.
+    If an ellipsis omits only a few words, and a negation is among them, the quote is altered.
     """
     if not matches:
         return NOWHERE
@@ -336,9 +336,10 @@ class QuotedRecord:
 
 
 def confidence_after(confidence: float, quotes: Sequence[Quote]) -> float:
-    """Return the confidence after the check of the quotes: `confidence * (1 - 0.5 * missing / given)`.
+    """Return the confidence after the check of the quotes: `confidence * (1 - 0.5 * missing / all)`.
 
-    So half of the confidence remains if no quote is in the record. Without quotes, all of it remains.
+    Missing quotes are not in the record. If all are missing, half of the confidence remains. Without quotes, all of it
+    remains.
     """
     return after_quotes(confidence, sum(not quote.found for quote in quotes), len(quotes))
 

@@ -1,4 +1,6 @@
-"""The span of one LLM call, after the semantic conventions for generative AI. It contains no prompt and no answer.
+"""The span of one LLM call, according to the semantic conventions for generative AI.
+
+It contains no prompt and no answer.
 
 The evaluation metrics of a result become events (`gen_ai.evaluation.result`) of the span of the call that gave the
 answer. If the answer came from the cache, there was no call, and the events go to the item's span.
@@ -167,7 +169,10 @@ def submit(evaluations: Iterable[Evaluation], to: Rated) -> None:
 
 
 def attributes_of(evaluation: Evaluation) -> Attributes:
-    """Return an evaluation as attributes of the conventions. The field's name is an attribute of Tamis."""
+    """Return an evaluation as attributes that the conventions define.
+
+    Only the attribute for the field is Tamis's own.
+    """
     value = evaluation.value
     return {
         "gen_ai.evaluation.name": evaluation.label,

@@ -297,7 +297,7 @@ class QueueDepths(Collector):
 
 @dataclass(eq=False)
 class Present(Collector):
-    """The items and calls of this process in flight, and the used share of the limits.
+    """The collector of present figures: this process's items and calls in flight, and the used share of the limits.
 
     `label` returns the label of a model's name. Models with the same label share a value.
     """

@@ -48,7 +48,7 @@ class Sends(Protocol):
 
 @dataclass(eq=False)
 class Deliverer:
-    """The delivery of a ledger's webhooks, until its `run` is cancelled.
+    """The deliverer of a ledger's webhooks. It works until `run` is cancelled.
 
     `tasks` sends Celery tasks in place of webhooks. Without a secret for signatures, `sender` is None, and only tasks
     are sent.

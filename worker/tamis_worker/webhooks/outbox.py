@@ -84,7 +84,7 @@ async def claim(engine: AsyncEngine, most: int, *, signed: bool = True) -> list[
 async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decision: DeliveryDecision) -> None:
     """Record the result of a try. Raises `LedgerUnavailable`. In that case the webhook is sent once more.
 
-    A delivery always counts. A failure counts only if no later try or replay has begun.
+    A success is always recorded. A failure is recorded only if no later try or replay has begun.
     """
     w = webhooks.c
     values: dict[str, Any] = {"last_at": func.now(), "last_status": status, "last_said": decision.said}
@@ -151,7 +151,7 @@ def body_of(event: str, at: datetime, data: dict[str, Any]) -> str:
 
 
 async def _counts(connection: AsyncConnection, row: Row[Any]) -> Counts:
-    """Return the counts of the round's summary for the event `completed`, else the present counts."""
+    """Return the counts for a webhook: the round's summary for the event `completed`, otherwise the present counts."""
     written = select(summaries.c.summary["counts"]).where(
         summaries.c.batch_id == row.batch_id, summaries.c.round == row.round
     )
