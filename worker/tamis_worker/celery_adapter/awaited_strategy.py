@@ -237,7 +237,10 @@ class SentRequest(Request):  # type: ignore[misc] # Celery ships no types
         return {**super().info(safe=True), "kwargs": {}}
 
     def send_event(self, event: str, **fields: Any) -> None:
-        """Send an event. Its result is the decision; its error is the kind of the error, without a traceback."""
+        """Send an event.
+
+        In place of a result it has the decision, in place of an error the error's kind without a traceback.
+        """
         answer = self.request_dict.get(ANSWER)
         if "result" in fields:
             fields["result"] = result_words(self.type, self.kwargs, answer)

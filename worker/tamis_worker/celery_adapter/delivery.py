@@ -1,6 +1,6 @@
 """A delivery: an item's message from the broker, until its acknowledgement.
 
-Deliveries are settled in groups: their chord parts are counted, their events sent, their messages acknowledged.
+Deliveries are settled in groups. To settle means: count the chord parts, send the events, acknowledge the messages.
 
 Items can be revoked by headers, Celery's way to name tasks without their ids: `batch_id=UUID` names the items of a
 batch, `item=UUID/INDEX` one item. Messages do not contain these headers: they are computed from the arguments.

@@ -59,7 +59,7 @@ class LogAllowance:
 
 
 class ForeignMessages:
-    """The refusal of messages. Use it on the consumer's thread only."""
+    """The refusal of messages that no worker understands. Use the object on the consumer's thread only."""
 
     def __init__(
         self, redact: Redact, *, measures: Measures = NULL_MEASURES, allowance: LogAllowance | None = None

@@ -69,8 +69,8 @@ log = logging.getLogger(__name__)
 class EngineControls:
     """The worker's functions that the commands call, on the consumer's thread.
 
-    `report`, `cancel_items` and `cancel_waiting` wait for the worker's loop. They raise `TimeoutError` if that takes
-    too long. `cancel_items` and `cancel_waiting` also raise `LedgerUnavailable`.
+    `report`, `cancel_items` and `cancel_waiting` wait for the worker's loop. They raise `TimeoutError` if the loop
+    takes too long. `cancel_items` and `cancel_waiting` also raise `LedgerUnavailable`.
     """
 
     report: Callable[[], Mapping[str, Any]]  # returns the engine's present figures

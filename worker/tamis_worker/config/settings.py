@@ -197,7 +197,7 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def endpoint(self) -> str:
-        """Return the base URL of the LLM. Raise `ConfigurationError` if none is named."""
+        """Return the base URL of the LLM. Raise `ConfigurationError` if no LLM is named."""
         if self.llm_base_url is not None:
             return self.llm_base_url.rstrip("/")
         if self._names_a_key:
@@ -237,7 +237,7 @@ class WorkerSettings(ProducerSettings):
 
     @cached_property
     def default_model(self) -> str:
-        """Return the model of batches that name none. Raise `ConfigurationError` if there is none."""
+        """Return the model for batches that name no model. Raise `ConfigurationError` if no model is set."""
         if self.model is not None:
             return self.model
         if not self.names_an_llm and self.stack is not None and self.stack.model is not None:

@@ -9,8 +9,8 @@
 | `Fail` | ends the question with an error |
 | `Halt` | pauses the batch and returns the item |
 
-This file uses no clock, endpoint or randomness. `retry` contains the rules, and this file their inputs: counted calls,
-used deadline, earlier errors and the next request.
+This file uses no clock, endpoint or randomness. `retry` contains the rules. This file provides the inputs of the rules:
+counted calls, used deadline, earlier errors and the next request.
 
 `read_reply` returns the value that the operation reads from a reply. If an answer is unusable, the question is asked
 once more, with a description of the answer's defect.
@@ -190,7 +190,7 @@ class Attempt(Generic[T]):
 
 
 def unusable(reason: Malformed | InvalidAnswer) -> CallError:
-    """Return the error for an unusable answer. Its tokens are already counted, so the error has no usage."""
+    """Return the error for an unusable answer. The answer's tokens are already counted, so the error has no usage."""
     kind = ErrorKind.MALFORMED if isinstance(reason, Malformed) else ErrorKind.INVALID
     return CallError(kind, str(reason)[:500])
 

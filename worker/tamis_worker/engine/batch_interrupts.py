@@ -121,7 +121,7 @@ class BatchInterrupts:
 
     @contextmanager
     def held(self, batch_id: UUID, generation: int, *, index: int) -> Iterator[None]:
-        """Register an item of the batch during its evaluation. Its claim was requested in `generation`."""
+        """Register an item of the batch during its evaluation. The item's claim was requested in `generation`."""
         item = (batch_id, index)
         self._revoked.discard(item)  # a late revocation, for an earlier claim
         before = _item.set(item)

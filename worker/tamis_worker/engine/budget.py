@@ -136,8 +136,8 @@ class BudgetReservations:
     async def settle(self, reservation: Reservation | None, usage: Usage | None, tier: str | None = None) -> None:
         """Replace a reservation by the cost of its call, and wait until the ledger has it.
 
-        The reservation stays if `usage` is None, because it is unknown whether the call was charged. It also stays if
-        `tier` has no price, because the cost is unknown.
+        The reservation stays if `usage` is None, because it is unknown whether the call was charged. The reservation
+        also stays if `tier` has no price, because the cost is unknown.
         """
         if reservation is None or usage is None:
             return

@@ -171,7 +171,10 @@ class _Waits:
 
 
 class _Room:
-    """The limit on one model's calls at the flex tier. It is closed for a while after a call without capacity."""
+    """The limit on one model's calls at the flex tier.
+
+    After a call without capacity, no call is admitted for a while.
+    """
 
     def __init__(self, most: int, waits: _Waits) -> None:
         self._most = most

@@ -1,8 +1,8 @@
 """The circuit breaker of a model: it limits calls while the endpoint refuses the API key or the model.
 
-While the breaker is closed, every call is made. A refusal opens the breaker. It is also open at the start, and after a
-minute without an answer. Then one trial call at a time is made (half open), until an answer closes the breaker. So a
-wrong key or an unknown model costs few calls.
+While the breaker is closed, every call is made. A refusal opens the breaker. The breaker is also open at the start, and
+after a minute without an answer. Then one trial call at a time is made (half open), until an answer closes the breaker.
+So a wrong key or an unknown model costs few calls.
 """
 
 import asyncio

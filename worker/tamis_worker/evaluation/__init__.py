@@ -260,7 +260,7 @@ def _ids(chunks: list[Chunk], method: str) -> set[tuple[bool, str]]:
 
 
 def context_precision(extractions: Iterable[ExtractionLike]) -> Evaluation:
-    """Return the precision of the ranking: cited chunks among the first ten / min(10, cited chunks)."""
+    """Return the precision of the ranking: `(cited chunks among the first ten) / min(10, cited chunks)`."""
     cited = {source.chunk_number for source in extractions_of(extractions) if source.chunk_number is not None}
     if not cited:
         return no_value(PRECISION, "score", "no extraction cites a chunk")

@@ -105,7 +105,7 @@ class BatchConfigCache:
 
 
 async def pause_batch(engine: AsyncEngine, batch_id: UUID, pause: Pause, *, redact: Callable[[str], str] = str) -> bool:
-    """Pause a running batch, and return True. If the batch does not run, return False. Raise `LedgerUnavailable`.
+    """Pause a running batch, and return True. If the batch was not running, return False. Raise `LedgerUnavailable`.
 
     `redact` removes secrets from the message, because an endpoint may repeat the request in its message.
     """

@@ -195,7 +195,8 @@ async def record(
 def refused(outcome: ClaimOutcome, why: str) -> tuple[ClaimOutcome, ClaimOutcome]:
     """Return two outcomes to record instead of an outcome that the ledger refused.
 
-    Both fail the item. The first outcome keeps the bill. Use the second if the ledger refuses the bill too.
+    Both outcomes are failures of the item. The first outcome keeps the bill. Use the second if the ledger refuses the
+    bill too.
     """
     why = f"the ledger cannot hold this outcome: {why}"
     failed = replace(outcome, ended=Failure(ErrorKind.INTERNAL, why), cut={}, transcript=None)

@@ -180,7 +180,7 @@ def _summary(connection: Connection, batch_id: UUID) -> Summary:
 def _failed() -> ColumnElement[bool]:
     """Return the condition that a result's item is failed.
 
-    A result alone does not show it: a failed item can be cancelled.
+    The result alone does not show this: a failed item can be cancelled later.
     """
     same = (items.c.batch_id == results.c.batch_id) & (items.c.idx == results.c.idx)
     return exists().where(same, items.c.state == ItemStatus.FAILED)

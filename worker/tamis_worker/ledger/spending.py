@@ -89,7 +89,10 @@ class Spending:
         self._doubt: _Doubt | None = None
 
     async def change(self, changes: Sequence[BudgetChange]) -> Sequence[BudgetState]:
-        """Write changes. Return, in their order, the state of each change's batch. Raise `LedgerUnavailable`."""
+        """Write changes.
+
+        Return, in the order of the changes, the state of each change's batch. Raise `LedgerUnavailable`.
+        """
         if self._doubt is not None:
             doubt, ended = self._doubt, await self._ended(self._doubt.transaction)
             if ended == "in progress":

@@ -8,7 +8,8 @@ The module does no I/O. Time is an argument, in seconds of a monotonic clock. `t
 `apply_reply` applies the reply.
 
 A slot passes from one call to the next without a round trip. The process returns slots that were unused for a second.
-It requests permits in advance. If Redis has not replied for longer than `FRESH`, slots and permits are not used.
+The process requests permits in advance. If Redis has not replied for longer than `FRESH`, slots and permits are not
+used.
 """
 
 import math
@@ -286,7 +287,7 @@ class LocalAllotment:
     # Requests and replies
 
     def next_request(self, name: str, now: float, demand: Demand, limits: Limits) -> LimiterRequest:
-        """Build the next request. It reports each event once. If no reply comes, call `request_lost`."""
+        """Build the next request. Each event is reported once. If no reply comes, call `request_lost`."""
         permits = self._permits
         permits.mature(now)
         if now < self._blocked_until:

@@ -38,7 +38,7 @@ class _Batch(Generic[T]):
 
 
 class FairQueue(Generic[T]):
-    """The queue. Within a batch, calls are served in the order of their arrival; between batches, by weight."""
+    """The queue of waiting calls. Within a batch, the order of arrival counts; between batches, the weight counts."""
 
     def __init__(self) -> None:
         self._batches: dict[Hashable, _Batch[T]] = {}

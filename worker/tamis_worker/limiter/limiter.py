@@ -2,8 +2,8 @@
 
 A Lua script on Redis decides, by the clock of the server (`script`, `limiter.lua`). `gcra` proves that the limit holds.
 For each endpoint and model, a process has one coroutine, the pump, which exchanges messages with the script. The
-process begins calls with its permits, without asking Redis for each (`allotment`). Waiting calls get the permits by the
-priority of their batches (`fair_queue`).
+process begins calls with its permits, without asking Redis for each call (`allotment`). Waiting calls get the permits
+by the priority of their batches (`fair_queue`).
 
 If a permit cannot be granted, the caller waits. While Redis is down, only permits from earlier replies are used, which
 last less than a second. The pump retries by itself.

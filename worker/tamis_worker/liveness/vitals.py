@@ -86,7 +86,7 @@ class Vitals:
         self._stopping = self._stopping or time.monotonic()
 
     def observe(self) -> Observation:
-        """Return the observation for the watchdog. It waits at most `answer_within` seconds for the broker."""
+        """Return the observation for the watchdog. The method waits at most `answer_within` seconds for the broker."""
         waiting = self._waiting()
         now = time.monotonic()
         ended = self.background.ended

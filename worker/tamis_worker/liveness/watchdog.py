@@ -1,8 +1,8 @@
 """The watchdog: ends a worker process that lives but does no work, so that its supervisor starts a new process.
 
 The watchdog judges by progress, because a process may answer every ping and yet take no messages, or have a blocked
-event loop. So it checks that waiting messages are taken, that the loop runs, and that no permanent task has ended. Its
-own thread cannot be blocked by the loop or the consumer.
+event loop. So it checks that waiting messages are taken, that the loop runs, and that no permanent task has ended. The
+watchdog has a separate thread, which neither the loop nor the consumer can block.
 
 The watchdog writes a file that shows that its worker works. Probes and supervisors read the file on the same machine,
 so its time is the machine's monotonic clock.

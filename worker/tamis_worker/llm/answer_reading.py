@@ -235,7 +235,7 @@ def _flat(branches: list[Schema]) -> list[Schema]:
 
 
 def _folded(text: str) -> str:
-    """Return the text in lower case without outer space, with one space for each `_`, `-` or space between words."""
+    """Return the text in lower case and stripped, with single spaces in place of `_`, `-` and spaces between words."""
     return _BETWEEN_WORDS.sub(" ", text.strip().casefold())
 
 

@@ -248,7 +248,7 @@ def words_of(command: str) -> list[str]:
 
 
 async def printed(command: list[str], *, within: float = PRINT_WITHIN) -> str:
-    """Return the output of a command. Its standard error is ignored, because its content is unknown.
+    """Return the output of a command. The command's standard error is ignored, because its content is unknown.
 
     Raises:
         NoKey: the command cannot run, fails, takes longer than `within` seconds, or prints more characters than a key

@@ -12,7 +12,8 @@
 If every other call would get the same error, the error is marked `everyone`: authentication, model_not_found, and a
 `permission` error that concerns the account's money.
 
-Gateways wrap the error objects of endpoints in their own, so the messages and codes of all layers are read.
+Gateways put the error object of an endpoint into their own error object. So the messages and codes of all layers are
+read.
 """
 
 import json
@@ -106,7 +107,10 @@ LARGEST_INNER = 10_000  # characters of an error in JSON text
 
 
 def of_exception(error: Exception, *, api_key: str) -> CallError:
-    """Return the error for an exception of the `openai` package or its transport. Its message omits the API key."""
+    """Return the error for an exception of the `openai` package or its transport.
+
+    The error's message omits the API key.
+    """
     if isinstance(error, openai.APIStatusError):
         headers = error.response.headers
         return of_answer(error.status_code, error.body, text=error.message, headers=headers, api_key=api_key)
@@ -187,7 +191,7 @@ def cleaned(message: str, api_key: str) -> str:
 def refusal_of(status: int, error: object, text: str) -> ParameterRefusal:
     """Return the fields of an error answer under OpenAI's names; missing fields are None.
 
-    If an error wraps another error, as a gateway's does, the message contains the messages of both.
+    If an error contains another error, as a gateway's does, the message contains the messages of both errors.
     """
     layers = list(layers_of(error))
     words = dict.fromkeys(filter(None, map(_words, layers)))

@@ -47,7 +47,7 @@ TEXTS = ("content", "reasoning_content", "reasoning", "refusal")  # of a delta; 
 
 
 def read_completion(body: bytes, *, content_type: str = "", api_key: str) -> Reply:
-    """Return the reply in a body with status 200. Its latency and rate limits are not set.
+    """Return the reply in a body with status 200. The reply's latency and rate limits are not set.
 
     Args:
         body: the whole body.

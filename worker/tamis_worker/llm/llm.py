@@ -216,7 +216,7 @@ class LlmClient:
     async def _bound_for_grammars(self, model: str) -> None:
         """Choose the format with every limit if the server compiles grammars.
 
-        Its model is bound only by the grammar, so limits outside the grammar have no effect.
+        The model behind such a server obeys only the grammar. Limits outside the grammar have no effect on it.
         """
         state = self._dialects.rung_state(model)
         if self._compiles_grammars and state.rung is Rung.STRICT:

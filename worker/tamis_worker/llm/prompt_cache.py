@@ -87,5 +87,5 @@ def _may_reach_the_minimum(messages: Sequence[Message], schema: Schema) -> bool:
 
 @lru_cache(maxsize=64)  # a worker has few batches at a time, of thousands of records each
 def _key(model: str, beginning: str) -> str:
-    """Return the cache key of a model and a system message. It is the same for all schemas of the answer."""
+    """Return the cache key of a model and a system message. The key does not depend on the schema of the answer."""
     return hashlib.sha256(f"{model}\0{beginning}".encode("utf-8", "replace")).hexdigest()[:KEY_LENGTH]

@@ -121,7 +121,7 @@ class SharedDialects:
     ) -> RungState:
         """Record for all workers the consequence of an answer, and return the state of the model's format.
 
-        `repair`: the answer is to the second question about a record. It is not counted, because the first answer was.
+        `repair`: the answer is to the second question about a record. Only the first answer is counted.
         """
         dialect = self._models[model]
         if adherence in (Adherence.USABLE, Adherence.FOLLOWED):

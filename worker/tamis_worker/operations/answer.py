@@ -78,7 +78,7 @@ def prepare_feedback(evaluation: AnswerEvaluation) -> str:
 
 
 def _section(title: str, text: str, titles: re.Pattern[str]) -> str:
-    """Return a title and its text. Lines of the text that look like a title of the message are quoted."""
+    """Return a title and its text. Lines of the text that look like a title of the message get a `> ` in front."""
     first, *lines = f"{title}{text}".splitlines()
     return "\n".join([first, *_quoted(lines, titles)])
 

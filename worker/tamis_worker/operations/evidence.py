@@ -126,7 +126,9 @@ def evidence_type_of(name: object) -> EvidenceType:
 
 
 def adjusted_confidence(original: float, quality_score: float, evidence_type: EvidenceType) -> float:
-    """Return the confidence after adjustment for the quality of its evidence (0 to 1). It is never above `original`.
+    """Return the confidence after adjustment for the quality of its evidence (0 to 1).
+
+    The result is at most `original`.
 
     | type | quality | confidence |
     |---|---|---|

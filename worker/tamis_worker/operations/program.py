@@ -1,8 +1,8 @@
 """An operation's program: its questions about one item, and the evaluation of their answers.
 
 A program is a generator. It yields questions that may be asked in parallel, and receives one result per question in the
-same order. At its end it returns the evaluation. It makes no calls: its caller makes them, and is responsible for
-limits, retries and the repair of unusable answers.
+same order. At its end it returns the evaluation. A program makes no calls. The caller of the program makes the calls,
+and is responsible for limits, retries and the repair of unusable answers.
 
 Each answer has a bill: the cost of all calls for the question, including failed calls and repairs.
 """
@@ -74,7 +74,7 @@ OperationProgram: TypeAlias = Generator[tuple[Question[Any], ...], tuple[Questio
 
 
 class EvaluationFailed(Exception):
-    """Raised if a program ends without an evaluation. Its kind becomes the error of the item."""
+    """Raised if a program ends without an evaluation. The exception's kind becomes the kind of the item's error."""
 
     def __init__(self, kind: ErrorKind, message: str, panel: PanelResult | None = None) -> None:
         """Make the error. `panel`: the verdicts of the panel's models that answered."""

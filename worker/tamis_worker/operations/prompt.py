@@ -65,7 +65,7 @@ def user_message(*sections: str) -> str:
 
 
 def two_messages(system: str, *sections: str) -> tuple[Message, ...]:
-    """Return a system message, and a user message that consists of these sections."""
+    """Return a system message, and a user message that consists of the given sections."""
     return Message("system", system), Message("user", user_message(*sections))
 
 
@@ -195,7 +195,7 @@ def _level(lengths: list[int], room: int) -> int:
 
 
 def _to_a_word(text: str, length: int) -> str:
-    """Return the beginning of a text, at most `length` characters. It ends at the end of a word if possible."""
+    """Return the beginning of a text, at most `length` characters. The result ends at the end of a word if possible."""
     if length <= 0:
         return ""
     if text[length] == " ":

@@ -47,7 +47,10 @@ ANSWER_WITHIN = 5.0  # s; during that time the consumer's thread takes no messag
 
 
 def controls_of(runtime: Runtime, settings: WorkerSettings, redact: Redaction) -> EngineControls:
-    """Return the functions of a worker process for remote control. Their replies contain no secret of the process."""
+    """Return the functions of a worker process for remote control.
+
+    The values that they return contain no secret of the process.
+    """
     engine = runtime.ledger.transactions
 
     return EngineControls(

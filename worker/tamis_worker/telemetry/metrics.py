@@ -188,7 +188,7 @@ class _Handler(WSGIRequestHandler):
     timeout = READ_WITHIN
 
     def log_message(self, *_: object) -> None:
-        """Do not log scrapes."""
+        """Do nothing, so that scrapes are not logged."""
 
 
 @dataclass(eq=False)

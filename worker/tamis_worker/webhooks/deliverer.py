@@ -73,7 +73,7 @@ class Deliverer:
         return cls(engine, sender, tasks=TaskSender(app), keep_days=settings.webhook_keep_days)
 
     async def run(self) -> None:
-        """Check and send until cancelled. Unfinished tries are repeated when their claims expire."""
+        """Check and send until cancelled. Unfinished tries are repeated when the claims of their webhooks expire."""
         try:
             await Looper("webhooks", self.look, POLL).run()
         finally:
