@@ -72,7 +72,7 @@ class LoopThread:
     def run(self, coroutine: Coroutine[Any, Any, T], *, within: float | None = None) -> T:
         """Run a coroutine on the loop from any other thread, and return its result. Raise its exceptions.
 
-        Raise `TimeoutError` after `within` seconds. If the wait ends first, the coroutine is cancelled.
+        Raise `TimeoutError` after `within` seconds. If the wait ends before the coroutine, the coroutine is cancelled.
         """
         future = self.submit(coroutine)
         try:

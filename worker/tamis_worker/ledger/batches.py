@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class BatchTerms:
-    """The terms of a batch. All its items use one object, because the priority may change."""
+    """The terms of a batch. All items of the batch share one object, so that a changed priority reaches all of them."""
 
     batch_id: UUID
     operation: Operation

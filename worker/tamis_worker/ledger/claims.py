@@ -171,7 +171,7 @@ class Claims:
     _in_doubt: set[ItemKey] = field(init=False, default_factory=set)
 
     async def claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | ClaimRefusal]:
-        """Return, in the order of the keys, a claim or a refusal for each. See `claim`.
+        """Return, in the order of the keys, a claim or a refusal for each key. See the function `claim`.
 
         After `LedgerUnavailable`, call the method again with the same keys.
         """

@@ -134,7 +134,7 @@ def in_order(field: QuotedField, parts: Sequence[QuotePart], match_in: MatchIn) 
 
 
 def exact(folded: str, words: str, begin: int) -> Match | None:
-    """Return the first passage from `begin` on with the same whole words; None if there is none."""
+    """Return the first passage from `begin` on with the same whole words; None if there is no such passage."""
     start = folded.find(words, begin)
     for _ in range(TRIED):
         if start < 0:
@@ -164,7 +164,7 @@ def _inside(folded: str, place: int) -> bool:
 
 
 def _breaks_off(folded: str, words: str, end: int) -> bool:
-    """Return whether a long quote ends within a word, because an endpoint may have cut it at the longest length."""
+    """Return whether a long quote ends within a word, because an endpoint may have cut it at the length limit."""
     return len(words) >= BROKEN_OFF and folded[end - 1].isalpha() and folded[end].isalpha()
 
 

@@ -62,9 +62,9 @@ UNKNOWN = EndpointAddress()
 
 
 class ChatSpan:
-    """The span of a call. `begin` begins it, and the end of its `with` block ends it, at the time of the reply.
+    """The span of a call. `begin` begins the span. The end of the `with` block ends the span, at the time of the reply.
 
-    After `keep` it stays open for ratings of the answer, until `end`.
+    After `keep`, the span stays open for ratings of the answer, until `end`.
     """
 
     __slots__ = ("_kept", "_replied_at", "_request", "_server", "span")

@@ -150,7 +150,7 @@ class Metrics(Measures):
             self._swept.labels(action).inc(count)
 
     def label(self, model: str) -> str:
-        """Return a model's label: its name, or `other` if there are too many."""
+        """Return a model's label: its name, or `other` if there are too many models."""
         label = self._labels.get(model)
         if label is None:
             if len(self._labels) >= MODELS:
@@ -249,8 +249,8 @@ class QueueDepths(Collector):
     def __init__(self, ask: Callable[[], Mapping[str, int]], *, within: float = ASKED_WITHIN) -> None:
         """Prepare the collector.
 
-        `ask` returns the number of waiting messages per queue, or raises `BrokerUnavailable`. A scrape waits for it at
-        most `within` seconds.
+        `ask` returns the number of waiting messages per queue, or raises `BrokerUnavailable`. A scrape waits for `ask`
+        at most `within` seconds.
         """
         self._ask = ask
         self._within = within

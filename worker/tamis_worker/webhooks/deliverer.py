@@ -1,4 +1,4 @@
-"""The deliverer: claims due webhooks, sends each in its own task, and records the result.
+"""The deliverer: claims due webhooks, sends each in a separate task of the loop, and records the result.
 
 It runs in every worker. Delivery is at least once: if no answer is recorded (worker dead, ledger unavailable), the
 claim expires, and the webhook is sent again with the same id and body.
@@ -67,7 +67,7 @@ class Deliverer:
 
     @classmethod
     def of(cls, engine: AsyncEngine, settings: WorkerSettings, app: Celery) -> Self:
-        """Return the deliverer of a worker. It sends tasks through the Celery application `app`."""
+        """Return the deliverer of a worker. The deliverer sends Celery tasks through the application `app`."""
         secret = settings.webhook_secret
         sender = None if secret is None else Sender(secret, private=settings.webhook_private)
         return cls(engine, sender, tasks=TaskSender(app), keep_days=settings.webhook_keep_days)

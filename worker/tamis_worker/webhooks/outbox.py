@@ -1,7 +1,7 @@
 """The outbox of webhooks: claimed by one worker at a time, and kept until delivered or given up.
 
 Triggers write its rows in the transactions that change batches (migration 0011). This module claims and ends the rows.
-All times are the database's.
+All times are by the database's clock.
 """
 
 import json
@@ -103,7 +103,7 @@ async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decisio
 async def say_why_they_wait(engine: AsyncEngine, reason: str) -> int:
     """Store `reason` in due webhooks that cannot be signed.
 
-    Return how many did not have it before. Raises `LedgerUnavailable`.
+    Return how many webhooks did not have this reason before. Raises `LedgerUnavailable`.
     """
     w = webhooks.c
     due = and_(w.state == WebhookState.WAITING, w.next_at <= func.now(), w.last_said.is_distinct_from(reason))

@@ -1,7 +1,7 @@
 """One try of a webhook, or of a task in its place, and its result in a few words.
 
-A webhook is a signed request to a public address. Every user who may submit a batch chooses a URL, and the worker that
-calls it is inside a private network. So private addresses are refused unless the operator allows them. A task goes
+A webhook is a signed request to a public address. A user who may submit a batch chooses the URL, but the worker that
+calls the URL is inside a private network. So private addresses are refused unless the operator allows them. A task goes
 through the broker.
 
 Only the status of the receiver's answer is read. A body would be stored in the ledger. Users could then read the
@@ -63,7 +63,8 @@ class Sender:
     ) -> None:
         """Prepare the sender, without a connection.
 
-        `private`: allow http, and addresses that are not public. `tls`: None: trust the system's authorities.
+        `private`: allow http, and addresses that are not public. `tls`: the settings of TLS; None: the system's
+        authorities are trusted.
         """
         self._webhook = Webhook(secret.get_secret_value())
         self._private = private
