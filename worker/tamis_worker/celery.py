@@ -47,7 +47,7 @@ class Worker:
     def __init__(self, **options: Any) -> None:
         """Read the options.
 
-        Raise `click.UsageError` for an option that Tamis does not use. The error names its replacement.
+        Raise `click.UsageError` for an option that Tamis does not use. The error names the option's replacement.
         """
         from .config.settings import WorkerSettings
 

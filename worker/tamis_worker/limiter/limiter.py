@@ -163,7 +163,7 @@ class Limiter:
         self._attend()
 
     def congested(self) -> None:
-        """Halve the limit on calls in flight of all processes, at most once a second: the endpoint is overloaded.
+        """Halve the limit on all processes' calls in flight, at most once a second, because the endpoint is overloaded.
 
         Call this before you release the failed call's permit. Otherwise another call could begin at once.
         """

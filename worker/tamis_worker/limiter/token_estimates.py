@@ -34,8 +34,9 @@ class TokenEstimates:
         self._learned: defaultdict[tuple[str, str], _Learned] = defaultdict(_Learned)
 
     def of(self, operation_name: str, model: str, characters: int, max_tokens: int) -> int:
-        """Return the expected tokens of a prompt with `characters` characters and its answer of at most `max_tokens`
-        tokens.
+        """Return the expected number of tokens of a call.
+
+        `characters`: length of the prompt. `max_tokens`: limit on the answer's tokens.
         """
         learned = self._learned.get((operation_name, model)) or _UNKNOWN
         return round(characters * learned.ratio + min(learned.completion, max_tokens))

@@ -293,7 +293,7 @@ def _output(process: "Popen[bytes]", within: float) -> bytes:
 
 
 def reason(error: Exception) -> str:
-    """Return the system's text for an error, otherwise the error's type.
+    """Return the system's text for an error; without such a text, the error's type.
 
     The error's message is not used, because it may contain the command's output.
     """

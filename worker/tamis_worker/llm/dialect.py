@@ -182,7 +182,7 @@ def portable(schema: Schema) -> Schema:
 
 
 def instruction(schema: Schema) -> str:
-    """Return an instruction for the prompt that contains the schema, for endpoints that accept no schema."""
+    """Return an instruction that contains the schema. It is added to the prompt if an endpoint accepts no schema."""
     return (
         "Answer with one JSON object and nothing else: no code fence, no text before or after it. "
         f"The object must match this JSON schema:\n{json.dumps(schema, ensure_ascii=False, separators=(',', ':'))}"
