@@ -69,14 +69,14 @@ log = logging.getLogger(__name__)
 class EngineControls:
     """The worker's functions that the commands call, on the consumer's thread.
 
-    `report`, `cancel_items` and `cancel_waiting` wait for the worker's loop. They raise `TimeoutError` if that takes
-    too long. `cancel_items` and `cancel_waiting` also raise `LedgerUnavailable`.
+    `report`, `cancel_items` and `cancel_waiting` wait for the worker's loop. They raise `TimeoutError` if the loop
+    takes too long. `cancel_items` and `cancel_waiting` also raise `LedgerUnavailable`.
     """
 
     report: Callable[[], Mapping[str, Any]]  # returns the engine's present figures
     settings: Callable[[], Mapping[str, Any]]  # returns the settings without secrets
-    cancel_items: Callable[[Sequence[ItemKey]], int]  # cancels the waiting items among them; returns their number
-    cancel_waiting: Callable[[Collection[UUID]], int]  # cancels all waiting items of some batches; returns their number
+    cancel_items: Callable[[Sequence[ItemKey]], int]  # cancels the items of these keys that wait; returns the number
+    cancel_waiting: Callable[[Collection[UUID]], int]  # cancels all waiting items of these batches; returns the number
     is_claimed: Callable[[ItemKey], bool]  # True: the item is being evaluated in this process
     drain: Callable[[], None]  # finishes items in flight, and returns waiting ones
     redact: Callable[[str], str]
@@ -119,7 +119,7 @@ class RemoteControl:
     # Items
 
     def revoke(self, _: Any, task_id: object, terminate: bool = False, **__: object) -> Reply:
-        """End the items of some tasks as cancelled. `terminate`: cut off their calls in flight too."""
+        """Cancel the items of these tasks. If `terminate` is True, also cut off their calls in flight."""
         ids = [task_id] if isinstance(task_id, str) else list(dict.fromkeys(_list(task_id)))
         if not ids:
             return _error("name the id of a task")
@@ -216,7 +216,7 @@ def enable_events(panel: Any) -> Reply:
 def disable_events(panel: Any) -> Reply:
     """Stop the events of tasks. Events of the worker continue.
 
-    Celery's own command has no effect while all groups are sent.
+    Celery's own command has no effect in the initial state, when events of all groups are sent.
     """
     if (dispatcher := panel.consumer.event_dispatcher) is None:
         return _error("there is no connection for events at the moment")

@@ -71,8 +71,8 @@ class WorkerOptions:
     def read(cls, options: Mapping[str, Any], servers: Mapping[str, str]) -> "WorkerOptions":
         """Return the options that the worker uses.
 
-        `servers`: the URLs of the worker's settings, by the variables that `SERVERS` names. Raise `click.UsageError`
-        for any other option, with its replacement.
+        `servers`: the URLs in the worker's settings, by variable (see `SERVERS`). For any other option, raise
+        `click.UsageError`, which names the option's replacement.
         """
         chosen = _given(options)
         if getattr(chosen.get("pool"), "__module__", None) == POOL:
@@ -88,7 +88,10 @@ class WorkerOptions:
         return cls(chosen.get("hostname"), chosen.get("loglevel"), chosen.get("pidfile"))
 
     def lock(self) -> None:
-        """Write the process's number into the file `pid_file`, if set. End the process if another process has it."""
+        """Write the process's id into the file `pid_file`, if set.
+
+        If another running process owns that file, end this process.
+        """
         if self.pid_file is not None:
             create_pidlock(self.pid_file)
 

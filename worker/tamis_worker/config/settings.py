@@ -183,7 +183,7 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def names_an_llm(self) -> bool:
-        """Return True if the environment names an LLM; otherwise the embedded one serves."""
+        """Return True if the environment names an LLM. If not, the embedded LLM answers."""
         return self.llm_base_url is not None or self._names_a_key
 
     @property
@@ -192,12 +192,12 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def limiter(self) -> str:
-        """Return the limiter's Redis URL: its own setting, else two databases after the broker's."""
+        """Return the limiter's Redis URL. If it is not set, it is the broker's server with the database number + 2."""
         return verified(self.limiter_url) if self.limiter_url else self._beside_broker(2, "limiter")
 
     @property
     def endpoint(self) -> str:
-        """Return the base URL of the LLM. Raise `ConfigurationError` if none is named."""
+        """Return the base URL of the LLM. Raise `ConfigurationError` if no LLM is named."""
         if self.llm_base_url is not None:
             return self.llm_base_url.rstrip("/")
         if self._names_a_key:
@@ -211,7 +211,7 @@ class WorkerSettings(ProducerSettings):
 
     @cached_property
     def steering(self) -> Steering:
-        """Return the steering of every batch, which the batch's own settings override."""
+        """Return the worker's options for calls. The options of a batch override them."""
         return Steering(
             reasoning_effort=self.reasoning_effort,
             extra_body=self.extra_body or {},
@@ -232,12 +232,12 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def longest_call(self) -> float:
-        """Return the longest seconds of a call, at any tier."""
+        """Return the longest time that a call may take at any tier, in seconds."""
         return max(self.call_timeout, self.flex_call_timeout)
 
     @cached_property
     def default_model(self) -> str:
-        """Return the model of batches that name none. Raise `ConfigurationError` if there is none."""
+        """Return the model for batches that name no model. Raise `ConfigurationError` if no model is set."""
         if self.model is not None:
             return self.model
         if not self.names_an_llm and self.stack is not None and self.stack.model is not None:

@@ -4,13 +4,13 @@
 |---|---|
 | `Ask` | makes the call, and passes its outcome to `Attempt.next` |
 | `Wait` | sleeps, then takes the next step |
-| `EndpointPause` | blocks all calls to this endpoint and model for so long, then takes the next step |
+| `EndpointPause` | blocks all calls to this endpoint and model for the given time, then takes the next step |
 | `Done` | uses the answer |
 | `Fail` | ends the question with an error |
 | `Halt` | pauses the batch and returns the item |
 
-This file uses no clock, endpoint or randomness. `retry` contains the rules, and this file their inputs: counted calls,
-used deadline, earlier errors and the next request.
+This file uses no clock, endpoint or randomness. `retry` contains the rules. This file provides the inputs of the rules:
+counted calls, used deadline, earlier errors and the next request.
 
 `read_reply` returns the value that the operation reads from a reply. If an answer is unusable, the question is asked
 once more, with a description of the answer's defect.
@@ -38,10 +38,10 @@ class ReadContent(Generic[T]):
 
     value: T
     deviations: tuple[str, ...] = ()  # harmless deviations from the requested form
-    probability: float | None = None  # of inclusion, from the tokens; None: unknown. The value contains it too
+    probability: float | None = None  # that the record is included, from the tokens; None: unknown
 
     def weighed(self, probability: float | None) -> "ReadContent[T]":
-        """Return a copy with the probability of inclusion. None leaves the content unchanged."""
+        """Return a copy with the probability of inclusion. If `probability` is None, return the content unchanged."""
         if probability is None:
             return self
         value = replace(self.value, probability=probability) if isinstance(self.value, Decided) else self.value
@@ -63,10 +63,10 @@ class CallOutcome(Generic[T]):
     reply: Reply
     read: UsableAnswer[T] | CallError  # result of `read_reply`
     seconds: float  # time of the call that counts against the item's deadline
-    jitter: float  # in [0, 1), drawn for every call
+    jitter: float  # a random number in [0, 1), drawn for every call
     refusals: int = 0  # refused calls of the process in a row, with this call; 0: this call was not refused
     anew: bool = False  # the request format has changed, so the question can be repeated
-    hopeless: str | None = None  # why no answer of the model was usable in any request format; None: not so
+    hopeless: str | None = None  # why no answer of the model was usable in any request format; None: not hopeless
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class Attempt(Generic[T]):
 
 
 def unusable(reason: Malformed | InvalidAnswer) -> CallError:
-    """Return the error for an unusable answer. Its tokens are already counted, so the error has no usage."""
+    """Return the error for an unusable answer. The answer's tokens are already counted, so the error has no usage."""
     kind = ErrorKind.MALFORMED if isinstance(reason, Malformed) else ErrorKind.INVALID
     return CallError(kind, str(reason)[:500])
 
@@ -214,7 +214,10 @@ def repaired(request: ChatRequest, answer: ChatAnswer, error: CallError) -> Chat
 def read_reply(
     reply: Reply, schema: Schema, parse: Callable[[object], T], decision: DecisionField | None = None
 ) -> UsableAnswer[T] | CallError:
-    """Return the value that `parse` reads from a reply, with the probability of its decision; or the error."""
+    """Return the value that `parse` reads from a reply, or the error of an unusable reply.
+
+    The value has the probability of its decision, if `decision` is set and the tokens give it.
+    """
     if isinstance(reply, CallError):
         return reply
     read = read_content(reply.content, schema, parse)

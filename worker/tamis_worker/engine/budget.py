@@ -1,9 +1,9 @@
 """Budgets: before a call, its maximum cost is reserved. After the call, its actual cost replaces the reservation.
 
-All workers reserve in one row of the ledger, so calls in flight never reserve more than the rest of the budget. The
-budget is exceeded only if calls cost more than reserved: their prompts have more than one token per two characters. If
-the end of a call is unknown (no answer in time, a killed worker), the call was probably charged, and its reservation
-stays.
+All workers reserve in one row of the ledger, so calls in flight never reserve more than the remaining budget. The
+budget is exceeded only if calls cost more than reserved. That happens if a prompt has more than one token per two
+characters. If the end of a call is unknown (no answer in time, a killed worker), the call was probably charged, and its
+reservation stays.
 """
 
 import asyncio
@@ -55,7 +55,10 @@ class Reservation:
 
 
 class _Room:
-    """The calls of this process that wait for a batch's budget: one call checks, the others wait for it."""
+    """The calls of this process that wait for a batch's budget.
+
+    One call at a time checks the budget; all others wait behind it.
+    """
 
     __slots__ = ("__weakref__", "looking", "settled")
 
@@ -79,7 +82,7 @@ class BudgetReservations:
     ) -> None:
         """Prepare the writer. Start `commits` before use.
 
-        `patience`: seconds after which any call has ended, so that waiting for its settlement is useless.
+        `patience`: seconds after which every call has surely ended, so that no settlement is expected any more.
         `flex_patience`: the same for batches at the flex tier; None: `patience`.
         """
         self._changes: Changes = GroupCommit(
@@ -103,8 +106,8 @@ class BudgetReservations:
         """Reserve the maximum cost of a call, and return the reservation; None if the batch has no budget.
 
         `tier` is the requested service tier. The answer may come at the standard tier, so the higher cost is reserved.
-        If calls in flight have reserved too much, wait until they are settled. If the wait is cancelled, nothing stays
-        reserved.
+        If calls in flight have reserved too much, wait until these calls are settled. If the wait is cancelled, nothing
+        stays reserved.
 
         Raises:
             OverBudget: the budget is too small for the call, or the price of the model is unknown.
@@ -133,8 +136,8 @@ class BudgetReservations:
     async def settle(self, reservation: Reservation | None, usage: Usage | None, tier: str | None = None) -> None:
         """Replace a reservation by the cost of its call, and wait until the ledger has it.
 
-        The reservation stays if `usage` is None, because it is unknown whether the call was charged. It also stays if
-        `tier` has no price, because the cost is unknown.
+        The reservation stays if `usage` is None, because it is unknown whether the call was charged. The reservation
+        also stays if `tier` has no price, because the cost is unknown.
         """
         if reservation is None or usage is None:
             return
@@ -145,7 +148,7 @@ class BudgetReservations:
             await asyncio.shield(self._settled(reservation, cost))
 
     def give_back(self, reservation: Reservation | None) -> None:
-        """Release the reservation of a call that was not made. Does not wait for the ledger."""
+        """Release the reservation of a call that was not made. The method does not wait for the ledger."""
         if reservation is not None:
             self._settled(reservation, Decimal(0))
 
@@ -177,7 +180,7 @@ class BudgetReservations:
             raise
 
     def _release_unclaimed(self, reservation: Reservation, done: "asyncio.Future[BudgetState]") -> None:
-        """Release a reservation whose caller was cancelled."""
+        """Release a reservation that was granted after its caller was cancelled."""
         if not done.cancelled() and done.exception() is None and done.result().granted:
             self.give_back(reservation)
 

@@ -45,8 +45,8 @@ class Return:
     claim: Claim
     operation: str
     paid: Provenance  # cost of the calls answered so far
-    transcript: CallsOfClaim | None = None  # record of these calls
-    cancelled: bool = False  # the item ends here
+    transcript: CallsOfClaim | None = None  # record of all calls of the claim
+    cancelled: bool = False  # True: the item was cancelled, so it is not published again
 
 
 @dataclass(frozen=True)

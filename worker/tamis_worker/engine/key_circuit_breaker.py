@@ -1,8 +1,8 @@
-"""The circuit breaker of an API key and a model: whether the endpoint accepts the key, and how often it refused it.
+"""The circuit breaker of a model: it limits calls while the endpoint refuses the API key or the model.
 
-While the breaker is closed, every call is made. A refusal opens it. It is also open at the start, and after a minute
-without an answer. Until an answer closes it, one trial call at a time is made (half open). So a wrong key or an unknown
-model costs few calls.
+While the breaker is closed, every call is made. A refusal opens the breaker. The breaker is also open at the start, and
+after a minute without an answer. Then one trial call at a time is made (half open), until an answer closes the breaker.
+So a wrong key or an unknown model costs few calls.
 """
 
 import asyncio
@@ -49,7 +49,8 @@ class KeyCircuitBreaker:
     async def admit(self) -> "Admission":
         """Wait until the call may begin, and return its admission.
 
-        It may begin if the breaker is closed, no trial call is in flight, or the trial has lasted `patience` seconds.
+        The call may begin if the breaker is closed, no trial call is in flight, or the trial has lasted `patience`
+        seconds.
         """
         clock = asyncio.get_running_loop().time
         while not self._is_closed() and self._trial is not None:

@@ -40,13 +40,16 @@ class TranscribedClaim:
 
 
 class KnownPrompts:
-    """The prompts' texts that are known to be in the ledger, so they need not be sent again."""
+    """A record of the prompts' texts that the ledger already has, so that they are not sent a second time."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[UUID, str], None] = {}
 
     def new(self, claims: Iterable[TranscribedClaim]) -> dict[tuple[UUID, str], str]:
-        """Return the texts of these claims that the ledger may lack. They are sorted, so that no workers deadlock."""
+        """Return the texts of these claims that the ledger may lack.
+
+        The texts are sorted, so that workers that write at the same time do not deadlock.
+        """
         new = {
             (entry.claim.key.batch_id, sha256): text
             for entry in claims
@@ -77,7 +80,7 @@ def prompt_rows(texts: Mapping[tuple[UUID, str], str]) -> str:
 
 @dataclass(frozen=True)
 class ClaimOutcome:
-    """The end of one claim."""
+    """The outcome of one claim: the decision or failure of its item, with the bill and the transcript."""
 
     claim: Claim
     ended: Decided | Failure
@@ -171,8 +174,8 @@ async def record(
     """Write outcomes, and return, in their order, whether each was accepted.
 
     An outcome is not accepted if a newer claim has raised the fence number, which is no error. If a reply is lost and
-    the outcome written again, the second result is False: the first row stays. `known`: the texts that need not be
-    sent; None: send all. Raise `LedgerUnavailable`.
+    the outcome is written a second time, the second result is False, because the first row stays. `known`: the texts
+    that need not be sent; None: send all. Raise `LedgerUnavailable`.
     """
     known = known or KnownPrompts()
     transcribed = [TranscribedClaim(o.claim, o.transcript) for o in outcomes if o.transcript is not None]
@@ -192,7 +195,8 @@ async def record(
 def refused(outcome: ClaimOutcome, why: str) -> tuple[ClaimOutcome, ClaimOutcome]:
     """Return two outcomes to record instead of an outcome that the ledger refused.
 
-    Both fail the item. The first keeps the bill. Use the second if the ledger refuses the bill too.
+    Both outcomes are failures of the item. The first outcome keeps the bill. Use the second if the ledger refuses the
+    bill too.
     """
     why = f"the ledger cannot store this outcome: {why}"
     failed = replace(outcome, ended=Failure(ErrorKind.INTERNAL, why), cut={}, transcript=None)
@@ -247,7 +251,7 @@ def _detail(detail: BaseModel | None, panel: PanelResult | None) -> Any:
 
 
 def _evaluations(outcome: ClaimOutcome) -> list[dict[str, Any]]:
-    """Return one row for each metric and field: the last, if there are several."""
+    """Return one row for each metric and field. If a metric has several values for a field, the last counts."""
     if not isinstance(outcome.ended, Decided):
         return []
     rows = {}

@@ -1,7 +1,8 @@
 """The vital signs of a worker process, for its watchdog and for people, and the worker's lease.
 
 While the worker lives, it renews its lease in the ledger, with a report of its state. The report also goes to Redis, so
-that people can read it while the ledger is unavailable. If a server does not answer, the other still gets the report.
+that people can read it while the ledger is unavailable. The two writes are independent: if Postgres does not answer,
+Redis still gets the report, and vice versa.
 """
 
 import asyncio
@@ -52,7 +53,7 @@ class _Doing:
 class Vitals:
     """The vital signs of one worker process. Its methods, except `pulse`, may be called from any thread.
 
-    `answer_within`: seconds that the broker has to count the waiting messages.
+    `answer_within`: longest wait for the broker's number of waiting messages, in seconds.
     """
 
     worker_id: str
@@ -85,7 +86,7 @@ class Vitals:
         self._stopping = self._stopping or time.monotonic()
 
     def observe(self) -> Observation:
-        """Return the observation for the watchdog. It waits at most `answer_within` seconds for the broker."""
+        """Return the observation for the watchdog. The method waits at most `answer_within` seconds for the broker."""
         waiting = self._waiting()
         now = time.monotonic()
         ended = self.background.ended
@@ -125,7 +126,7 @@ class Vitals:
         )
 
     def _now_doing(self) -> tuple[_Doing, float | None]:
-        """Return the present state, and the time when it began; None: with the first report of the state."""
+        """Return the present state, and the time when it began. None: the state counts from its first report."""
         if self._stopping is not None:
             return _Doing(WorkerState.STOPPING), self._stopping
         if (trouble := self.backpressure.trouble) is not None:
@@ -170,7 +171,7 @@ class LeaseKeeper:
         """Renew the lease three times per lease, and at once after `changed`, until cancelled.
 
         A cut network gives no error. If a renewal takes longer than the lease, other workers consider this worker dead.
-        Until a renewal succeeds, it begins no more work.
+        So until a renewal succeeds, this worker begins no more work.
         """
         interval = self.lease / BEATS
         pause = interval

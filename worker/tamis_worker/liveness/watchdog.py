@@ -1,8 +1,8 @@
 """The watchdog: ends a worker process that lives but does no work, so that its supervisor starts a new process.
 
 The watchdog judges by progress, because a process may answer every ping and yet take no messages, or have a blocked
-event loop. So it checks that waiting messages are taken, that the loop runs, and that no permanent task has ended. Its
-own thread cannot be blocked by the loop or the consumer.
+event loop. So it checks that waiting messages are taken, that the loop runs, and that no permanent task has ended. The
+watchdog has a separate thread, which neither the loop nor the consumer can block.
 
 The watchdog writes a file that shows that its worker works. Probes and supervisors read the file on the same machine,
 so its time is the machine's monotonic clock.
@@ -88,7 +88,7 @@ def _could_take(look: Observation, bounds: WatchdogBounds) -> bool:
 
 
 def _unbroken(seen: Sequence[Observation], gap: float) -> Sequence[Observation]:
-    """Return the latest observations, back to the first gap of more than `gap` seconds."""
+    """Return the observations after the latest gap of more than `gap` seconds; all observations if there is no gap."""
     for place in range(len(seen) - 1, 0, -1):
         if seen[place].at - seen[place - 1].at > gap:
             return seen[place:]
@@ -96,7 +96,7 @@ def _unbroken(seen: Sequence[Observation], gap: float) -> Sequence[Observation]:
 
 
 def _lasting(looks: Sequence[Observation], holds: Callable[[Observation], bool]) -> float:
-    """Return for how many seconds, up to the last observation, a condition held at every observation."""
+    """Return for how many seconds a condition has been true without interruption, up to the last observation."""
     since = looks[-1].at
     for look in reversed(looks):
         if not holds(look):
@@ -189,7 +189,7 @@ class AliveFile:
     pid: int
     at: float  # s, `time.monotonic`
     state: str
-    reason: str | None = None  # why the state is another than working
+    reason: str | None = None  # why the worker does not work now
     stalled: str | None = None  # why the watchdog ended the worker
 
     def write(self, path: Path) -> None:

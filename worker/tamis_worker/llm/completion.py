@@ -1,9 +1,9 @@
-"""Completions: the reply in an HTTP 200, in every form that endpoints send. Pure.
+"""Completions: the reply in an HTTP answer of status 200, in every form that endpoints send. No I/O happens here.
 
 | body | reply |
 |---|---|
 | a completion | an answer, or the reason why it is unusable; both with usage and tier |
-| `{"error": ...}` | that error, with the upstream's own text |
+| `{"error": ...}` | that error, with the text of the server behind the gateway |
 | a stream, though none was requested | its pieces are joined to a completion, then read as above |
 | HTML, anything else | an error of the endpoint with the page's title or the body's beginning |
 
@@ -47,7 +47,7 @@ TEXTS = ("content", "reasoning_content", "reasoning", "refusal")  # of a delta; 
 
 
 def read_completion(body: bytes, *, content_type: str = "", api_key: str) -> Reply:
-    """Return the reply in a body with status 200. Its latency and rate limits are not set.
+    """Return the reply in a body with status 200. The reply's latency and rate limits are not set.
 
     Args:
         body: the whole body.
@@ -122,7 +122,7 @@ def assembled(text: str, load: Callable[[str], object]) -> dict[str, Any]:
 
 
 class _Completion:
-    """A completion, assembled from the chunks so far."""
+    """A completion, assembled from the pieces of a stream so far."""
 
     def __init__(self) -> None:
         self.whole: dict[str, Any] = {}
@@ -224,7 +224,10 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
 
 
 def _of_error(error: object, usage: Usage, tier: str | None, api_key: str) -> CallError:
-    """Return the error inside an answer of status 200, as gateways send it. A code from 400 to 599 is its status."""
+    """Return the error inside an answer of status 200, as gateways send it.
+
+    If the error's code is from 400 to 599, the code is the status of the error. Otherwise the status is 500.
+    """
     fields = error if isinstance(error, dict) else {"message": str(error)}
     code = str(fields.get("code") or fields.get("status"))
     status = int(code) if len(code) == 3 and code.isdecimal() and 400 <= int(code) < 600 else 500
@@ -253,7 +256,10 @@ def _not_an_answer(received: object, api_key: str) -> CallError:
 
 
 def _parts(content: object, kind: str) -> str:
-    """Return a message's text or refusal; some endpoints send the object itself, or a list of parts with thoughts."""
+    """Return a message's text, or its refusal.
+
+    `kind`: `text` or `refusal`. Some endpoints send the object itself, or a list of parts that includes thoughts.
+    """
     if isinstance(content, dict) and not content.keys() & _PART:
         return json.dumps(content, ensure_ascii=False) if kind == "text" and content else ""
     if isinstance(content, dict):
@@ -288,7 +294,7 @@ def _thinks(message: Mapping[str, Any]) -> bool:
 
 
 def _thought_characters(message: Mapping[str, Any]) -> int:
-    """Return the characters of the thoughts beside an answer. Thoughts under two names are counted once."""
+    """Return the number of characters of an answer's thoughts. Thoughts sent under two names are counted once."""
     return max((len(text) for name in _THOUGHTS if isinstance(text := message.get(name), str)), default=0)
 
 

@@ -87,7 +87,8 @@ class EvaluationStack:
     ) -> None:
         """Prepare the parts, without a connection. Raise `ConfigurationError` if a setting is missing or invalid.
 
-        `dispatcher` publishes returned items. `redact` learns each API key before its first call.
+        `dispatcher` publishes returned items. `redact` removes secrets. Each API key is added to these secrets before
+        the key's first call.
         """
         policy = CallPolicy.of(settings)
         prices = known_prices(settings.prices)

@@ -68,7 +68,7 @@ class Runtime:
     def __init__(self, settings: WorkerSettings, app: Celery, redact: Redaction) -> None:
         """Prepare the parts, without a connection. Raise `ConfigurationError` if a setting is missing.
 
-        `redact` removes this process's secrets. It learns each new API key.
+        `redact` removes this process's secrets. Each new API key is added to these secrets.
         """
         # Always unique: host names and process numbers repeat, and with them a dead worker's claims would return.
         self.worker_id = f"{os.getpid()}-{secrets.token_hex(4)}@{socket.gethostname()}"
@@ -222,7 +222,7 @@ def _redis_of_broker(url: str) -> "redis.Redis | None":
 
 
 class SentTasks:
-    """The answers to tasks that services send by name. They use a client, which connects with the first task."""
+    """The answers to tasks that services send by name. A client gets them. It connects at the first task."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         """Prepare the client, without a connection. Raise `ConfigurationError` if a setting is missing."""
@@ -259,7 +259,7 @@ class BatchFollower:
     backpressure: Backpressure
 
     async def look(self) -> None:
-        """Check once. If the ledger does not answer, report it to the backpressure."""
+        """Check the batches once. If the ledger does not answer, report that to the backpressure."""
         try:
             for batch_id in await self.interrupts.refresh(self._not_running):
                 if await close_cancelled(self.engine, batch_id):

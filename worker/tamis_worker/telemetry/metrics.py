@@ -1,4 +1,4 @@
-"""The metrics of a worker process for Prometheus: a registry of their own, and hooks that cannot fail.
+"""The metrics of a worker process for Prometheus: a separate registry, and hooks that cannot fail.
 
 No label names a batch or an item. Users choose the names of models, so after `MODELS` names, further models have the
 label `other`.
@@ -150,7 +150,7 @@ class Metrics(Measures):
             self._swept.labels(action).inc(count)
 
     def label(self, model: str) -> str:
-        """Return a model's label: its name, or `other` if there are too many."""
+        """Return a model's label: its name, or `other` if there are too many models."""
         label = self._labels.get(model)
         if label is None:
             if len(self._labels) >= MODELS:
@@ -188,7 +188,7 @@ class _Handler(WSGIRequestHandler):
     timeout = READ_WITHIN
 
     def log_message(self, *_: object) -> None:
-        """Do not log scrapes."""
+        """Do nothing, so that scrapes are not logged."""
 
 
 @dataclass(eq=False)
@@ -249,8 +249,8 @@ class QueueDepths(Collector):
     def __init__(self, ask: Callable[[], Mapping[str, int]], *, within: float = ASKED_WITHIN) -> None:
         """Prepare the collector.
 
-        `ask` returns the number of waiting messages per queue, or raises `BrokerUnavailable`. A scrape waits for it at
-        most `within` seconds.
+        `ask` returns the number of waiting messages per queue, or raises `BrokerUnavailable`. A scrape waits for `ask`
+        at most `within` seconds.
         """
         self._ask = ask
         self._within = within
@@ -297,7 +297,7 @@ class QueueDepths(Collector):
 
 @dataclass(eq=False)
 class Present(Collector):
-    """The items and calls of this process in flight, and the used share of the limits.
+    """The collector of present figures: this process's items and calls in flight, and the used share of the limits.
 
     `label` returns the label of a model's name. Models with the same label share a value.
     """

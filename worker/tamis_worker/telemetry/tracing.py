@@ -109,7 +109,10 @@ def _names(environment: Mapping[str, str]) -> list[str]:
 
 
 def _exporter(name: str) -> "Callable[[], SpanExporter]":
-    """Return a function that makes the exporter. Raises `ModuleNotFoundError` if no package offers this name."""
+    """Return a function that makes the exporter.
+
+    Raises `ModuleNotFoundError` if no installed package has an exporter of this name.
+    """
     from importlib.metadata import entry_points
 
     offered = entry_points(group=EXPORTERS, name=name)

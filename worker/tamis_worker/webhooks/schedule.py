@@ -1,6 +1,6 @@
 """The schedule of a webhook's tries: a pure function of the receiver's answer and the number of tries.
 
-The waits are the ones that Standard Webhooks suggests, for one day.
+The tries follow the suggestion of Standard Webhooks, and end after one day.
 """
 
 from dataclasses import dataclass

@@ -1,11 +1,11 @@
 """One try of a webhook, or of a task in its place, and its result in a few words.
 
-A webhook is a signed request to a public address. Every user who may submit a batch chooses a URL, and the worker that
-calls it is inside a private network. So private addresses are refused unless the operator allows them. A task goes
+A webhook is a signed request to a public address. A user who may submit a batch chooses the URL, but the worker that
+calls the URL is inside a private network. So private addresses are refused unless the operator allows them. A task goes
 through the broker.
 
-Only the status of the receiver's answer is read. The ledger would store more, and so a user could read the answers of a
-server that only this machine reaches.
+Only the status of the receiver's answer is read. A body would be stored in the ledger. Users could then read the
+answers of servers that only this machine reaches.
 """
 
 import asyncio
@@ -63,7 +63,8 @@ class Sender:
     ) -> None:
         """Prepare the sender, without a connection.
 
-        `private`: allow http, and addresses that are not public. `tls`: None: trust the system's authorities.
+        `private`: allow http, and addresses that are not public. `tls`: the settings of TLS; None: the system's
+        authorities are trusted.
         """
         self._webhook = Webhook(secret.get_secret_value())
         self._private = private
@@ -113,7 +114,8 @@ class Sender:
     def _socket(self, address: tuple[Any, ...]) -> socket.socket:
         """Return a socket for the address to connect to. Raise `PrivateAddress` if the address is not allowed.
 
-        The check is not at the look-up of the name, because a second look-up could return another address.
+        The check is here, because a check at the look-up of the name is not enough: a second look-up could return
+        another address.
         """
         family, kind, protocol, _, host_port = address
         if not self._private and not is_public(str(host_port[0])):
@@ -131,7 +133,7 @@ def _said(status: int) -> str:
 
 
 def _why(error: Exception, within: float) -> str:
-    """Return the reason of an error in a few words, without text from the receiver."""
+    """Return the cause of an error in a few words, without text from the receiver."""
     match error:
         case aiohttp.ClientConnectorCertificateError():
             inner = error.certificate_error
