@@ -182,7 +182,7 @@ def test_a_file_is_taken_as_a_whole_and_its_errors_name_the_line(run: Run, batch
     for place, columns, complaint in (
         (1, {"include": "maybe"}, "a.csv:3: field 'include': 'maybe' is no decision"),
         (2, {"index": "31", "id": ""}, "a.csv:4: No. 32 (index 31) is not of the sample"),
-        (2, {"id": "r999"}, "were columns sorted apart?"),
+        (2, {"id": "r999"}, "were columns sorted separately?"),
         (3, {"audit": "0" * 8}, "a.csv:5: field 'audit': every row names the same audit"),
         (4, {"index": "x"}, "a.csv:6: field 'index': 'x' is no index"),
     ):
