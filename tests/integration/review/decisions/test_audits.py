@@ -154,7 +154,7 @@ def test_an_audit_from_draw_to_override(run: Run, client: Client, batch: Batch, 
         "been included. With 95% confidence at most 10 of all 30 (33.3%) should have been, with that one among them."
     ) in done.out
     missed = int(rows[6]["index"])
-    assert f"missed No. {missed + 1} (r{missed}), says Reviewer B: adults" in done.out
+    assert f"missed No. {missed + 1} (r{missed}), according to Reviewer B: adults" in done.out
     assert list_overrides(batch) == []
 
     done = run("audit", "record", "a.csv", "--reviewer", "Reviewer A", "--override")
