@@ -123,7 +123,7 @@ def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:
     price = rehearsal.price
     saved = price is not None and price.cached_input is not None and price.cached_input < price.input
     prompt_cache = "; savings by the endpoint's prompt cache" if saved else ""
-    rows["not counted"] = f"[dim]retries and repairs of unusable answers{prompt_cache}[/]"
+    rows["uncounted"] = f"[dim]retries and repairs of unusable answers{prompt_cache}[/]"
     return rows
 
 
@@ -149,4 +149,4 @@ def _cost(rehearsal: Rehearsal) -> str:
 def _budget(max_cost: Decimal, cost: Decimal) -> str:
     if cost <= max_cost:
         return f"{dollars(max_cost)} is probably enough"
-    return f"[yellow]{dollars(max_cost)} is enough for about {max_cost / cost:.0%}[/]; then the batch pauses"
+    return f"[yellow]{dollars(max_cost)} covers about {max_cost / cost:.0%} of the cost[/]; then the batch pauses"

@@ -29,7 +29,7 @@ def test_restrictions_are_given_shown_and_changed(run: Run) -> None:
         "https://here.example/x",
     )
     told = run("keys", "change", key, "--no-monthly-cost", "--no-callback").out
-    assert told.split() == f"key {key}: models any; a month no bound; callback nobody".split()
+    assert told.split() == f"key {key}: models any; per month no limit; callback none".split()
 
 
 def test_what_is_no_restriction_is_refused_with_its_option(run: Run) -> None:

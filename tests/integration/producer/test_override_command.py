@@ -58,7 +58,7 @@ def test_a_reviewer_decides_withdraws_and_sees_it(run: Run, batch: Batch) -> Non
 def test_nobody_decides_by_the_name_of_their_login(run: Run, batch: Batch) -> None:
     done = run("override", batch.id, "1", "include", USER="root", LOGNAME="root")
     assert done.code == 2
-    assert "who decided? say --reviewer NAME, or set TAMIS_REVIEWER" in done.err
+    assert "who decided? Add --reviewer NAME, or set TAMIS_REVIEWER" in done.err
     assert list_overrides(batch) == []
 
 

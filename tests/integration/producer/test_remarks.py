@@ -84,7 +84,7 @@ def test_the_command_line_puts_labels_on_and_finds_and_exports_records_by_them(
     ]
     unknown = run("results", batch.id, "--label", "later")
     assert unknown.code == 2
-    assert "has the label 'later'; there are: to discuss" in unknown.err
+    assert "has the label 'later'; existing labels: to discuss" in unknown.err
     for form in ("ris", "csv"):
         exported = run("export", batch.id, "-o", str(tmp_path / form), "--format", form, "--label", "to discuss")
         assert exported.code == 0, exported.err

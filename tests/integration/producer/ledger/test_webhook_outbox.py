@@ -116,7 +116,7 @@ def test_a_key_says_who_is_told_of_its_batches(client: Client, run: Run) -> None
     key = api_keys.create(client.engine, "Reviewer A", [Scope.SUBMIT]).split("_")[1]
     assert json.loads(run("webhooks", "key", key, "--callback-url", HOOK, "--json").out)["callback"]["url"] == HOOK
     told = client.submit(QUESTION, abstracts(2), api_key_id=key)
-    assert f"batches of key {key} tell nobody" in run("webhooks", "key", key).out
+    assert f"receiver for batches of key {key}: none" in run("webhooks", "key", key).out
     silent = client.submit(QUESTION, abstracts(3), api_key_id=key)
     for batch in (told, silent):
         complete(client, batch.id)

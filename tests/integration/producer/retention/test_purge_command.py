@@ -24,7 +24,7 @@ def test_an_operator_looks_archives_purges_and_restores(
         before = left(connection)
     looked = run("purge", "--older-than", "90d", "--dry-run")
     assert looked.code == 0, looked.err
-    assert "2 batches with 13 items and 0.0 MB of rows would go" in looked.out
+    assert "2 batches with 13 items and 0.0 MB of rows would be deleted" in looked.out
     assert str(review_id)[:8] in looked.out
     plan = json.loads(run("purge", "--older-than", "14w", "--dry-run", "--json").out)
     assert (plan["batches"], plan["items"], plan["dry_run"]) == (2, 13, True)

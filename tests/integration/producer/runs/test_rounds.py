@@ -418,7 +418,7 @@ def test_the_command_line_retries_and_says_what_failed(
     assert (again.code, "is still running (round 2)" in again.err) == (2, True)
     ended(client, batch.id, {3: "timeout"})
     rest = run("retry", "--all-failed")
-    assert (rest.code, f"batch {batch.id}: 2 items again" in rest.out) == (0, True)
+    assert (rest.code, f"batch {batch.id} retries 2 items" in rest.out) == (0, True)
     assert "no completed batch has failed items" in run("retry", "--all-failed").out
     assert run("retry").code == 2
     assert run("retry", short, "--all-failed").code == 2

@@ -154,7 +154,7 @@ def test_an_audit_from_draw_to_override(run: Run, client: Client, batch: Batch, 
         "been included. With 95% confidence, at most 10 of all 30 (33.3%) should have been, including that one."
     ) in done.out
     missed = int(rows[6]["index"])
-    assert f"missed No. {missed + 1} (r{missed}), says Reviewer B: adults" in done.out
+    assert f"missed No. {missed + 1} (r{missed}), according to Reviewer B: adults" in done.out
     assert list_overrides(batch) == []
 
     done = run("audit", "record", "a.csv", "--reviewer", "Reviewer A", "--override")
@@ -182,7 +182,7 @@ def test_a_file_is_taken_as_a_whole_and_its_errors_name_the_line(run: Run, batch
     for place, columns, complaint in (
         (1, {"include": "maybe"}, "a.csv:3: field 'include': 'maybe' is not a decision"),
         (2, {"index": "31", "id": ""}, "a.csv:4: No. 32 (index 31) is not of the sample"),
-        (2, {"id": "r999"}, "were columns sorted apart?"),
+        (2, {"id": "r999"}, "were columns sorted separately?"),
         (3, {"audit": "0" * 8}, "a.csv:5: field 'audit': the column 'audit' must name the same audit"),
         (4, {"index": "x"}, "a.csv:6: field 'index': 'x' is not an index"),
     ):

@@ -47,7 +47,7 @@ def test_a_person_reads_in_the_order_fills_in_a_sheet_and_hands_it_back(
     assert [row["index"] for row in rows] == [str(n) for n in range(12)]
     assert [row["number"] for row in rows] == [str(n) for n in range(1, 13)]
     assert rows[0]["title"].startswith("'=Title")
-    assert "may hold decisions" in run("next", batch.id, "-o", "read.csv").err
+    assert "may contain decisions" in run("next", batch.id, "-o", "read.csv").err
     for row in rows:
         row["decision"] = "include" if int(row["index"]) % 2 else "exclude"
     with (tmp_path / "read.csv").open("w", encoding="utf-8", newline="") as stream:

@@ -110,7 +110,7 @@ def test_what_is_not_known_is_said(changes: dict[str, Any], said: str) -> None:
 
 @pytest.mark.parametrize(
     ("max_cost", "said"),
-    [("1", "$1.00 is probably enough"), ("0.30", "$0.30 is enough for about 50%")],
+    [("1", "$1.00 is probably enough"), ("0.30", "$0.30 covers about 50% of the cost")],
 )
 def test_a_budget_is_compared_with_the_estimate(max_cost: str, said: str) -> None:
     assert said in shown(REHEARSAL, max_cost=Decimal(max_cost))
@@ -156,7 +156,7 @@ def test_a_panel_is_rehearsed_model_by_model_and_paid_for_together(
     assert "$9.00 is probably enough" in text  # 0.60 + 6.00
     assert text.count("You judge.") == 1  # every model gets the same prompts
     dry_run.dry_run(planned(policy="any"), max_cost=Decimal("3.30"))
-    assert "$3.30 is enough for about 50% of it" in " ".join(capsys.readouterr().out.split())
+    assert "$3.30 covers about 50% of the cost" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_model_beside_a_panel_is_refused_before_anything_is_rehearsed() -> None:
