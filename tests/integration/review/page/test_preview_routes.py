@@ -85,7 +85,7 @@ def test_a_further_stage_is_rehearsed_as_if_every_record_passed_and_a_judge_is_n
 def test_more_records_than_are_rehearsed_here_are_refused(http: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preview_routes, "MOST_ASKED", 1)
     answer = sent(http, "/v1/dry-run", TABLE, "records.csv", operation=FILTER)
-    assert (answer.status_code, answer.json()["detail"][:27]) == (422, "more than 1 records to ask ")
+    assert (answer.status_code, answer.json()["detail"][:38]) == (422, "a dry run here takes at most 1 records")
 
 
 def test_a_gateway_that_renders_no_prompts_says_what_does() -> None:
