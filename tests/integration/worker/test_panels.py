@@ -205,7 +205,7 @@ def test_a_panel_is_submitted_over_http_and_what_makes_none_is_refused_with_the_
         refused = http.post("/v1/batches", json=body({**asked_of, "models": ["small", "small"]}))
         assert refused.status_code == 422
         assert "'small' is named twice" in refused.text
-        assert "stands beside a panel" in http.post("/v1/batches", json=body(asked_of, model="small")).text
+        assert "cannot be combined with a panel" in http.post("/v1/batches", json=body(asked_of, model="small")).text
 
 
 def test_a_panel_on_the_command_line_from_the_question_to_what_each_model_brought(house: House, tmp_path: Path) -> None:
@@ -253,5 +253,5 @@ def test_the_program_of_the_document_runs(
 def test_a_panel_beside_a_model_or_for_a_score_is_refused(house: House) -> None:
     with pytest.raises(InvalidParameters, match="'large' cannot be combined with a panel"):
         house.client.submit(ONCOLOGY, abstracts(1), model="large", panel=panel("any"))
-    with pytest.raises(InvalidParameters, match="Score takes none"):
+    with pytest.raises(InvalidParameters, match="Score cannot have one"):
         house.client.submit(Score(criteria="How good?"), abstracts(1), panel=panel("any"))

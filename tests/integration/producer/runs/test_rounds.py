@@ -229,7 +229,7 @@ def test_a_batch_without_failures_of_a_kind_says_which_there_are(client: Client,
 def test_a_batch_without_failures_has_nothing_to_retry(client: Client) -> None:
     batch = client.submit(ONCOLOGY, abstracts(5))
     ended(client, batch.id, {}, cancelled=(0, 1))
-    with pytest.raises(InvalidRequest, match="no failed item: there is nothing to retry; of its items 2 are cancelled"):
+    with pytest.raises(InvalidRequest, match="no failed item: there is nothing to retry; 2 of its items are cancelled"):
         batch.retry()
 
 

@@ -101,9 +101,13 @@ def test_every_record_is_drawn_about_equally_often() -> None:
 @pytest.mark.parametrize(
     ("rows", "more", "complaint"),
     [
-        (ROWS, {"state": "running"}, "is running: an audit is of all exclusions"),
+        (ROWS, {"state": "running"}, "is running: an audit covers all exclusions"),
         (ROWS[31:], {}, "has no exclusion without a human decision"),
-        ([Ledgered(record(0), ItemStatus.DECIDED, value=1.0)], {"operation": Score(criteria="x")}, "is of score"),
+        (
+            [Ledgered(record(0), ItemStatus.DECIDED, value=1.0)],
+            {"operation": Score(criteria="x")},
+            "has the operation score",
+        ),
     ],
 )
 def test_where_there_is_nothing_to_audit_it_says_so(
@@ -181,7 +185,7 @@ def test_a_file_is_taken_as_a_whole_and_its_errors_name_the_line(run: Run, batch
     assert reasons <= {"model", "title_pattern"}
     for place, columns, complaint in (
         (1, {"include": "maybe"}, "a.csv:3: field 'include': 'maybe' is not a decision"),
-        (2, {"index": "31", "id": ""}, "a.csv:4: No. 32 (index 31) is not of the sample"),
+        (2, {"index": "31", "id": ""}, "a.csv:4: No. 32 (index 31) is not in the sample"),
         (2, {"id": "r999"}, "were columns sorted separately?"),
         (3, {"audit": "0" * 8}, "a.csv:5: field 'audit': the column 'audit' must name the same audit"),
         (4, {"index": "x"}, "a.csv:6: field 'index': 'x' is not an index"),

@@ -212,7 +212,7 @@ def test_records_are_counted_once_whoever_decided_about_them(client: Client, bat
 
 def test_only_ones_own_decision_can_be_withdrawn_and_the_error_names_who_decided(batch: Batch) -> None:
     contradict(batch, 0)
-    with pytest.raises(InvalidParameters, match=r"Reviewer C has decided nothing.*Reviewer A, Reviewer B.*--settle"):
+    with pytest.raises(InvalidParameters, match=r"Reviewer C has no decision.*Reviewer A and Reviewer B.*--settle"):
         withdraw_override(batch, 0, reviewer=C)
     with pytest.raises(InvalidParameters, match="there is no human decision to withdraw"):
         withdraw_override(batch, 0, reviewer=A, stage=HumanStage.FULL_TEXT)

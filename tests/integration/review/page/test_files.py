@@ -134,7 +134,10 @@ def test_several_files_are_one_batch_of_several_sources(http: httpx.Client, clie
     for others, told in (
         ([paths[0], paths[0]], "two files are called 'medline.csv'"),
         ([paths[0], _written(tmp_path / "empty.csv", "")], "file: 'empty.csv' is empty"),
-        ([paths[0], _written(tmp_path / "same.csv", paths[0].read_text("utf-8"))], "this is medline.csv once more"),
+        (
+            [paths[0], _written(tmp_path / "same.csv", paths[0].read_text("utf-8"))],
+            "this file is identical to medline.csv",
+        ),
         ([paths[0], _written(tmp_path / "broken.csv", "%PDF-1.7 ...")], "broken.csv: this is a PDF"),
     ):
         refused = upload_all(http, others)

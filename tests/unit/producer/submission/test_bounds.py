@@ -95,7 +95,7 @@ def test_a_long_id_is_refused_and_not_repeated_in_the_message() -> None:
 
 def test_parameters_are_bounded_and_the_largest_is_named() -> None:
     with pytest.raises(
-        InvalidParameters, match=r"criteria: the parameters have 2,\d\d\d bytes .* at most 2,000 .*TAMIS_MAX_PARAM"
+        InvalidParameters, match=r"criteria: the parameters have 2,\d\d\d bytes .* maximum is 2,000 .*TAMIS_MAX_PARAM"
     ):
         parameters(Filter(criteria="x" * 2000), bounds=bounds(max_parameter_bytes=2000))
     assert parameters(Filter(criteria="x" * 1500), bounds=bounds(max_parameter_bytes=2000))["operation"] == "filter"

@@ -216,7 +216,7 @@ def test_an_instance_that_left_its_session_is_an_error_naming_the_column_and_the
     session.commit()
     (loaded,) = session.scalars(select(WipArticle))
     session.expunge(loaded)
-    with pytest.raises(InvalidParameters, match=r"WipArticle whose 'abstract' cannot be read .* session is open"):
+    with pytest.raises(InvalidParameters, match=r"'abstract' of a WipArticle can no longer be read.* session is open"):
         to_item(loaded)
 
 

@@ -428,7 +428,7 @@ def test_the_lists_can_be_shortened() -> None:
     [
         (0, r"(unclosed", r"DEFINITIVE_TITLE_PATTERNS\[{at}\]: '\(unclosed': missing \)"),
         (0, r"a\b(?<!no )b", r"DEFINITIVE_TITLE_PATTERNS\[{at}\].*at character 4.*no lookaround"),
-        (0, r"(a)\1", r"references back"),
+        (0, r"(a)\1", r"no backreferences"),
         (0, r"x*", r"DEFINITIVE_TITLE_PATTERNS\[{at}\]: 'x\*' matches the empty text"),
         (0, "  ", r"the pattern is empty"),
         (0, 7, r"DEFINITIVE_TITLE_PATTERNS\[{at}\]: a pattern must be a text, not a int"),
