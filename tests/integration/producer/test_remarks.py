@@ -52,7 +52,7 @@ def test_a_label_stands_from_its_last_putting_on_and_stands_once(batch: Batch) -
         (4, "x", "A", "the batch has no record No\\. 5 \\(index 4\\)"),
         (0, "  ", "A", "the label is empty"),
         (0, "x" * 101, "A", "the label has 101 characters; 100 are kept"),
-        (0, "a\0b", "A", "contains a character that the ledger cannot store"),
+        (0, "a\0b", "A", "holds a character that the ledger cannot store"),
         (0, "x", " ", "who decided"),
     ],
 )
