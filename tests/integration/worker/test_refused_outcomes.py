@@ -86,7 +86,7 @@ def test_an_answer_that_cannot_be_kept_is_used_all_the_same(refusing: House) -> 
     assert all(row.value is True for row in evaluated(refusing))
     with refusing.client.engine.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM llm_cache")).scalar_one() == 20
-    assert "an answer is not kept: check violation" in refusing.worker.text()
+    assert "an answer was not cached: check violation" in refusing.worker.text()
     assert "poison" not in refusing.worker.text()
 
 

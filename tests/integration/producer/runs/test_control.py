@@ -188,7 +188,9 @@ def test_a_batch_that_paused_itself_is_not_waited_for_and_one_that_was_asked_to_
     with pytest.raises(BatchPaused) as paused:
         batch.wait(timeout=5)
     assert paused.value.pause == BAD_KEY
-    assert str(paused.value).startswith(f"batch {batch.id} is paused: authentication: 401: no such key. Put it right")
+    assert str(paused.value).startswith(
+        f"batch {batch.id} is paused: authentication: 401: no such key. Correct the cause"
+    )
     assert f"`tamis resume {batch.id}`" in str(paused.value)
 
 
@@ -282,5 +284,5 @@ def test_following_a_batch_that_paused_itself_ends_with_the_reason_and_the_next_
     paused_by_itself(client, batch, BAD_KEY)
     followed = tamis("status", batch.id, "--watch", env=environment, cwd=tmp_path)
     assert followed.code == 1
-    assert "is paused: authentication: 401: no such key. Put it right" in followed.err
+    assert "is paused: authentication: 401: no such key. Correct the cause" in followed.err
     assert f"`tamis resume {batch.id}`" in followed.err

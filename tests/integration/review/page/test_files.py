@@ -207,7 +207,7 @@ def test_further_stages_make_the_review_that_a_plan_makes(http: httpx.Client, cl
         ({"stages": [RATED, {"operation": {"operation": "guess"}}]}, "terms: stages.1.operation: Input tag 'guess'"),
         ({"stages": [{"operation": FILTER, "at_least": 1}]}, "terms: stages.0: at_least belongs to a score, not to"),
         ({"stages": [RATED | {"color": "red"}]}, "terms: stages.0.color: Extra inputs are not permitted"),
-        ({"stages": [JUDGED, RATED]}, "terms: review: stages: a judge is the last stage"),
+        ({"stages": [JUDGED, RATED]}, "terms: review: stages: a judge must be the last stage"),
         ({"stages": [RATED] * 10}, "terms: review: stages: Tuple should have at most 10 items"),
         ({"passes": ["uncertain"]}, "terms: review: passes belongs to an inclusion, not to filter"),
         ({"stages": [RATED | {"model": "new-1", "max_cost": 1}]}, "stage 2, score: max_cost: no price is known"),
