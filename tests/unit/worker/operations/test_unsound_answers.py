@@ -72,7 +72,6 @@ PLACES = {
     "an object in two objects": '{"result": {"answer": {A}}}',
     "a function's call": '{"name": "answer", "arguments": {A}}',
     "several answers": '{"answers": [{A}, {B}]}',
-    "JSON as text": "{T}",
     "JSON as text under a name": '{"answer": {T}}',
     # Not whole, or no JSON.
     "cut off": "{HALF}",
@@ -114,7 +113,7 @@ NUMBERS = {
 }
 DECISIONS = {
     "maybe": '"maybe"',
-    "yes": '"yes"',
+    "yes, with a reserve": '"yes, probably"',
     "a check mark": '"\u2713"',
     "a percentage": "85",
     "both": '"true or false"',
