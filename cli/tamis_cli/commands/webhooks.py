@@ -38,7 +38,7 @@ def list_webhooks(
 
 @webhooks.command(examples=("tamis webhooks replay 3f2a91c0", "tamis webhooks replay 3f2a91c0 --json"))
 def replay(
-    which: Annotated[str, typer.Argument(metavar="ID", help="The id of a webhook, or of a batch: all of its.")],
+    which: Annotated[str, typer.Argument(metavar="ID", help="A webhook's id, or a batch's for all its webhooks.")],
 ) -> Iterator[object]:
     """Send a webhook again with the same id and body, even if it was delivered."""
     with Client() as client:
