@@ -93,9 +93,9 @@ def test_the_methods_tell_order_rule_sample_and_verdict() -> None:
     assert "machines; weight 0.70), retrained on the decisions so far, most recently on 38 (seed" in part.text
     assert "(seed 3; 5% of the places were given to records drawn at random)" in part.text
     assert "recall of 90% with 95% confidence. Its result was: not yet." in part.text
-    assert "From 40 records that nobody had read by 2026-03-01" in part.text
-    assert "its first 30 were read and 0 of them included" in part.text
-    assert "the wanted recall of 90% is not reached yet" in part.text
+    assert "from 40 records unread on 2026-03-01" in part.text
+    assert "Its first 30 were read, and 0 of them were included" in part.text
+    assert "the wanted recall of 90% was not yet reached" in part.text
     assert "sampling frame j received the part 1 / (j (j + 1))" in part.text
     assert "p = 0.250" in part.text
     shown = figures(batches=(batch(reading=reading),))
