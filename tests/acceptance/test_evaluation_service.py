@@ -375,7 +375,7 @@ WRONG: dict[str, tuple[Call, str]] = {
     "unknown type": (lambda service: service.extract(ITEM, "What?", "date"), "output_type"),  # type: ignore[arg-type] # the mistake under test
     "enum without values": (lambda service: service.extract(ITEM, "What?", "enum"), "enum_values"),
     "schema of no object": (lambda service: service.extract_fields(ITEM, {"type": "string"}, "What?"), "schema"),
-    "unknown field": (lambda service: service.extract_fields(ITEM, FIELDS, "What?", {"sise": "n"}), "did you mean 'size'"),
+    "unknown field": (lambda service: service.extract_fields(ITEM, FIELDS, "What?", {"sise": "n"}), "mean 'size'"),
     "no items, wrong parameters": (lambda service: service.filter_batch([], ""), "criteria"),
     "no concurrency": (lambda service: service.filter_batch([ITEM], "Is it?", max_concurrent=0), "max_concurrent: 0"),
     "one item for many": (lambda service: service.filter_batch(ITEM, "Is it?"), "items: a dict, not a list"),
