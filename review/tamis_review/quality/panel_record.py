@@ -1,4 +1,4 @@
-"""A record as the models of a panel judged it, read from the ledger and reduced to the facts for figures."""
+"""A record with the votes and verdicts of a panel's models, read from the ledger."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -91,7 +91,7 @@ def read_disputed(connection: Connection, batch_id: UUID) -> Sequence[int]:
 
 
 def _of_panel(batch_id: UUID, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Return the query for columns of the records, decided or failed, that have a panel's votes."""
+    """Return the query for `columns` of all records that have a panel's votes, decided or failed."""
     there = (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx)
     ended = items.c.state.in_([ItemStatus.DECIDED.value, ItemStatus.FAILED.value])
     return select(*columns).join(results, there).where(items.c.batch_id == batch_id, ended, WORDS.is_not(None))

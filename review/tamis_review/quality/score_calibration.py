@@ -16,7 +16,7 @@ Weng, R. C. (2007), A note on Platt's probabilistic outputs for support vector m
 Zadrozny, B., Elkan, C. (2002), Transforming classifier scores into accurate multiclass probability estimates, KDD
 (isotonic regression by pooling adjacent violators: Ayer, M., and others, 1955, Annals of Mathematical Statistics 26,
 641-647); Niculescu-Mizil, A., Caruana, R. (2005), Predicting good probabilities with supervised learning, ICML, for how
-many records each needs.
+many records each method needs.
 """
 
 from bisect import bisect_right
@@ -64,7 +64,7 @@ class Platt:
 
 @dataclass(frozen=True, slots=True)
 class Isotonic:
-    """Blocks of scores with their shares of includes, joined by straight lines."""
+    """The curve of isotonic regression: blocks of scores with their shares of includes, joined by straight lines."""
 
     scores: tuple[float, ...]  # first and last score of each block, rising
     shares: tuple[float, ...]  # share of includes at each of these scores
@@ -137,7 +137,7 @@ def _fit(method: Method, scores: Sequence[float], labels: Sequence[bool]) -> Cal
 def _isotonic(scores: Sequence[float], labels: Sequence[bool]) -> Isotonic:
     """Return the curve by pooling adjacent violators: equal scores form a block.
 
-    A block whose share of includes does not exceed the previous block's joins that block.
+    If a block's share of includes does not exceed the share of the previous block, the two are joined.
     """
     tied: dict[float, list[bool]] = {}
     for score, label in sorted(zip(scores, labels, strict=True)):
@@ -212,14 +212,14 @@ def _sigmoid(x: float) -> float:
 
 
 class CalibratedPoint(Frozen):
-    """A score, and the probability of inclusion that the labels give it."""
+    """A score, and the probability of inclusion that the calibration assigns to it."""
 
     score: float
     probability: float
 
 
 class CalibratedScore(Frozen):
-    """The calibration of the score by the labelled records that have one; each is read by the curve of other folds."""
+    """The calibration of the score, from the labelled records that have a score."""
 
     includes: int  # by the human, among the records with a score
     excludes: int
