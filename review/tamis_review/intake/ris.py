@@ -1,8 +1,8 @@
-"""RIS: `TY  - JOUR` begins a record, `ER  - ` ends it, a line without a tag continues the line above.
+"""The reader and the writer of RIS: `TY  - JOUR` begins a record, `ER  - ` ends it.
 
-A continuation may be indented by three spaces, as in Web of Science. To preserve every text, the writer indents
-ambiguous lines: an empty line, a line with a space at its beginning, a line that looks like a tag (`ER  - ` within an
-abstract).
+A line without a tag continues the line above. It may be indented by three spaces, as in Web of Science. To preserve
+every text, the writer indents ambiguous lines: an empty line, a line with a space at its beginning, a line that looks
+like a tag (`ER  - ` within an abstract).
 """
 
 import re
@@ -91,8 +91,8 @@ def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. Fields from RIS keep their tags; `id`, canonical fields and the decision get RIS's tags.
 
     Line ends within a value become line feeds. In a name, a keyword or an address a line break becomes a space, since
-    it would separate values. Details of read-only formats have tags; other hidden fields of records from other formats
-    are omitted.
+    it would separate values. Details of formats that Tamis only reads get tags. Of records from other formats, other
+    fields that no model is shown are omitted.
     """
     for record in records:
         for tag, text in _written(record):

@@ -1,11 +1,11 @@
-"""The read-only tagged formats: Web of Science's and EndNote's.
+"""The readers of the tagged formats of Web of Science and EndNote, which Tamis does not write.
 
 Web of Science (`.txt`, `.ciw`): `PT J` begins a record, `ER` ends it. A tag has two characters, then a space; three
 spaces continue its value. `FN` and `VR` precede the records, `EF` follows them.
 
 EndNote (`.enw`): `%0 Journal Article` begins a record, an empty line ends it. A line without a tag continues the line
-above. Programs that use Refer, the older format, omit `%0`: lines between empty lines that include a title are also a
-record.
+above. Programs that use Refer, the older format, omit `%0`. So lines between two empty lines are also a record if they
+include a title.
 """
 
 import re
