@@ -1,6 +1,6 @@
 """Routes of records, for readers.
 
-They serve the screening mode, the next records, the work list, the table of decisions, a record's story, and the
+They serve the screening mode, the next records, the work list, the table of decisions, a record's history, and the
 export.
 """
 

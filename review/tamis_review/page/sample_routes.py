@@ -91,7 +91,7 @@ class AuditView(Audit):
 
 
 class AuditRecorded(Frozen):
-    """An audit after decisions were recorded."""
+    """An audit with newly recorded decisions."""
 
     audit: AuditView
     new: int = Field(description="Decisions that were not there before.")
