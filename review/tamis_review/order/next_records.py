@@ -52,7 +52,7 @@ def offered(
     first: Sequence[int] = (),
     disputed: Sequence[int] = (),
 ) -> list[Offered]:
-    """Return all readable records, in the order in which to read them.
+    """Return all readable records, in reading order.
 
     A record is readable if people have not decided it, or are in conflict about it. With a `reviewer`, it is readable
     if this person has not decided it. The order is:
@@ -183,8 +183,8 @@ def next_records(
     """Return the records to read next.
 
     With `query.fresh`, the order is updated first. For a batch of up to `SMALL` records it is too, if the update is
-    quick. Otherwise the records come from the stored order, which is updated meanwhile. At the first call, the model's
-    scores give the order. `first`: places of records that come before all others, in the given order.
+    quick. Otherwise the records come from the stored order, and its update runs in the background. At the first call,
+    the model's scores give the order. `first`: places of records that come before all others, in the given order.
 
     Raises:
         InvalidParameters: an invalid query.

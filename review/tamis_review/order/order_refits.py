@@ -1,7 +1,7 @@
 """The computation of reading orders for a client, in the caller's thread or in a child process.
 
-A computation takes seconds, and the parent can serve people meanwhile. It runs this file as a program, with a line of
-JSON for each request and each answer. The database's address is in the first line, because every user of the machine
+The child computes for seconds, so that the parent can serve people. The child runs this file as a program, with a line
+of JSON for each request and each answer. The database's address is in the first line, because every user of the machine
 can see a command line.
 """
 

@@ -22,7 +22,7 @@ class OrderTerms:
 
 @dataclass(frozen=True)
 class OrderBasis:
-    """The state of the ledger from which an order was computed. Equal states and equal terms give an equal order."""
+    """The state of the ledger when an order was computed. Equal states and equal terms give an equal order."""
 
     last_override: int = 0  # id of people's newest decision; 0: none
     answered: int = 0  # items that a model has decided

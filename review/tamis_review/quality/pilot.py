@@ -54,8 +54,8 @@ def choose_threshold(
 
     Args:
         ranks: a number for each human include in the pilot: the score of the record, `inf` if people read the record
-            whatever its score, `-inf` if a rule excludes it. The pilot is a random sample of the records that the
-            threshold is for.
+            with any score, `-inf` if a rule excludes it. The pilot is a random sample of the records that the threshold
+            is for.
         recall: the share of includes to keep, between 0 and 1.
         delta: the allowed probability of keeping a smaller share, between 0 and 1.
         weight: how many includes count as one independent include, at least 1: the design effect.

@@ -122,12 +122,12 @@ def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
 
 
 def rank_sum(drawn: Sequence[float], others: Sequence[float]) -> tuple[float, float]:
-    """Return the share of pairs in which the drawn value is the larger (a tie counts half), and its two-sided p.
+    """Return the share of pairs whose drawn value is the larger (a tie counts half), and its two-sided p.
 
     z = (|U - m n / 2| - 1/2) / s,  s^2 = m n / 12 * (N + 1 - sum over ties of (t^3 - t) / (N (N - 1)))
 
-    There are m drawn values and n others, N = m + n, U pairs in which the drawn value is the larger, and t equal values
-    in a tie.
+    There are m drawn values and n others, N = m + n, U pairs whose drawn value is the larger, and t equal values in a
+    tie.
     """
     m, n = len(drawn), len(others)
     total = m + n

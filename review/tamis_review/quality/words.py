@@ -190,7 +190,7 @@ def threshold_rows(calibration: Calibration) -> list[FigureRow]:
 
 
 def holds_for(sampling: Sampling) -> str | None:
-    """Return a sentence on the records for which a threshold is valid. Return None for selected labels."""
+    """Return a sentence on the records that a threshold is valid for. Return None for selected labels."""
     return _DRAWN if sampling.seed is not None else _HOLDS.get(sampling.lie)
 
 

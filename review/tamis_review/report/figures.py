@@ -239,7 +239,7 @@ class BatchFigures(Frozen):
 
     @property
     def labelled(self) -> list[Criterion]:
-        """Return the criteria with their labels (I1, E1), by which verdicts name them."""
+        """Return the criteria with the labels (I1, E1) that verdicts use."""
         return [] if self.criteria is None else self.criteria.labelled()
 
 

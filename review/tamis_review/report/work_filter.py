@@ -188,7 +188,7 @@ def exact_pattern(word: str) -> str:
 
 
 def probe_of(reason: str) -> str:
-    """Return the reason's longest run of letters and digits that JSON never escapes; "" if there is none."""
+    """Return the longest run of letters and digits that occurs in every JSON text with this reason, or ""."""
     bare = reason.removeprefix(_REWORDED).removeprefix(_REWORDED.replace(" ", "_"))
     return max(_PLAIN_RUN.findall(bare), key=len, default="")
 
