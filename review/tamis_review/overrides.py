@@ -88,7 +88,7 @@ def list_overrides(batch: Batch, *, history: bool = False) -> list[Override]:
 
 
 def count_human_decisions(batch: Batch) -> HumanCounts | None:
-    """Return how many records people decided, with and against the software. Return None if there are none.
+    """Return how many records people decided, with and against the software, or None if people decided none.
 
     Raises `LedgerUnavailable`.
     """

@@ -148,7 +148,7 @@ def include_missed_records(connection: Connection, audit: Audit) -> tuple[Overri
 
 
 def read_population(connection: Connection, batch_id: UUID, stratum: Stratum) -> list[int]:
-    """Return the places of the records from which an audit of this stratum is drawn. Raise `InvalidRequest` if none."""
+    """Return the places of the records that an audit of this stratum may draw. Raise `InvalidRequest` if none."""
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
     if not kind_of(batch.operation).decides():
         raise InvalidRequest(

@@ -220,7 +220,7 @@ def draw_sample(
     audit: str | None = None,
     human_errors: bool = True,
 ) -> None:
-    """Draw as many unread records as people must read for this recall and confidence, if no drawn record is an include.
+    """Draw as many unread records as people must read for this recall and confidence, if no new record is an include.
 
     An open sample is extended. If none is open, a new sample of all unread records begins. Drawn records stay drawn. If
     people may stop already, or enough records are drawn, nothing happens. All changes are written in one transaction.

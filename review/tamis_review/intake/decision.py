@@ -1,4 +1,4 @@
-"""The decision on a record in an export. The record has it in fields that no model is shown, the file in notes.
+"""The decision on a record, in an export: fields that no model is shown in the record, notes in the file.
 
 For records from several sources, an export also holds the source and people's labels and notes.
 """

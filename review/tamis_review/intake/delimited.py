@@ -367,7 +367,7 @@ _columns_named = lru_cache(maxsize=64)(Columns)  # a file's records have one hea
 
 
 def _readable(cell: str, key: str, value: object, mapping: ColumnMapping | None) -> str:
-    """Return the cell if the reader turns it into this value. If not, return a cell that the reader does."""
+    """Return the cell if reading it gives this value. If not, return a cell that gives the value, if possible."""
     read = SPLIT.get(key) if mapping is None else mapping.values.get(key, SPLIT.get(key))
     if value is None or value == [] or read is None or read(cell) == value:
         return cell

@@ -100,7 +100,7 @@ def _blocks(traits: Sequence[Traits], key: Key) -> dict[str, list[int]]:
 
 
 def _blocks_of_other_titles(traits: Sequence[Traits]) -> Iterable[list[int]]:
-    """Return the records of each title that is another record's alternative title, with these other records."""
+    """Return, for each title that is also an alternative title, all records with this title or alternative title."""
     titles = _blocks(traits, Key.TITLE)
     others: dict[str, list[int]] = {}
     for index, trait in enumerate(traits):

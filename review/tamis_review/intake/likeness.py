@@ -226,7 +226,7 @@ def _title_in_other_words(first: Traits, second: Traits) -> bool:
 
 
 def _behind_its_translation(both: Traits, other: Traits) -> bool:
-    """Return True if the title of `both` ends with the title of `other`, whole or in one of its languages."""
+    """Return True if the title of `both` ends with the title of `other`, whole or in a single language."""
     return any(len(way) >= LETTERS[2] and both.title.endswith(way) for way in (other.title, *other.other_titles))
 
 

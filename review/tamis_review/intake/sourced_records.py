@@ -228,7 +228,7 @@ class _Group:
     def read(self, *, alone: bool) -> SourceRead:
         """Return the source.
 
-        `alone`: no other source has the same name. If one does, the file's folder becomes part of the name.
+        `alone`: no other source has the same name. If False, the file's folder becomes part of the name.
         """
         first, *more = [
             SourceFile(

@@ -182,9 +182,9 @@ def next_records(
 ) -> NextRecords:
     """Return the records to read next.
 
-    With `query.fresh`, the order is updated first. For a batch of up to `SMALL` records it is too, if the update is
-    quick. Otherwise the records come from the stored order, and its update runs in the background. At the first call,
-    the model's scores give the order. `first`: places of records that come before all others, in the given order.
+    With `query.fresh`, the order is updated first. So is the order of a batch of up to `SMALL` records, if the update
+    is quick. In other cases the records come from the stored order, and its update runs in the background. At the first
+    call, the model's scores give the order. `first`: places of records that come before all others, in the given order.
 
     Raises:
         InvalidParameters: an invalid query.

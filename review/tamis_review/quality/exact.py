@@ -121,7 +121,7 @@ def _kept_from_zero(number: float) -> float:
 
 
 def most_in_population(found: int, sample: int, population: int, level: float = LEVEL) -> int:
-    """Return the bound on K: the most records of a kind in the population, if the sample contains `found` of them.
+    """Return how many records of a kind the population has at most, if the sample has `found` of them.
 
     The computation uses whole numbers, without rounding.
 

@@ -49,7 +49,7 @@ class JointErrors:
 
 
 class SharedErrors(Frozen):
-    """The joint errors of two models, and how many of them chance explains."""
+    """The joint errors of two models, and how many joint errors independent models would have."""
 
     records: int  # records decided by people and by both models
     first: int  # errors of the first model

@@ -131,7 +131,7 @@ class Prompts(Frozen):
 
 
 class AuditFigures(Frozen):
-    """One audit of exclusions, and its bound on the includes among the exclusions outside the sample."""
+    """One audit of exclusions, and its bound on the includes among all exclusions."""
 
     id: str
     created_at: datetime

@@ -254,7 +254,10 @@ def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tal
 
 
 def _previous(connection: Connection, batch: Row[Any]) -> PreviousVersion | None:
-    """Return the totals of all earlier versions of a batch or review; None if this is the first version."""
+    """Return the totals of all earlier versions of a batch or review.
+
+    None: this is the first version, or the earlier version was purged.
+    """
     if batch.updates is None:
         return None
     earlier = connection.execute(select(batches).where(batches.c.id == batch.updates)).first()
