@@ -96,7 +96,7 @@ def software_outcomes(batch_id: UUID, operation: str) -> Select[Any]:
 
 
 def _by_software(batch_id: UUID, kind: type[OperationKind]) -> tuple[Case[Any], ColumnElement[str | None]]:
-    """Return an item's outcome before any human decision, with the reason."""
+    """Return expressions for an item's outcome before any human decision and its reason."""
     state, rule = items.c.state, exclusions.c.rule
     decision, reason = _decision(batch_id, kind)
     system = case(
@@ -120,7 +120,7 @@ def _by_software(batch_id: UUID, kind: type[OperationKind]) -> tuple[Case[Any], 
 def _by_human(
     kind: type[OperationKind], human: FromClause, system: Case[Any]
 ) -> tuple[ColumnElement[Any], ColumnElement[bool]]:
-    """Return the outcome of a human decision, and whether it differs from the software's."""
+    """Return expressions for the outcome of a human decision, and whether it differs from the software's."""
     if not kind.decides():
         same = (items.c.state == ItemStatus.DECIDED.value) & (
             cast(results.c.value, JSONB) == cast(human.c.value, JSONB)
@@ -148,7 +148,7 @@ def by_human(operation: str, value: object, system: Outcome) -> Outcome:
 
 
 def _decision(batch_id: UUID, kind: type[OperationKind]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    """Return the outcome of a decided item, with the reason of an exclusion."""
+    """Return expressions for the outcome of a decided item and the reason of an exclusion."""
     if not kind.decides():
         return literal(Outcome.PASSED.value), literal(None, Text)
     includes, excludes = (is_value(results.c.value, value) for value in (kind.includes, kind.excludes))

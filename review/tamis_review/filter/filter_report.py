@@ -64,7 +64,7 @@ class RuleCount:
 
 @dataclass(frozen=True)
 class FilterReport:
-    """Every record of some files under one review's criteria, in the files' order."""
+    """The filter's results for all records of some files, under one review's criteria, in the files' order."""
 
     outcomes: list[FilteredRecord]
     switched_off: Mapping[str, str]  # rule -> reason why it does not apply

@@ -94,7 +94,7 @@ class CellRows(Iterator[CellRow]):
     def _is_within_text(self) -> bool:
         """Return True if the row after the last row has another width than the header.
 
-        A line of text within a cell may have as many commas as the header. That its next line has as many too is rare.
+        A line of text within a cell may have as many commas as the header. The next line rarely has as many, too.
         """
         n_lines = len(self._lines.of_row)
         try:

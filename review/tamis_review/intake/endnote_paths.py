@@ -104,7 +104,7 @@ def _leaves(
 
 
 def _says(text: str | None, is_mixed: bool) -> bool:
-    """Return True if a text counts. White space counts only within a line, next to text in a style."""
+    """Return True if a text is kept. White space is kept only within a line, next to text in a style."""
     return bool(text) and (not str(text).isspace() or (is_mixed and "\n" not in str(text)))
 
 

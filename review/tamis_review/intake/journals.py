@@ -47,7 +47,7 @@ class Journal:
     issns: frozenset[str]  # eight characters each
 
     def same(self, other: "Journal") -> bool | None:
-        """Return whether the two are one journal, or None if that is unknown."""
+        """Return whether both are the same journal, or None if that is unknown."""
         if self.issns & other.issns:
             return True
         pairs = [(first, second) for first in self.names for second in other.names]

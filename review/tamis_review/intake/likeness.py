@@ -70,7 +70,7 @@ IDENTIFIERS: Mapping[str, Callable[[Traits], str | None]] = {
 
 
 def value_of(own: Traits, key: Key) -> str | None:
-    """Return the record's value of a key."""
+    """Return a record's value for a key: its DOI, PubMed id or title."""
     return getattr(own, key.value) or None
 
 

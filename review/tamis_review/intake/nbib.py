@@ -41,7 +41,8 @@ def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
 
     An empty line ends a record. A record without its beginning is lost. Text between records is skipped.
 
-    Raises `InputError` if no record can be read; with strict notes also at the first lost record, naming its line.
+    Raises `InputError` if no record can be read. Strict notes raise `InputError` also at the first lost record. The
+    message names its line.
     """
     return read_tagged(SCHEME, _blocks, text, notes)
 

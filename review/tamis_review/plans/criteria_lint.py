@@ -48,7 +48,7 @@ class _Said:
 def doubts(criteria: SearchCriteria) -> list[str]:
     """Return a sentence for each doubt about the criteria.
 
-    A criterion contradicts or repeats another, is in the wrong list, or combines several criteria.
+    Doubtful is a criterion that contradicts or repeats another, is in the wrong list, or combines several criteria.
     """
     statements = [_Said.of(criterion) for criterion in criteria.labelled()]
     sentences = [doubt for statement in statements for doubt in _of_one(statement.criterion)]

@@ -108,7 +108,7 @@ class SamplingFrame:
         return self.found_outside + self.unread_outside + self.most(doubt)
 
     def _ends(self) -> tuple[int, ...]:
-        """Return the ends of the sample parts with no find, one find, ...; the last is the current end."""
+        """Return how many records were read before the first find, the second find, ..., and how many up to now."""
         return (*(place for place, include in enumerate(self.sample) if include), self.read)
 
 

@@ -364,7 +364,7 @@ def _found_in(first: Row[Any], places: Sequence[int]) -> OfRecords:
 
 
 def _told(sources: Sequence[Source]) -> bool:
-    """Return whether the sources have more facts than the name of one file."""
+    """Return whether more is known of the sources than the name of a single file."""
     return len(sources) > 1 or any(
         source.name != source.file
         or source.kind is not SourceKind.DATABASE
