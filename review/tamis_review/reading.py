@@ -73,7 +73,7 @@ def next_records(
         reviewer: for people who read in pairs, or blind. Skip the records that this person has decided, and begin with
             records that others have decided. None: skip the records that any person has decided.
         seed: the seed of the random draws. The same seed and decisions give the same order.
-        explore: the share of places for records drawn at random; None: a fiftieth.
+        explore: the share of places for records drawn at random; None: 0.02.
         fresh: wait until the order includes every decision.
         by: the kind of order. `disagreement` begins with the records on which the models of the batch's panel differ.
         blind: order by number, so that neither places nor figures reveal decisions of the model or other people.
@@ -103,7 +103,7 @@ def may_stop(
         recall: the wanted share of all includes, above 0 and at most 1. None: as for the last sample, or 0.95 if there
             is none.
         confidence: the wanted confidence, between 0 and 1. None: likewise.
-        human_errors: also count includes that people overlook, as far as doubly read records show them.
+        human_errors: also count includes that people overlook, as records that two people read show them.
 
     Raises:
         InvalidParameters: an invalid recall or confidence.

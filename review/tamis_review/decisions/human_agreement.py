@@ -228,9 +228,9 @@ def _judged(connection: Connection, batch_id: UUID, query: CellQuery) -> dict[in
 
 
 def read_panel(connection: Connection, batch_id: UUID, human: Mapping[int, bool] | None = None) -> PanelFigures | None:
-    """Return the figures of a batch's panel; None: the batch has a single model.
+    """Return the figures of a batch's panel, or None if the batch has a single model.
 
-    `human`: people's decisions by place, True for included; None: their current decisions on this batch.
+    `human`: people's decisions by place, True for included. None: people's current decisions on this batch.
     """
     panel = panel_of(read_operation(connection, batch_id))
     if panel is None:

@@ -1,6 +1,6 @@
 """The import of decisions from other programs: the match of each row of a file with its record.
 
-The row's id, DOI, PMID and title are tried in this order. A match with a duplicate gives the original record.
+The row's id, DOI, PMID and title are tried in this order. If the match is a duplicate, its original is the result.
 """
 
 from collections import Counter, defaultdict

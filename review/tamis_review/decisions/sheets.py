@@ -77,7 +77,7 @@ def content_of(item: dict[str, Any]) -> str:
 
 
 def text_of(value: object) -> str:
-    """Return a field's text; empty for None."""
+    """Return a field's value as text; "" for None."""
     return "" if value is None else str(value)
 
 

@@ -25,7 +25,7 @@ _own = cache(contexts.Contexts)
 
 
 def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) -> bool:
-    """Return whether an abstract's sentence applies the mention to its own paper."""
+    """Return whether a sentence of the abstract applies the mention to the paper itself."""
     match mention.meaning.weight:
         case Weight.ASKED_FOR:
             return True

@@ -363,7 +363,7 @@ def mappings_for(columns: Collection[str]) -> tuple[ColumnMapping, ...]:
 
 
 def database_of(record: Mapping[str, Any]) -> str | None:
-    """Return the name of the record's database as written; None if the record names no database."""
+    """Return the name of the record's database as written, or None if the record names no database."""
     text_of: dict[str, str] = {}
     for key, value in record.items():
         if not key.startswith("_") or isinstance(value, Mapping):

@@ -1,6 +1,6 @@
 """The decision on a record, in an export: fields that no model is shown in the record, notes in the file.
 
-For records from several sources, an export also holds the source and people's labels and notes.
+For records from several sources, an export also has the source. It has people's labels and notes too.
 """
 
 from collections.abc import Mapping

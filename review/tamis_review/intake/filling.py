@@ -30,7 +30,7 @@ _FROM_COPIES = tuple(name for name in CANONICAL if name != "id")
 def filled(record: Mapping[str, Any], others: Iterable[tuple[Mapping[str, Any], Origin]]) -> dict[str, Any]:
     """Return the record with missing canonical fields, each from the first of `others` that has the field.
 
-    `_tamis_filled` has the origins of these fields. If year, DOI, PubMed id or trial id differ in `others`,
+    `_tamis_filled` has the origins of the copied fields. If year, DOI, PubMed id or trial id differ in `others`,
     `_tamis_contradicted` has the differing values. If nothing is filled or contradicted, the record is unchanged.
     Otherwise its canonical fields come first, in canonical order, and its other fields after them.
     """

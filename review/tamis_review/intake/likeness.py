@@ -231,7 +231,7 @@ def _behind_its_translation(both: Traits, other: Traits) -> bool:
 
 
 def _abstracts_alike(first: Traits, second: Traits) -> bool | None:
-    """Return whether the abstracts agree; None if one is missing. The longer abstract may begin with the shorter."""
+    """Return whether the abstracts agree, or one begins with the other. Return None if an abstract is missing."""
     length = min(len(first.abstract), len(second.abstract))
     if not length:
         return None

@@ -117,7 +117,7 @@ def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[d
     `write_records` can write them again. Empty fields are omitted. Objects of a JSONL file keep all their names.
 
     The id is the first of these that the record has: the file's own id, PubMed or trial id, accession number, DOI. If
-    none, it is `record-<n>`. Two records may have the same id: exports hold duplicates, and `find_duplicates` finds
+    none, it is `record-<n>`. Two records may have the same id: exports contain duplicates, and `find_duplicates` finds
     them.
 
     Raises `InputError` with file and line if a record cannot be read, because the caller gets no notes. Text that

@@ -179,8 +179,8 @@ def complete(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, A
 def in_two_forms(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
     """Return True if two files of one database are one export in two forms, not two searches or two parts.
 
-    At least 90 % of the smaller file's identifiers must be in the other. One file must also have a canonical field, in
-    at least half of its records, that the other lacks completely.
+    At least 90 % of the smaller file's identifiers must be in the larger file. Also, at least half of one file's
+    records must have a canonical field that no record of the other file has.
     """
     ours, theirs = ({key for record in records for key in identifiers_of(record)[:1]} for records in (one, other))
     fewer = min(len(ours), len(theirs))

@@ -244,7 +244,7 @@ class Placing:
         self._place(name, values, also_kept=name == "year" and content != texts[0] and not is_bare_year(texts[0]))
 
     def take_pmid(self) -> None:
-        """Read the PubMed id from a tag that holds it only in exports of certain databases."""
+        """Read the PubMed id from a tag that contains it only in exports of certain databases."""
         for tag, database in self._scheme.pmids.items():
             value = next((value for value in self._left.get(tag, ()) if value.text.isdigit()), None)
             if value is not None and database.search(self._databases()):
@@ -253,7 +253,7 @@ class Placing:
                 return
 
     def take_pattern(self, pattern: Pattern) -> None:
-        """Read a field from a value that holds it. A value with more text is also kept."""
+        """Read a field from a value that contains the field. A value with more text is also kept."""
         for form in pattern.forms:
             alone: list[_Value] = []
             for value in [value for tag in pattern.tags for value in self._left.get(tag, ())]:

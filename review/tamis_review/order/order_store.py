@@ -1,4 +1,4 @@
-"""Reading orders in the ledger: one per batch, replaced when it is computed again."""
+"""Reading orders in the ledger: one per batch, replaced by the next computation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -102,7 +102,7 @@ class FileTerms(Terms):
 
     @property
     def plan(self) -> ReviewPlan | None:
-        """Return the stages of the requested review; None: the batch belongs to no review."""
+        """Return the stages of the requested review, or None if the batch belongs to no review."""
         if self.review is None:
             return None
         first = ReviewStage(

@@ -66,7 +66,7 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
 
 
 def advance(engine: Engine, batch_id: UUID) -> UUID | None:
-    """Return the result of `begin_next`, in a transaction of its own. Raise `LedgerUnavailable`."""
+    """Call `begin_next` in a new transaction, and return its result. Raise `LedgerUnavailable`."""
     with ledger_errors(), engine.begin() as connection:
         return begin_next(connection, batch_id)
 

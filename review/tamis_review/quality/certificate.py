@@ -3,7 +3,7 @@
     recall >= F / T,    F includes found,    T the largest number of includes that the samples leave possible
 
 The bound is wrong in at most the share 1 - confidence of reviews, in any reading order and however often people look.
-Each sampling frame bounds T (`sampling_frame`). All bounds hold at once, so the smallest counts.
+Each sampling frame bounds T (`sampling_frame`). All bounds are valid together, so the smallest counts.
 
 If two people read some records, T also counts includes that readers overlook. The allowed doubt, 1 - confidence, is
 then divided: eight tenths for the samples, a tenth for the miss rate, a tenth for the number of overlooked includes.
@@ -77,7 +77,7 @@ def may_have_been(total: int, seen: int, miss_rate: float, doubt: float) -> bool
 
 
 def most_true_includes(seen: int, miss_rate: float, doubt: float) -> int | None:
-    """Return the largest possible number of true includes for readers with this miss rate; None: no limit.
+    """Return the largest possible number of true includes for readers with this miss rate. None: there is no limit.
 
     Args:
         seen: includes that the readers see, or would see if they read everything.
@@ -219,7 +219,7 @@ class _Promise:
 
     @cached_property
     def most_true(self) -> int | None:
-        """Return the largest possible number of true includes; None: no limit."""
+        """Return the largest possible number of true includes, or None if there is no limit."""
         if self.miss_rate is None:
             return self.most_seen
         return most_true_includes(self.most_seen, self.miss_rate, self.doubt * HIDDEN)
@@ -251,7 +251,7 @@ class _Promise:
         return min(reading.unread, max(whole - frame.read, further))
 
     def refusal(self) -> str | None:
-        """Return why the recall is out of reach even if people find every include; None if it can be reached."""
+        """Return why the recall is out of reach even if people read every record. Return None if it can be reached."""
         reading = self.reading
         measured = reading.double_read
         if measured is None or self.keeps(self.most_seen, self.most_seen):

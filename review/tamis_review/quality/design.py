@@ -116,7 +116,10 @@ class Design:
         )
 
     def level(self, records: Sequence[Judged], counted: Callable[[Judged], bool]) -> float | None:
-        """Return the confidence level whose ordinary interval is as wide as the design requires; None: no interval."""
+        """Return the confidence level whose ordinary interval is as wide as the design requires.
+
+        None: the design allows no interval.
+        """
         match self.sampling.lie:
             case Lie.CENSUS | Lie.RANDOM:
                 return LEVEL

@@ -61,7 +61,10 @@ def inclusion_score(
     probability: float | None = None,
     relevance: float | None = None,
 ) -> float | None:
-    """Return a model's support for including a record that it decided, 0 to 1; None: no number on this scale."""
+    """Return a model's support for including a record that it decided, 0 to 1.
+
+    None: the record has no number on this scale.
+    """
     match scale:
         case ScoreScale.PROBABILITY:
             return probability

@@ -47,7 +47,7 @@ class Judged:
 
     @property
     def score(self) -> float | None:
-        """Return the model's support for inclusion, 0 to 1; None: undecided, or no number on the scale."""
+        """Return the model's support for inclusion, 0 to 1. None: undecided, or without a number on the scale."""
         if self.confidence is None or self.stand is Stand.REFERRED:
             return None
         return inclusion_score(

@@ -28,7 +28,7 @@ class Word:
 
     @property
     def status(self) -> InclusionStatus | None:
-        """Return the model's decision; None: the model failed."""
+        """Return the model's decision, or None if the model failed."""
         return None if self.vote is None else self.vote.status
 
 
@@ -42,15 +42,15 @@ class PanelRecord:
 
     @property
     def statuses(self) -> tuple[InclusionStatus | None, ...]:
-        """Return each model's decision; None: the model failed."""
+        """Return each model's decision, or None for a model that failed."""
         return tuple(word.status for word in self.words)
 
     def status(self, panel: Panel) -> InclusionStatus | None:
-        """Return the panel's decision; None: a failed model could change it."""
+        """Return the panel's decision, or None if a failed model could change the decision."""
         return decision(panel.policy, [word.vote for word in self.words])
 
     def without(self, panel: Panel, place: int) -> InclusionStatus | None:
-        """Return the panel's decision without the model at `place`; None: a failed model could change it."""
+        """Return the panel's decision without the model at `place`. None: a failed model could change it."""
         return decision(panel.policy, [word.vote for other, word in enumerate(self.words) if other != place])
 
 

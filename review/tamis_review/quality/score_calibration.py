@@ -8,8 +8,8 @@ A score of 0.9 need not mean that nine of ten such records are included. Decided
 | at least 20 of each | Platt's sigmoid of the score's log-odds: it has two parameters, so few records are enough |
 | at least 200, with 50 of each | isotonic regression: any rising curve, which needs more records |
 
-A curve is never judged by the records that it was fitted to. They are dealt into ten folds, and the curve of the other
-nine gives the probabilities of each fold (cross-fitting).
+A curve is never judged by the records that it was fitted to. The records are dealt into ten folds. The probabilities of
+a fold come from the curve of the other nine (cross-fitting).
 
 Sources: Platt, J. (1999), Probabilistic outputs for support vector machines, with the fit of Lin, H.-T., Lin, C.-J.,
 Weng, R. C. (2007), A note on Platt's probabilistic outputs for support vector machines, Machine Learning 68, 267-276;
@@ -85,7 +85,7 @@ Calibrator: TypeAlias = Platt | Isotonic  # a rising curve from a score to the p
 
 
 def method_for(labels: Sequence[bool]) -> Method | None:
-    """Return the method for these decided records, True for an include; None: too few records."""
+    """Return the method for decided records, or None if there are too few. `labels`: True for an include."""
     includes = sum(labels)
     rarer = min(includes, len(labels) - includes)
     if rarer < FEWEST:
@@ -102,7 +102,7 @@ def fit(scores: Sequence[float], labels: Sequence[bool]) -> Calibrator | None:
 def cross_fitted(
     scores: Sequence[float], labels: Sequence[bool], indices: Sequence[int], *, seed: int = 0
 ) -> list[float] | None:
-    """Return the probability of each decided record, by the curve of the other folds; None: too few records.
+    """Return the probability of each decided record, by the curve of the other folds. None: too few records.
 
     Args:
         scores: from 0 to 1.

@@ -147,7 +147,7 @@ def remarks(matching: Matching) -> list[str]:
 
 
 def sampling_remark(sampling: Sampling) -> str | None:
-    """Return a sentence on how the labels' position limits the figures; None if it does not."""
+    """Return a sentence on how the labels' position limits the figures, or None if there is no limit."""
     match sampling.lie:
         case Lie.SELECTED:
             return (

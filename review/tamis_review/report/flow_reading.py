@@ -96,7 +96,7 @@ STUDY = r"(?in)^\s*study\s*:\s*(\S.*?)\s*$"
 
 
 def read_reports(connection: Connection, batch: Row[Any], of: OfRecords | None = None) -> ReportFlow | None:
-    """Return the counts of the reports of records that passed a batch; None before any decision on reports.
+    """Return the counts of the reports of records that passed a batch. None: nothing is decided on reports.
 
     `of`: a condition on the records' place in the review's first batch.
 

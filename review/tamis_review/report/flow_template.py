@@ -301,7 +301,7 @@ def _evaluation(stage: FlowStage, later: FlowStage | None, most: int | None) -> 
 
 
 def _passed(stage: FlowStage, later: FlowStage | None) -> Box:
-    """Return the box of a screening's inclusions. `later`: the next stage; None if people continue."""
+    """Return the box of a screening's inclusions. `later`: the next stage. None: people continue with the records."""
     so_far = "" if stage.open == 0 else " so far"
     sought = [BoxLine("reports to be sought for full-text assessment")] if later is None else []
     return Box(f"Records included by screening{so_far}", stage.passed, (*_by_human(stage), *sought))

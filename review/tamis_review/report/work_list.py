@@ -72,7 +72,7 @@ def _work_record(
 ) -> WorkRecord:
     """Return a record as `me` sees it. A hidden record has only its text and the caller's own remarks.
 
-    `judged`: the caller's judgements of an audit's records, by place; None outside an audit.
+    `judged`: the caller's judgements of an audit's records, by place. None: the list is of no audit.
     """
     row = next((row for row in result.decisions if row.reviewer == me and row.stage is HumanStage.OWN), None)
     mine = row and MyDecision(value=row.value, reason=row.reason, note=row.note, settles=row.settles, at=row.created_at)
@@ -274,7 +274,7 @@ def _reasons(labelled: list[Criterion], reason: str | None) -> list[str]:
 
 
 def _marked(operation: Operation) -> dict[str, list[str]]:
-    """Return the words to highlight. Words of both including and excluding criteria are omitted."""
+    """Return the words to highlight. A word that both including and excluding criteria contain is omitted."""
     if not isinstance(operation, Inclusion):
         return {"include": work_filter.marked_words([getattr(operation, "criteria", "")]), "exclude": []}
     criteria = operation.criteria
