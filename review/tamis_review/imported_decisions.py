@@ -1,4 +1,4 @@
-"""Decisions about a batch that people made elsewhere."""
+"""The import of people's decisions from other programs into a batch."""
 
 from pathlib import Path
 
@@ -27,26 +27,27 @@ def import_decisions(
     everything: str | None = None,
     dry_run: bool = False,
 ) -> Imported:
-    """Record decisions made elsewhere, all or none, from a table or an export of Rayyan, Covidence or ASReview.
+    """Record people's decisions from a table or an export of Rayyan, Covidence or ASReview, all or none.
 
-    Records are matched by id, DOI, PMID and title. A row that matches no or several records is named and skipped.
-    Importing a file again adds nothing.
+    Records are matched by id, DOI, PMID and title. A row that matches no record, or several, is listed in the result
+    and skipped. Importing a file a second time adds nothing.
 
     Args:
         batch: the batch.
         path: the file.
-        reviewer: the author of the decisions; in a file with several people, the person to import.
-        stage: the subject: the batch's question, retrieval of reports, or full texts.
-        settles: the decisions count over other people's decisions.
-        columns: names of columns that are not to be guessed.
-        words: meanings of words in the file, besides the built-in meanings.
-        everything: include, exclude or uncertain: the decision on every record of the file.
+        reviewer: the author of the decisions. If the file names several people, only this person's decisions are
+            imported.
+        stage: the subject of the decisions: the batch's question, retrieval of reports, or full texts.
+        settles: the decisions override other people's decisions.
+        columns: the names of columns, if Tamis should not guess them.
+        words: meanings of words in the file, in addition to the built-in meanings.
+        everything: the decision on every record of the file: include, exclude or uncertain.
         dry_run: report the import without recording it.
 
     Raises:
         InputError: the file is unreadable, or has neither decisions nor their authors.
         InvalidParameters: a word without a meaning.
-        InvalidRequest: the operation decides nothing.
+        InvalidRequest: the operation makes no decisions.
         LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.writing() as connection:

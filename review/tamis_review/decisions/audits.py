@@ -1,6 +1,6 @@
 """Audits of exclusions: the records to sample from, people's decisions on a sample, and the records missed.
 
-The verdict bounds the missed records among all exclusions.
+The verdict is an upper bound on the missed records among all exclusions.
 """
 
 from collections.abc import Sequence
@@ -38,13 +38,13 @@ _DRAWN_FROM = {
 
 
 class AuditVerdict(Frozen):
-    """The numbers of an audit. A sampled record without a decision counts as missed, so the bounds hold."""
+    """An audit in numbers. Records of the sample that are not judged yet count as missed, so the bounds stay valid."""
 
     stratum: Stratum
     population: int
     sample: int
     decided: int
-    missed: int  # that a human would have included
+    missed: int  # records of the sample that a human would have included
     most: int  # upper bound for the population, with probability `level`; includes the missed records found
     most_share: float  # of the population
     binomial_share: float  # bound of Clopper and Pearson on the share, for an infinite population
@@ -126,13 +126,13 @@ class Recorded:
 
     audit: Audit
     new: int  # decisions not recorded before
-    overrides: tuple[Override, ...] = ()  # of the records that should have been included
+    overrides: tuple[Override, ...] = ()  # overrides that include the missed records
 
 
 def include_missed_records(connection: Connection, audit: Audit) -> tuple[Override, ...]:
-    """Record an override that includes each missed record, with the audit's reviewer and note, and return them all.
+    """Record and return overrides that include the missed records, with the audit's reviewers and notes.
 
-    Records with a human decision are skipped.
+    Missed records with a human decision are skipped.
     """
     batch_id = UUID(audit.batch_id)
     one_at_a_time(connection, batch_id)
@@ -148,7 +148,7 @@ def include_missed_records(connection: Connection, audit: Audit) -> tuple[Overri
 
 
 def read_population(connection: Connection, batch_id: UUID, stratum: Stratum) -> list[int]:
-    """Return the places of the records that an audit of this stratum samples. Raise `InvalidRequest` without any."""
+    """Return the places of the records that an audit of this stratum may draw. Raise `InvalidRequest` if none."""
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
     if not kind_of(batch.operation).decides():
         raise InvalidRequest(
@@ -186,7 +186,7 @@ def write_decisions(
 ) -> int:
     """Write an audit's decisions, and return how many are new or changed.
 
-    `correct`: a decision may contradict an earlier decision. Raises `RefusedDecision` if a decision is invalid.
+    `correct`: whether a decision may contradict an earlier decision. Raises `RefusedDecision` if a decision is invalid.
     """
     one_at_a_time(connection, audit_id)
     before = {item.index: item for item in read_audit(connection, audit_id).items}

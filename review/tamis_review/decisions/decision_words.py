@@ -1,4 +1,4 @@
-"""The words of a file of decisions with their meanings, built in or set by the caller."""
+"""The words for decisions in a file, with their meanings. A meaning is built in or set by the caller."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -45,7 +45,7 @@ _ONE_AND_TWO = {"1": Meaning.INCLUDE, "2": Meaning.EXCLUDE}
 
 @dataclass(frozen=True)
 class NamedWords:
-    """Words with meanings set by the caller, which override the built-in meanings. Upper and lower case are equal."""
+    """Words with meanings set by the caller. They override the built-in meanings. Upper and lower case are equal."""
 
     include: Collection[str] = ()
     exclude: Collection[str] = ()
@@ -67,7 +67,7 @@ class NamedWords:
 
 
 class WordCount(Frozen):
-    """A word of a file, its meaning, and its number of occurrences."""
+    """A word of a file, with its meaning and its number of occurrences."""
 
     word: str
     meaning: Meaning

@@ -1,7 +1,7 @@
-"""A file of decisions from elsewhere: a table, an export of Rayyan, Covidence or ASReview, or references.
+"""A file of decisions from another program: a table, an export of Rayyan, Covidence or ASReview, or references.
 
-Each row holds a record's identifiers and people's decisions, in the file's own words. The caller names a table's
-columns, or they are guessed from usual names.
+Each row contains a record's identifiers and people's decisions, in the file's own words. The caller names a table's
+columns, or Tamis guesses them from usual names.
 """
 
 import json
@@ -47,7 +47,7 @@ _ASREVIEW = "asreview label"  # the data set's earlier labels are in `included`
 
 @dataclass(frozen=True)
 class TableColumns:
-    """Names of columns; None: guess. An empty name: the table has no such column."""
+    """The names of a table's columns. None: Tamis guesses the name. An empty name: the table has no such column."""
 
     id: str | None = None
     decision: str | None = None
@@ -78,7 +78,10 @@ class Header:
         )
 
     def record_places(self, named: TableColumns, path: Path) -> dict[str, int]:
-        """Return the numbers of the columns id, title, doi and pmid. Raise `InputError` if the named one is missing."""
+        """Return the positions of the columns id, title, doi and pmid.
+
+        Raises `InputError` if a column in `named` is missing.
+        """
         columns: dict[str, int] = {}
         for place, cell in enumerate(self.cells):
             role = canonical_name(cell)
@@ -87,7 +90,7 @@ class Header:
         return columns | ({"id": self._named(named.id, path)} if named.id else {})
 
     def places(self, named: TableColumns, path: Path, *, decision: bool) -> dict[str, int]:
-        """Return the number of each column on decisions. `decision`: whether a decision column is required.
+        """Return the position of each column on decisions. `decision`: whether a decision column is required.
 
         Raises `InputError` if a named column is missing, or not exactly one column can hold the decision.
         """
@@ -105,7 +108,7 @@ class Header:
         return places
 
     def shown(self, places: Mapping[str, int]) -> dict[str, str]:
-        """Return field -> the file's column name, for people."""
+        """Return a mapping from field to the file's column name, for people."""
         return {role: self.cells[place].strip() for role, place in places.items()}
 
     def _named(self, name: str, path: Path) -> int:
@@ -143,7 +146,7 @@ class ForeignWord:
 
     word: str  # empty: no decision
     reviewer: str | None = None  # None: not in the file
-    reason: str | None = None  # for exclusion, or for not getting the report
+    reason: str | None = None  # for the exclusion, or for not retrieving the report
     note: str | None = None
     retrieval: str | None = None  # whether the report was retrieved, if the file has it separately
 
@@ -153,7 +156,7 @@ class ForeignRow:
     """A row of a file: a record and people's decisions on it."""
 
     place: str  # place in the file, such as `line 12`
-    record: Mapping[str, str]  # id, title, doi, pmid, as far as the row has them
+    record: Mapping[str, str]  # id, title, doi and pmid; a value that the row lacks is missing
     said: tuple[ForeignWord, ...]
 
 
@@ -168,7 +171,7 @@ _OLD = (
 
 
 def read_project(archive: ZipFile, path: Path, max_bytes: int) -> Iterator[ForeignRow]:
-    """Yield the labelled records of an ASReview project. Raise `InputError` if it cannot be read."""
+    """Yield the labelled records of an ASReview project. Raise `InputError` if the project cannot be read."""
     import sqlite3  # a megabyte of memory, needed only for projects
 
     try:
@@ -220,7 +223,7 @@ def is_rayyan(notes: Iterable[str]) -> bool:
 
 
 def read_notes(note: str) -> tuple[ForeignWord, ...]:
-    """Return the decision of each Rayyan member in a record's note; empty if there are none."""
+    """Return the decision of each Rayyan member in a record's note. Return () if the note has no decisions."""
     parts = dict(part.split(":", 1) for part in _PARTS.split(note) if ":" in part)
     reasons = parts.get(REASONS, "").strip(" |") or None
     notes = {
@@ -269,8 +272,8 @@ def read_foreign(
 
     Args:
         path: the file; a Rayyan export may still be in its archive.
-        columns: names of columns that are not to be guessed.
-        everything: the decision on every record, for a file with the records of a single decision.
+        columns: the names of columns, if Tamis should not guess them.
+        everything: the decision on every record, if the file lists the records of a single decision.
         max_bytes: the largest file to read.
 
     Raises `InputError` if the file is unreadable, or its decisions are not found.
@@ -319,7 +322,7 @@ def _read(text: str, path: Path, named: TableColumns, everything: str | None, ma
 
 
 def _references(form: Format, path: Path, everything: str | None, max_bytes: int) -> ForeignFile:
-    """Return the decisions in a file of references: from Rayyan's notes, or a single decision for all."""
+    """Return the decisions in a file of references, from Rayyan's notes. `everything`: one decision for all records."""
     foreign_rows = []
     for record in read_records(path, max_bytes=max_bytes):
         fields = {name: str(record[name]) for name in RECORD if record.get(name)}
@@ -367,7 +370,7 @@ def _rows(text: str, path: Path) -> tuple[Header, list[CellRow]]:
 
 
 def _covidence(note: str) -> tuple[str | None, str | None]:
-    """Return the reason of an exclusion and the other notes, from `Exclusion reason: Wrong population; `."""
+    """Return the exclusion reason and the other notes in a Covidence note: `Exclusion reason: Wrong population; `."""
     parts = [part.strip() for part in note.split(";") if part.strip()]
     reasons = [part.removeprefix(_EXCLUSION_REASON).strip() for part in parts if part.startswith(_EXCLUSION_REASON)]
     others = [part for part in parts if not part.startswith(_EXCLUSION_REASON)]

@@ -1,6 +1,6 @@
 """Agreement of the software with humans, on the records that both decided.
 
-The module also gives the records behind a cell of an agreement's table, and a panel's figures by people's decisions.
+The module also returns the records behind a cell of an agreement's table, and the figures of a panel.
 """
 
 from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ class AgreementAmong(StrEnum):
 
 
 class PairAgreement(Frozen):
-    """The agreement of two people, on the records of a stage that both decided."""
+    """The agreement of two people on the records of a stage that both decided."""
 
     stage: HumanStage
     first: str
@@ -57,13 +57,13 @@ class PairAgreement(Frozen):
 
 
 class AgreementFigures(Frozen):
-    """The agreement of software and humans, separately for records chosen by people and records drawn at random."""
+    """The agreement of software and humans: for records that people chose, for drawn records, and for both together."""
 
     overrides: Agreement  # on records with a current human decision, confirmations included
-    audits: Agreement  # on records of the samples of exclusions
+    audits: Agreement  # on records drawn for audits of exclusions
     together: Agreement  # each record once; an override has priority over an audit
     undecided: int = 0  # omitted records without a software decision (uncertain, failed, cancelled, a duplicate)
-    people: tuple[PairAgreement, ...] = ()  # of every two people; settling decisions are omitted
+    people: tuple[PairAgreement, ...] = ()  # a value for every two people; settling decisions are omitted
 
 
 def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], dict[int, str], list[Audit]]:
@@ -86,13 +86,16 @@ def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], d
 
 
 def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
-    """Return the agreement on a filter or an inclusion. Raise `InvalidRequest` for other operations."""
+    """Return the agreement of software and humans on a batch.
+
+    Raises `InvalidRequest` if the batch's operation neither includes nor excludes.
+    """
     of_software = figures(*_compared(connection, batch_id))
     return of_software.model_copy(update={"people": between_people(read_overrides(connection, batch_id))})
 
 
 def between_people(decisions: Iterable[Override]) -> tuple[PairAgreement, ...]:
-    """Return the agreement of every two people with decisions on the same records of a stage."""
+    """Return the agreement of every two people who decided some of the same records of a stage."""
     by_stage = said_by_people(decisions)
     pairs = []
     for stage in HumanStage:
@@ -118,7 +121,7 @@ def said_by_people(decisions: Iterable[Override]) -> dict[HumanStage, dict[str, 
 
 
 def both_said(first: dict[int, str], second: dict[int, str]) -> dict[int, tuple[str, str]]:
-    """Return the two decisions on each record that both judged, in batch order."""
+    """Return both judges' decisions on each record that both decided, in batch order."""
     return {index: (first[index], second[index]) for index in sorted(first.keys() & second.keys())}
 
 
@@ -139,7 +142,7 @@ def two_places(value: float) -> str:
 
 
 def _human(overridden: dict[int, str], audits: Iterable[Audit]) -> dict[AgreementAmong, dict[int, str]]:
-    """Return people's decisions by record, for each figure that compares them with the software."""
+    """Return the human decisions that each figure compares with the software, by place."""
     audited = {
         item.index: INCLUDE if item.include else EXCLUDE
         for audit in audits
@@ -161,7 +164,7 @@ Name = Annotated[
 
 
 class CellQuery(BaseModel):  # not `Frozen`: FastAPI reads a query into a complete model
-    """A cell, and the wanted page of its records."""
+    """A cell of a table of agreement, and the page of its records that the caller wants."""
 
     among: AgreementAmong = Field(description="The figure of `agreement` with the table.")
     first_said: Word
@@ -174,7 +177,7 @@ class CellQuery(BaseModel):  # not `Frozen`: FastAPI reads a query into a comple
 
 
 class AgreementRecord(Frozen):
-    """A record that both judged."""
+    """A record that both judges of a cell decided."""
 
     index: int  # place in the batch, from 0
     item_id: str
@@ -182,9 +185,9 @@ class AgreementRecord(Frozen):
 
 
 class AgreementRecords(Frozen):
-    """A page of the records behind a cell."""
+    """A page of the records that a cell counts."""
 
-    n: int  # on all pages
+    n: int  # records on all pages
     records: tuple[AgreementRecord, ...]
     next: int | None  # the `after` of the next page; None: the last page
 
@@ -214,7 +217,7 @@ def read_cell(connection: Connection, batch_id: UUID, query: CellQuery) -> Agree
 
 
 def _judged(connection: Connection, batch_id: UUID, query: CellQuery) -> dict[int, tuple[str, str]]:
-    """Return both decisions on each record that both judged."""
+    """Return the decisions of a cell's two judges on each record that both decided, by place."""
     system, overridden, audits = _compared(connection, batch_id)
     if query.among is not AgreementAmong.PEOPLE:
         return both_said(system, _human(overridden, audits)[query.among])
@@ -225,9 +228,9 @@ def _judged(connection: Connection, batch_id: UUID, query: CellQuery) -> dict[in
 
 
 def read_panel(connection: Connection, batch_id: UUID, human: Mapping[int, bool] | None = None) -> PanelFigures | None:
-    """Return the figures of a batch's panel; None: the batch has a single model.
+    """Return the figures of a batch's panel, or None if the batch has a single model.
 
-    `human`: people's decisions by place, True for included; None: their current decisions on this batch.
+    `human`: people's decisions by place, True for included. None: people's current decisions on this batch.
     """
     panel = panel_of(read_operation(connection, batch_id))
     if panel is None:

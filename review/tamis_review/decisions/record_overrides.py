@@ -1,11 +1,11 @@
-"""Overrides: human decisions recorded beside the results, all decisions of a call or none.
+"""Overrides: human decisions, recorded in addition to the results. A call records all its decisions or none.
 
-Each reviewer has a decision of their own; `ledger.overrides.standing` selects the current one. An item may be
-decided in any state, also while the software works on it.
+Each reviewer has a decision of their own; `ledger.overrides.standing` selects the current one. People may decide an
+item in any state, even while the software works on it.
 
 In two stages of a review only people decide: the search for reports, and the assessment of full texts. Such a decision
 belongs to an item of the review's last screening batch. The item must have passed this batch, by people's decision or,
-if there is none, by the model's. No figure could count such decisions on other records, so they are refused. A later
+if there is none, by the model's. Decisions on other items are refused, because no figure could count them. A later
 exclusion of a record with such a decision is refused too.
 """
 
@@ -44,7 +44,7 @@ def unpassed(
 ) -> Sequence[Any]:
     """Return the records that did not pass the screening although people decided on their reports.
 
-    The rows have `idx`, `outcome` and `item_id`, and are in batch order. `places`: only these; None: all.
+    The rows have `idx`, `outcome` and `item_id`, and are in batch order. `places`: the places to check; None: all.
     """
     view = standing_decisions.c
     decided = select(view.idx).distinct().where(view.batch_id == batch_id, view.stage != HumanStage.OWN.value)
@@ -78,7 +78,7 @@ def unpassed_words(others: Sequence[Any]) -> str:
 
 
 def check_screens_last(connection: Connection, batch_id: UUID) -> None:
-    """Raise `InvalidParameters` if a batch is not its review's last screening. The message names the right batch."""
+    """Raise `InvalidParameters` if a batch is not its review's last screening. The message names that batch."""
     row = connection.execute(
         select(batches.c.operation, batches.c.review_id, batches.c.stage, reviews.c.plan)
         .outerjoin(reviews, reviews.c.id == batches.c.review_id)
@@ -125,9 +125,9 @@ class HumanDecision:
     note: str | None = None
     withdraw: bool = False  # withdraw the reviewer's own decision; ignores `value`
     stage: HumanStage = HumanStage.OWN
-    reason: str | None = None  # reason for exclusion, or for not getting the report
-    settles: bool = False  # the decision counts over other people's decisions
-    unsure: bool = False  # read, and left to other people; ignores `value`
+    reason: str | None = None  # reason for the exclusion, or for not retrieving the report
+    settles: bool = False  # the decision overrides other people's decisions
+    unsure: bool = False  # the reviewer read the record but left the decision to others; ignores `value`
     decision_id: UUID | None = None  # chosen by the caller; a repeated id is the same decision
 
 
@@ -143,16 +143,16 @@ class RefusedDecision(InvalidParameters):
 class Written:
     """The result of recording decisions."""
 
-    overrides: tuple[Override, ...]  # the recorded decision for each given decision, in the given order
+    overrides: tuple[Override, ...]  # a recorded decision for each decision of the call, in the same order
     new: int  # decisions not recorded before
-    changed: int  # of these, replacing another value of the same reviewer
+    changed: int  # of `new`: replacing another value of the same reviewer
 
 
 def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision]) -> Written:
     """Record decisions, all or none.
 
-    Runs in the caller's transaction. If an identical decision is current, no row is added. A known `decision_id` adds
-    no row either, and gives the decision as first written, despite later changes.
+    Runs in the caller's transaction. If an identical decision is current, no row is added. A `decision_id` that is
+    already recorded adds no row either. The result then has that decision as first written, despite later changes.
 
     Raises `RefusedDecision`: an impossible value, an unknown item, nothing of the reviewer to withdraw, no
     reviewer, two decisions of a reviewer on an item, or a decision on a report whose record did not pass the
@@ -239,7 +239,7 @@ def _place(number: int, index: object) -> int:
 
 
 def _row(operation: Operation, decision: HumanDecision) -> dict[str, Any]:
-    """Return the row to write, without its place."""
+    """Return the values to write for a decision, without its place in the batch."""
     reviewer, note = checked_words(decision.reviewer, decision.note)
     if decision.withdraw:
         nothing = {"value": WITHDRAWN, "reason": None, "settles": False, "decision_id": None}
@@ -290,7 +290,7 @@ def checked_value(operation: Operation, decision: HumanDecision) -> Any:
 def _same(before: Override | None, row: dict[str, Any]) -> bool:
     """Return whether the same decision is current, so that no row is needed.
 
-    A decision with an id always gets a row. Then its repetition is recognised even after later changes.
+    For a decision with an id the answer is False: it always gets a row, so that a later repetition is recognised.
     """
     may_stand = row["value"] is not WITHDRAWN and row["decision_id"] is None
     return before is not None and may_stand and _says(before, row)

@@ -1,8 +1,8 @@
 """Sheets that people fill in: a row per record with its fields, and columns for decisions.
 
 By default they hide the model's decisions, which would influence readers. This module also reads audit sheets and
-tables of decisions, which name records by id, number from 1, or index from 0. `tamis calibrate` and `tamis
-evaluate` read the sheets of a pilot, and of a stop sample drawn before any reading.
+tables of decisions. A table names a record by its id, its number (from 1) or its index (from 0). `tamis calibrate` and
+`tamis evaluate` read the sheet of a pilot, or of a stop sample drawn before any reading.
 """
 
 import csv
@@ -43,9 +43,9 @@ def write_sheet(
     Args:
         stream: the file.
         rows: the records, in any order.
-        filled: by place in the batch, the cells under `columns`.
+        filled: place in the batch -> the cells under `columns`.
         columns: the names of the columns to fill in.
-        shared: the first columns, equal in every row.
+        shared: names and values of the first columns. The values are equal in every row.
     """
     by_index = {row.index: row for row in rows}
     stream.write(UTF_8)
@@ -70,14 +70,14 @@ def write_stop_sample(sample: StopSample, rows: Iterable[ItemResult], stream: Te
 
 
 def content_of(item: dict[str, Any]) -> str:
-    """Return the abstract; for an item without title and abstract, its fields line by line."""
+    """Return the abstract. If an item has neither title nor abstract, return its fields line by line."""
     if item.get("abstract") or item.get("title"):
         return text_of(item.get("abstract"))
     return "\n".join(f"{name}: {value}" for name, value in shown_fields(item).items())
 
 
 def text_of(value: object) -> str:
-    """Return a field's text; empty for None."""
+    """Return a field's value as text; "" for None."""
     return "" if value is None else str(value)
 
 
@@ -97,7 +97,7 @@ class FilledIn:
 
 
 def write_sample(audit: Audit, rows: Iterable[ItemResult], stream: TextIO, *, with_reasons: bool = False) -> None:
-    """Write the sample in the order drawn, with the decisions so far. `rows`: its items, in any order."""
+    """Write an audit's sample in the order drawn, with the decisions so far. `rows`: its items, in any order."""
     by_index = {row.index: row for row in rows}
     filled = {}
     for item in audit.items:
@@ -116,8 +116,8 @@ def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
 
     `reviewer`: the author of rows without a name.
 
-    Raises `InputError` naming the line, if the column is missing, a decision is invalid, a row has no reviewer, or
-    rows belong to two audits.
+    Raises `InputError` if a column is missing, a decision is invalid, a row has no reviewer, or rows belong to two
+    audits. The message names the line.
     """
     decisions, lines, ids, blank = [], [], [], 0
     audit_ids: set[str] = set()
@@ -154,7 +154,7 @@ class Pilot:
 
 
 def draw_pilot(population: Collection[int], n: int, *, seed: int) -> Pilot:
-    """Return a simple random sample of `n` records of a batch, without replacement, or all if there are fewer.
+    """Return a simple random sample of `n` records, without replacement. If there are fewer, return all.
 
     `population`: the places of all records except duplicates, decided or not. With the same seed, a smaller sample is
     the beginning of a larger sample.
@@ -166,7 +166,7 @@ def draw_pilot(population: Collection[int], n: int, *, seed: int) -> Pilot:
 
 
 def write_pilot(pilot: Pilot, rows: Sequence[ItemResult], stream: TextIO) -> None:
-    """Write the pilot's sheet in the order drawn, so that its first rows are a random sample too.
+    """Write the pilot's sheet in the order drawn. So its first rows are a random sample too.
 
     `rows`: the results at these places, in any order.
     """
@@ -213,14 +213,14 @@ def read_decisions(
     """Return the decisions in a table with a column `decision`, and `index`, `id` or `number`; skip undecided rows.
 
     Args:
-        path: a spreadsheet's table; it may have other columns, such as from `tamis results`.
+        path: a spreadsheet's table. It may have other columns, such as the columns of `tamis results`.
         operation: the batch's operation, which limits the decisions.
         item_ids: the ids of the batch's items, in order.
         reviewer: the author of rows without a name.
 
     Raises:
-        InputError: naming the line, if a record is not found or its id is shared, index and id or number contradict
-            each other, the decision is invalid, or the name is missing.
+        InputError: a record is not found, several records have its id, its index contradicts its id or number, a
+            decision is invalid, or a reviewer is missing. The message names the line.
     """
     places: dict[str, list[int]] = {}
     for index, item_id in enumerate(item_ids):
@@ -241,11 +241,11 @@ def read_decisions(
 def find_record(text: str, item_ids: Sequence[str]) -> int:
     """Return the place, from 0, of the record that a person names.
 
-    A text is an id, or `4` or `#4` for the record number 4, from 1 as shown. `id:4`, `number:4` and `index:3` (from 0)
-    are unambiguous.
+    The text is an id, or a number from 1: `4` or `#4`. `id:4`, `number:4` and `index:3` (from 0) are unambiguous.
 
     Raises:
-        InvalidParameters: no or several records match, or the text is a record's number and another record's id.
+        InvalidParameters: no record or several records match, or the text is the number of one record and the id of
+            another.
     """
     kind, _, rest = text.partition(":")
     if kind == "index" and rest:

@@ -1,7 +1,7 @@
-"""When people may stop reading: a certificate from random samples, an estimator, and the next expected includes.
+"""When people may stop reading: a certificate from random samples, an estimate, and the includes expected next.
 
-This module only reads; `stop_samples` draws samples. Figures come from the decisions that are current in the ledger.
-The answer has a verdict in a line, a sentence per figure, and a sentence for the methods section.
+This module only reads; `stop_samples` draws samples. Figures come from the current decisions in the ledger. The answer
+has a one-line verdict, a sentence for each figure, and a sentence for the methods section.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ ESTIMATOR = "the sequential hypergeometric test of Callaghan and Müller-Hansen 
 
 
 def in_words(answer: StopAnswer) -> StopAnswer:
-    """Return the answer with its words. If the recall is out of reach, the given `headline` is the reason."""
+    """Return the answer with its sentences. If the recall is out of reach, `answer.headline` already has the reason."""
     return answer.model_copy(
         update={
             "headline": _headline(answer),
@@ -234,12 +234,14 @@ def read_stop(
     human_errors: bool = True,
     priced: bool = True,
 ) -> StopAnswer:
-    """Return whether people may stop reading with this recall and confidence, or how much to read. Draws nothing.
+    """Return whether people may stop reading with this recall and confidence, or how much they must still read.
+
+    No records are drawn.
 
     Args:
-        recall: the wanted share of all includes; None: that of the last sample, else 0.95.
+        recall: the wanted share of all includes. None: as for the last sample, or 0.95 if there is no sample.
         confidence: the wanted confidence; None: likewise.
-        human_errors: also count includes that people overlook, if two people decided the same records. Otherwise only
+        human_errors: also count includes that people overlook, if two people decided the same records. If False, only
             includes count that people would recognise if they read everything.
         priced: add the price list, which takes most of the time.
 
@@ -278,7 +280,7 @@ def read_stop(
 
 
 def _probabilities(connection: Connection, batch_id: UUID, state: ReadingState) -> list[float]:
-    """Return each unread record's probability of inclusion in the last order; empty if any is missing."""
+    """Return each unread record's probability of inclusion in the last order. Return [] if a record has none."""
     order = reading_orders.c
     row = connection.execute(select(order.places, order.probabilities).where(order.batch_id == batch_id)).one_or_none()
     if row is None:
@@ -289,7 +291,10 @@ def _probabilities(connection: Connection, batch_id: UUID, state: ReadingState) 
 
 
 def _prices(reading: Reading, frames: Sequence[StoredFrame], probabilities: Sequence[float]) -> tuple[StopPrice, ...]:
-    """Return the price list. The expected includes come from the newest sample, else from the order's probabilities."""
+    """Return the price list.
+
+    The includes expected come from the newest sample if people have read some of it, otherwise from `probabilities`.
+    """
     expected = sum(probabilities) if probabilities else None
     if frames and reading.frames[-1].read:
         frame = reading.frames[-1]

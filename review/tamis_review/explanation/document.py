@@ -1,8 +1,7 @@
 """An explanation as one document: question, answers, conclusion, people's decisions, and cost.
 
-The module also gives the reasons for a result: the rule and the formula behind it, with the numbers filled in. All
-numbers come from the ledger's row of the decision. Each formula is calculated again; if the stored number differs, the
-text says so.
+The module also explains a result by the rule and the formula behind it, with the numbers filled in. All numbers come
+from the ledger's row of the decision. Each formula is recalculated. If the stored number differs, the text says so.
 """
 
 from collections.abc import Iterator
@@ -42,7 +41,7 @@ from tamis_schemas.values.frozen import Frozen
 
 
 class ExplainedBatch(Frozen):
-    """The record's batch."""
+    """The batch of the record."""
 
     id: str
     label: str | None = None
@@ -94,21 +93,21 @@ class HumanAct(StrEnum):
 
 
 class HumanWord(Frozen):
-    """A person's act on the record; acts are never deleted."""
+    """One act of a person on the record: a decision, a withdrawal, or a judgement in an audit. All acts are listed."""
 
     act: HumanAct
     by: str
     at: datetime
-    value: Any = None  # for an audit: include, true or false
+    value: Any = None  # in an audit: whether to include the record
     note: str | None = None
     audit: str | None = None  # id of the audit
     stage: HumanStage = HumanStage.OWN
-    reason: str | None = None  # reason why a full text is excluded or missing
+    reason: str | None = None  # why the full text is excluded, or could not be retrieved
     settles: bool = False  # overrides other people's decisions
 
 
 class DrawnIn(Frozen):
-    """An audit whose sample the record is in."""
+    """An audit whose sample contains the record."""
 
     audit: str
     seed: int
@@ -129,16 +128,16 @@ class OtherStage(Frozen):
 
 
 class ExplainedCopy(Frozen):
-    """A removed duplicate of the record."""
+    """A copy of the record that was excluded."""
 
-    index: int  # place in the batch; for a review, in its first stage
+    index: int  # place in the batch, or in the first stage of its review
     item_id: str
-    source: str | None = None  # None: the batch has at most one
+    source: str | None = None  # None: the batch has at most one source
     reason: str
 
 
 class Explanation(Frozen):
-    """The full history of a record."""
+    """The full history of one record."""
 
     batch: ExplainedBatch
     record: ItemResult  # with its submitted fields and the human decision that counts
@@ -163,7 +162,7 @@ _Reason = tuple[str, str]  # the part that it sets, and its text
 
 
 def because(operation: Operation, result: ItemResult) -> tuple[Because, ...]:
-    """Return the reasons for a record's result, first the outcome's, then the confidence's; empty without a result."""
+    """Return the reasons for a record's outcome, then for its confidence. Return () if the record has no result."""
     return tuple(Because(sets=sets, text=text) for sets, text in _reasons(operation, result))
 
 
@@ -217,7 +216,7 @@ def _decided(operation: Operation, result: ItemResult, confidence: float) -> Ite
 
 
 def _beside(result: ItemResult) -> Iterator[_Reason]:
-    """Yield further evidence on the model's certainty."""
+    """Yield the other numbers on the model's certainty, each with its explanation."""
     if result.probability is not None:
         yield (
             "probability",

@@ -1,4 +1,4 @@
-"""An explanation read from the ledger; the caller's connection determines the snapshot."""
+"""The reading of an explanation from the ledger, in the snapshot of the caller's connection."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -53,7 +53,7 @@ from .document import (
 def read_origin(
     connection: Connection, batch: Row[Any], result: ItemResult
 ) -> tuple[Source | None, tuple[ExplainedCopy, ...]]:
-    """Return a record's source and its duplicates. For a later stage of a review, both are of the first stage."""
+    """Return a record's source and its duplicates. For a later stage of a review, both come from the first stage."""
     place = result.index if result.origin is None else result.origin
     first = batch
     if batch.stage:
@@ -231,7 +231,7 @@ def _audits(connection: Connection, batch_id: UUID, index: int) -> tuple[DrawnIn
 
 
 def _stages(connection: Connection, batch: Row[Any], result: ItemResult) -> tuple[OtherStage, ...]:
-    """Return the record's other stages in the review. Later stages store its place in the first stage as `origin`."""
+    """Return the record's results in other stages of the review. `origin` is a record's place in the first stage."""
     if batch.review_id is None:
         return ()
     origin = result.index if result.origin is None else result.origin

@@ -1,4 +1,4 @@
-"""An explanation as text: headings and their lines. Foreign texts (of records, models and people) are unchanged."""
+"""An explanation as text: headings and their lines. Texts of records, models and people (`foreign`) are unchanged."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -122,7 +122,7 @@ def _paid(call: TranscribedCall) -> str:
 
 
 def origin_lines(explanation: Explanation) -> Iterator[str]:
-    """Yield the lines on a record's source, duplicates and filled fields; none if the ledger has no such facts."""
+    """Yield the lines on a record's source, duplicates and filled fields, if the ledger has these facts."""
     item = explanation.record.item
     if explanation.source is not None:
         file = f", {item[FILE]}" if FILE in item else ""

@@ -1,9 +1,9 @@
-"""BibTeX: `@article{key, title = {...}, ...}`, split into entries by `bibtexparser`; the LaTeX is decoded here.
+"""The reader of BibTeX: `@article{key, title = {...}, ...}`.
 
-`bibtexparser` does not stop at an error: it treats text outside an entry as a comment, and text after a value as a part
-of the value. This module examines that text, so that no record is lost without a note.
+`bibtexparser` splits a text into entries, and does not stop at an error: it treats text outside an entry as a comment,
+and text after a value as a part of the value. This module examines that text, so that no record is lost without a note.
 
-Canonical fields are decoded (`M{\\"u}ller` -> `Müller`); other fields keep the file's text.
+Canonical fields are decoded (`M{\\"u}ller` -> `Müller`). Other fields keep the text of the file.
 """
 
 import logging
@@ -51,10 +51,11 @@ _Named = tuple[str, Value]  # a field of an entry
 def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. The id is the citation key; a repeated key is numbered (`key`, `key-2`).
 
-    `@string` names are replaced by their texts. A repeated field is kept twice. An entry is lost if it is broken or if
-    a part of it is outside its braces.
+    `@string` names are replaced by their texts. If a field is repeated, both texts are kept. An entry is lost if it is
+    broken or if a part of it is outside its braces.
 
-    Raises `InputError` if no entry can be read; with strict notes also at the first lost entry, naming its line.
+    Raises `InputError` if no entry can be read; with strict notes also at the first lost entry, whose line the message
+    names.
     """
     records: list[dict[str, Any]] = []
     macros = Macros()
@@ -114,10 +115,10 @@ def _note_broken(block: ParsingFailedBlock, notes: Notes) -> int:
 
 
 def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str, Any]], *, broken: bool) -> int:
-    """Note entries, or parts of entries, in an apparent comment. Return the number of entries not counted before.
+    """Note entries, or parts of entries, in text that `bibtexparser` took for a comment.
 
-    If a field directly follows an entry, the entry ended too early, and is removed from `records`. `broken`: the entry
-    before is lost already.
+    Return the number of lost entries that were not counted before. If the text begins with a field, the entry before it
+    ended too early, and is removed from `records`. `broken`: the entry before the text is already lost.
     """
     raw = str(comment.raw)
 
@@ -194,7 +195,7 @@ def _fields(entry: Entry, macros: Macros, notes: Notes) -> list[_Named] | None:
 
 
 def _layout(named: Sequence[_Named], above: Sequence[str]) -> dict[str, Any]:
-    """Return the names of the entry's values without braces, the `@string` names in them, and the text before it."""
+    """Return the facts for writing an entry again: fields without braces, `@string` names, and the text above."""
     layout: dict[str, Any] = {
         "quotes": [name for name, value in named if value.style is Style.QUOTES],
         "bare": [name for name, value in named if value.style is Style.BARE],

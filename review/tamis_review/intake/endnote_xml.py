@@ -1,7 +1,7 @@
-"""EndNote XML: `<xml><records><record>`, on one line or many, with the style of each text around it.
+"""The reader of EndNote XML: `<xml><records><record>`, on one line or many. Elements around texts give their style.
 
-It is read without a document type, entities or network. EndNote writes none of them; files with a document type are
-refused.
+The reader uses no document type, no entities and no network. EndNote does not write document types; files with a
+document type are refused.
 """
 
 import html
@@ -58,7 +58,7 @@ _DECLARED = re.compile(r"\s*<\?xml[^>]*\?>")
 def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. Text in several styles becomes one text; a control character becomes a space.
 
-    Tamis's lines in the research notes become the record's hidden decision.
+    Tamis's lines in the research notes become the record's decision, which no model is shown.
 
     In broken XML, each record is read separately, and broken records are lost.
 
@@ -120,7 +120,7 @@ def _elements(text: str, notes: Notes, *, lines_before: int) -> Iterator[tuple[e
 
 
 def _note_left_over(between: str, notes: Notes, line: int) -> int:
-    """Note text between two records that contains a record without its beginning. Return the number of such records."""
+    """Note each record without its beginning in the text between two records. Return their number."""
     for number, text in enumerate(between.split("\n"), line):
         if _LEFT_OVER.search(text):
             notes.lost("a record without its beginning: no `<record>` before this", number)

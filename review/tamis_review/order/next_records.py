@@ -1,4 +1,4 @@
-"""The records that a person should read next: the stored order without the records decided since."""
+"""The records that a person should read next: the stored order, without the records decided after it was made."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ def offered(
     first: Sequence[int] = (),
     disputed: Sequence[int] = (),
 ) -> list[Offered]:
-    """Return all readable records, the next first.
+    """Return all readable records, in reading order.
 
     A record is readable if people have not decided it, or are in conflict about it. With a `reviewer`, it is readable
     if this person has not decided it. The order is:
@@ -87,8 +87,8 @@ def offered(
 def by_number(records: Sequence[Offered]) -> list[Offered]:
     """Return the same records for blind readers, ordered so that no place or figure reveals a decision.
 
-    The sample and the records that others decided stay first, and rule exclusions last. Between them, the order is
-    by index.
+    The sample and the records that others decided stay first, and rule exclusions last. The records between these two
+    groups are in the order of the batch.
     """
     kept, last = {ReadingReason.SAMPLE, ReadingReason.PAIR}, ReadingReason.RULE
 
@@ -122,7 +122,7 @@ def why(reason: ReadingReason, record: Candidate, included: int) -> str:
 
 
 def meaning(order: ReadingOrder | StoredOrder, *, decided: int, unread: int, current: bool) -> str:
-    """Return the meaning of an order for the review, in a few sentences.
+    """Return a few sentences on how far the order has learnt from people's decisions.
 
     `decided`, `unread`: current counts of records; `current`: the order includes all decisions.
     """
@@ -173,7 +173,7 @@ class NextQuery:
 
     @property
     def terms(self) -> OrderTerms:
-        """Return the terms of the order that the query needs."""
+        """Return the settings of the order that the query needs."""
         return OrderTerms(self.seed, self.explore)
 
 
@@ -182,9 +182,9 @@ def next_records(
 ) -> NextRecords:
     """Return the records to read next.
 
-    With `fresh`, the order is updated first; also for a batch of up to `SMALL` records, if that is quick. Otherwise
-    the records come from the stored order while it is updated. At the first call, the model's scores give the order.
-    `first`: places of records that come before all others, in the given order.
+    With `query.fresh`, the order is updated first. So is the order of a batch of up to `SMALL` records, if the update
+    is quick. In other cases the records come from the stored order, and its update runs in the background. At the first
+    call, the model's scores give the order. `first`: places of records that come before all others, in the given order.
 
     Raises:
         InvalidParameters: an invalid query.
@@ -200,7 +200,7 @@ def next_records(
 
 
 def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRefits) -> None:
-    """Ensure that an order is stored, and update it as `next_records` does. Raises the errors of `next_records`."""
+    """Ensure that the ledger has an order, updated as by `next_records`. Raise the errors of `next_records`."""
     terms = query.terms
     with ledger_errors(), engine.connect() as connection:
         checked_operation(connection, batch_id)
@@ -213,7 +213,7 @@ def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRe
 
 
 def is_current(connection: Connection, batch_id: UUID, stored: StoredOrder | None, terms: OrderTerms) -> bool:
-    """Return whether a stored order has these terms, and includes all decisions and all answers of models."""
+    """Return whether a stored order has these settings and knows all current decisions and answers of models."""
     return stored is not None and stored.terms == terms and stored.basis == read_basis(connection, batch_id)
 
 

@@ -1,4 +1,4 @@
-"""Routes of files: bibliographic files as a new batch, and a file of criteria as criteria."""
+"""Routes that read files: bibliographic files become a new batch, a file of criteria becomes criteria."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -102,7 +102,7 @@ class FileTerms(Terms):
 
     @property
     def plan(self) -> ReviewPlan | None:
-        """Return the stages of the requested review; None: the batch belongs to no review."""
+        """Return the stages of the requested review, or None if the batch belongs to no review."""
         if self.review is None:
             return None
         first = ReviewStage(
@@ -244,7 +244,7 @@ def _submitted(
 
 
 def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile]) -> Identified:
-    """Return the records of a form's files, as its terms set. Raise `InvalidParameters` if a file is unreadable."""
+    """Return the records of a form's files, read as `terms` say. Raise `InvalidParameters` if a file is unreadable."""
     operation = terms.operation
     rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
     earlier = None if terms.updates is None else known_records(client, terms.updates)
@@ -261,7 +261,7 @@ def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile])
 
 
 def notes_of(identified: Identified) -> dict[str, Any]:
-    """Return the fields on lines skipped, records lost, and the first notes."""
+    """Return the fields of the answer on skipped lines, lost records, and the first notes."""
     notes = [FileNote(file=file.name, **asdict(note)) for file in identified.files for note in file.intake.notes]
     counts = {name: sum(getattr(file.intake, name) for file in identified.files) for name in ("skipped", "lost")}
     return {**counts, "notes": tuple(notes[:NOTES_TOLD])}

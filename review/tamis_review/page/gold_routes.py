@@ -36,7 +36,7 @@ from .written import csv_table
 
 
 class EvaluationView(GoldEvaluation):
-    """An evaluation, with its batch and its file of labels."""
+    """An evaluation, with its batch and the name of its labels."""
 
     batch: str
     finished: bool = Field(description="If false, open records count as referred to a human.")
@@ -45,7 +45,7 @@ class EvaluationView(GoldEvaluation):
 
 
 class CalibrationWords(Frozen):
-    """A calibration for people."""
+    """The words and rows of a calibration, for people."""
 
     rows: tuple[FigureRow, ...] = Field(description="The threshold and its promise; empty if there is no threshold.")
     remarks: tuple[str, ...] = Field(description="Records without a label, and labels without a record.")
@@ -55,7 +55,7 @@ class CalibrationWords(Frozen):
 
 
 class CalibrationView(Calibration):
-    """A calibration, with its batch and its file of labels."""
+    """A calibration, with its batch and the name of its labels."""
 
     batch: str
     finished: bool
@@ -94,7 +94,7 @@ class NewPilot(BaseModel):
 
 
 class PilotRecord(Frozen):
-    """One record of a pilot, without anything that was decided about it."""
+    """One record of a pilot, without any decision on it."""
 
     index: int
     id: str
@@ -103,7 +103,7 @@ class PilotRecord(Frozen):
 
 
 class PilotView(Frozen):
-    """The records that a seed draws, in the order of the draw."""
+    """The records that a seed draws, in the order drawn."""
 
     batch: str
     seed: int

@@ -1,6 +1,6 @@
 """Routes that only read files and submit nothing.
 
-They show a batch's prompts, cost and time, the parsed records, and certain or possible duplicates.
+They show what a batch would ask, cost and take; the records in the files; and certain or possible duplicates.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,7 +43,7 @@ DOUBTS_TOLD = 100
 
 
 class DoubtfulPair(Frozen):
-    """Two records that may be copies; both are asked about."""
+    """Two records that may be copies. The model is asked about both."""
 
     ids: tuple[str | int | None, str | int | None]
     titles: tuple[str | None, str | None]
@@ -51,7 +51,7 @@ class DoubtfulPair(Frozen):
 
 
 class Estimate(Frozen):
-    """The calls, time and cost of a batch that was not submitted."""
+    """An estimate of the prompts, the time and the cost of a batch that is not submitted."""
 
     records: int
     asked: int = Field(description="Records that a model would be asked about.")
@@ -64,14 +64,14 @@ class Estimate(Frozen):
 
 
 class FurtherStage(Frozen):
-    """A stage of a review after the first, if every record passes the earlier stages: the maximum."""
+    """An estimate of a later stage of a review, if every record passes the earlier stages. It is an upper bound."""
 
     name: str
     dry_run: Estimate | None = Field(description="null for a judge, whose items do not exist yet.")
 
 
 class DryRun(Estimate):
-    """An estimate for a batch from files, or for the first stage of a review."""
+    """An estimate of a batch of files, or of the first stage of a review. Nothing is submitted."""
 
     duplicates: int = Field(description="Copies of other records; no model is asked about them.")
     rejected: int = Field(description="Records that the initial filter rejects.")
@@ -108,7 +108,7 @@ async def dry_run(
 
 
 def rehearsable(asked: Iterable[Item]) -> list[Item]:
-    """Return the records for a model. Raise `InvalidParameters` if there are more than `MOST_ASKED`."""
+    """Return the items of `asked` as a list. Raise `InvalidParameters` if there are more than `MOST_ASKED`."""
     taken = list(islice(asked, MOST_ASKED + 1))  # reads only one more than the limit
     if len(taken) > MOST_ASKED:
         raise InvalidParameters(
@@ -118,7 +118,7 @@ def rehearsable(asked: Iterable[Item]) -> list[Item]:
 
 
 def estimated(planned: Planned, records: int, max_cost: Decimal | None, rehearse: Rehearse) -> Estimate:
-    """Return the estimate of a batch of this many records. Raises the errors of submitting the batch."""
+    """Return the estimate for a batch of this many records. Raise the errors that submitting the batch would raise."""
     together = PanelRehearsal.of(planned, rehearse)
     first, *others = together.models
     return Estimate(
@@ -177,7 +177,7 @@ class FirstRecord(Frozen):
 
 
 class FilePreview(Frozen):
-    """A file of a source, and the records read from it."""
+    """A file of a source, with the numbers of records and notes read from it."""
 
     file: str
     source: str = Field(description="As stated, else as named in the file, else the file's name.")
@@ -240,7 +240,7 @@ class DuplicatesForm(BaseModel):
 
 
 class RecordFacts(Frozen):
-    """The fields that identify a record, and its place."""
+    """The fields that identify a record, with its place in a file."""
 
     file: str
     index: int  # place in its file, from 0
@@ -253,11 +253,11 @@ class RecordFacts(Frozen):
 
 
 class PairView(Frozen):
-    """Two records that are copies, or may be copies."""
+    """Two records that are copies of each other, or may be."""
 
     kind: PairKind
     reason: str
-    record: RecordFacts  # of a copy: the excluded record
+    record: RecordFacts  # the excluded record, if the pair is a copy
     stays: RecordFacts
 
 

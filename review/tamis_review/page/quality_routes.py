@@ -1,6 +1,6 @@
 """Routes of figures about a batch's decisions: agreement of people, models and software, and failures.
 
-Other routes judge whether the reasoning behind a finished batch's results is evidence of the right kind.
+Other routes begin or estimate a batch that judges the reasoning behind a finished batch's results.
 """
 
 from http import HTTPStatus
@@ -34,7 +34,7 @@ from .preview_routes import Estimate, Rehearse, estimated, rehearsable
 
 
 class PanelWords(Frozen):
-    """A panel in words: sentences, a table of its models, and a table of their pairs."""
+    """A panel for people: sentences on its figures, a table of its models, and a table of its pairs of models."""
 
     sentences: tuple[str, ...]
     member_heads: tuple[str, ...]
@@ -44,7 +44,7 @@ class PanelWords(Frozen):
 
 
 class PanelView(PanelFigures):
-    """A panel in numbers and in words."""
+    """The figures of a panel, in numbers and in words."""
 
     words: PanelWords
 

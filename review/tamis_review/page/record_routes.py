@@ -1,4 +1,8 @@
-"""Routes of records, for readers: screening mode, reading order, work list, table, explanation, and export."""
+"""Routes of records, for readers.
+
+They serve the screening mode, the next records, the work list, the table of decisions, a record's history, and the
+export.
+"""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing

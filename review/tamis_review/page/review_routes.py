@@ -1,6 +1,6 @@
 """Routes of reviews, and of reports on a review or a batch.
 
-They show the state of reviews, and the work left for the caller. A report is written on a thread, and sent as a
+They show the state of reviews, and the work left for the caller. A thread writes a report, and the report is sent as a
 stream.
 """
 
@@ -45,7 +45,7 @@ class ReviewStageView(BatchStatusView):
 
 
 class ReviewStatusView(Frozen):
-    """One consistent read of a review, with its next step."""
+    """The state of a review at one moment, with its cost and the next step for the caller."""
 
     id: str
     label: str
@@ -54,12 +54,15 @@ class ReviewStatusView(Frozen):
     state: str  # running, paused, cancelled or completed
     planned: tuple[str, ...]  # names of all stages
     stages: tuple[ReviewStageView, ...]  # begun stages, in order
-    paid: str  # cost of its stages so far, in words
+    paid: str  # cost of the stages so far, in words
     next_step: str  # in a few words, for the key's holder
 
 
 def next_step(state: str, left: Sequence[WorkLeft]) -> str:
-    """Return the next step in a review as text: conflicts, then the software's work, records to read, and audits."""
+    """Return the next step in a review as text.
+
+    Conflicts come first, then the software's work, records to read, and audits.
+    """
     conflicts, todo = sum(work.conflicts for work in left), sum(work.todo for work in left)
     if conflicts:
         return f"{conflicts:,} {'conflict' if conflicts == 1 else 'conflicts'} to settle"
@@ -154,7 +157,7 @@ def _view(review: ReviewView, left: Sequence[WorkLeft]) -> ReviewStatusView:
 
 
 async def report_stream(request: Request, client: Client, key: ApiKey, subject_id: str, form: ReportForm) -> Stream:
-    """Return the report of the batch or review with this id. Raise as `write_report`."""
+    """Return the report of the batch or review with this id. Raise the errors of `write_report`."""
     writing = await written(partial(write_report, client.engine, subject_id, form), request.app.state.writers)
     # Its scripts run, but not as part of this site.
     sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads"}

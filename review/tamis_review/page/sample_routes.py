@@ -91,7 +91,7 @@ class AuditView(Audit):
 
 
 class AuditRecorded(Frozen):
-    """An audit after decisions were recorded."""
+    """An audit with newly recorded decisions."""
 
     audit: AuditView
     new: int = Field(description="The number of new decisions.")
@@ -143,7 +143,7 @@ def record_audit_decisions(audit_id: AuditId, said: AuditDecisions, client: Of, 
 
 
 def _open_audit(client: Client, audit_id: str, key: ApiKey) -> Audit:
-    """Return the audit of this id. Raise `Blinded` if it is hidden from the caller."""
+    """Return the audit with this id. Raise `Blinded` if the audit is hidden from the caller."""
     opened = audits.audit(client, audit_id)
     check_audit_open(opened.batch_id, client, key)
     return opened

@@ -1,4 +1,4 @@
-"""An upload: a form from a browser or `curl --form`, with JSON terms and files."""
+"""Uploads: forms from a browser or `curl --form`, with settings as JSON (`terms`) and files."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -26,7 +26,7 @@ MOST_FILES = 100  # in a form; a review searches about a dozen sources
 
 
 def form_body(kind: type[BaseModel]) -> dict[str, Any]:
-    """Return the request body of a form for the API's description."""
+    """Return the description of a form's request body for OpenAPI."""
     return {"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(kind)}}}}
 
 
@@ -34,7 +34,7 @@ def form_body(kind: type[BaseModel]) -> dict[str, Any]:
 async def uploaded(
     request: Request, client: Client, kind: type[Asked]
 ) -> AsyncIterator[tuple[Asked, list[UploadFile]]]:
-    """Yield the form's field `terms`, and each `file` in order. Files stay on disk until the end of `with`.
+    """Yield a form's `terms` and its files in order. The files stay on disk until the end of `with`.
 
     Each file has a name and content.
 
@@ -67,9 +67,9 @@ async def uploaded(
 async def answered_by_file(
     request: Request, client: Client, kind: type[Asked], noun: str, answer: Callable[[Asked, Path, str], Answer]
 ) -> Answer:
-    """Return the result of `answer`, run on a thread with a form's terms, its single file's path and original name.
+    """Return the result of `answer`, called on a thread with a form's terms, and its only file's path and name.
 
-    Raises `InvalidParameters` for several files; else as `uploaded`, `on_disk` and `answer`.
+    Raises `InvalidParameters` if there are several files, and the errors of `uploaded`, `on_disk` and `answer`.
     """
 
     def answered(terms: Asked, file: UploadFile) -> Answer:
@@ -85,9 +85,9 @@ async def answered_by_file(
 
 @contextmanager
 def on_disk(files: Sequence[UploadFile], names: Sequence[str]) -> Iterator[dict[Path, str]]:
-    """Yield the files' paths with their original names, as long as the files exist.
+    """Write the uploaded files to disk until the end of `with`. Yield a mapping from path to original name.
 
-    Raises `InvalidParameters`, with the original names, for each `InputError` of a file.
+    An `InputError` raised within `with` becomes `InvalidParameters`, with the original names.
     """
     with TemporaryDirectory(prefix="tamis-files-") as folder:
         called = {Path(folder) / f"{place:03}": name for place, name in enumerate(names)}
@@ -101,7 +101,7 @@ def on_disk(files: Sequence[UploadFile], names: Sequence[str]) -> Iterator[dict[
 
 
 def as_called(message: str, called: Mapping[Path, str]) -> str:
-    """Return the message with the original file names."""
+    """Return the message with the files' original names instead of their paths."""
     for path, name in called.items():
         message = message.replace(str(path), name)
     return message

@@ -1,6 +1,6 @@
 """A review's criteria, from a reviewer's YAML or JSON file, and the template of that file.
 
-Errors name the line, the field and the probable intention, in the reviewer's terms.
+Errors name the line, the field and the probable intention, in words that a reviewer knows.
 """
 
 from pathlib import Path
@@ -100,13 +100,13 @@ exclusion_criteria:
 def read_criteria(path: Path | str) -> SearchCriteria:
     """Return the criteria in a YAML or JSON file.
 
-    Raises `InputError` naming line and field if the file is invalid.
+    Raises `InputError` if the file is invalid. The message names line and field.
     """
     return criteria_of(read_yaml(path, what="criteria", example=EXAMPLE))
 
 
 def criteria_of(file: YamlFile, place: Location = ()) -> SearchCriteria:
-    """Return the criteria at a place of a file, by default the whole file. Raise as `read_criteria`."""
+    """Return the criteria at a place of a file, by default the whole file. Raise the errors of `read_criteria`."""
     file.check_names(SearchCriteria.model_fields, place)
     for name in LISTS:
         _check_entries(file, (*place, name))
@@ -120,7 +120,7 @@ def criteria_of(file: YamlFile, place: Location = ()) -> SearchCriteria:
 
 
 def _check_entries(file: YamlFile, place: Location) -> None:
-    """Raise `InputError` if an entry with a criterion and its wording has an unknown name."""
+    """Raise `InputError` if an entry, which has a criterion and its wording, also has an unknown name."""
     entries = file.at(place[:-1]).get(place[-1])
     for number, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, dict) and ("criterion" in entry or len(entry) > 1):
@@ -151,6 +151,6 @@ def _not_a_text(entry: Any) -> str:
 
 
 def _field_named_by(message: str, values: Any) -> tuple[str, ...]:
-    """Return the field that begins a message about the whole file, if the file has this field."""
+    """Return the field with which a message about the whole file begins. Return () if the file has no such field."""
     first = message.removeprefix("Value error, ").split()[0]
     return (first,) if isinstance(values, dict) and first in values else ()

@@ -1,4 +1,4 @@
-"""Doubts about criteria that are valid, but probably not intended."""
+"""Warnings about criteria that are valid, but probably not intended."""
 
 import re
 from collections.abc import Iterator
@@ -46,7 +46,10 @@ class _Said:
 
 
 def doubts(criteria: SearchCriteria) -> list[str]:
-    """Return a sentence per doubt: a criterion contradicts or repeats another, is in the wrong list, or is several."""
+    """Return a sentence for each doubt about the criteria.
+
+    Doubtful is a criterion that contradicts or repeats another, is in the wrong list, or combines several criteria.
+    """
     statements = [_Said.of(criterion) for criterion in criteria.labelled()]
     sentences = [doubt for statement in statements for doubt in _of_one(statement.criterion)]
     sentences += [_of_two(a, b) for a, b in combinations(statements, 2) if a.says_what(b)]

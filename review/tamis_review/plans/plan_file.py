@@ -1,4 +1,4 @@
-"""A review's plan, read from a reviewer's YAML file; and a JSON Schema, read from a file.
+"""The readers of a review's plan and of a JSON Schema, from YAML or JSON files.
 
 File names in a plan are relative to the plan's folder.
 """
@@ -61,9 +61,9 @@ class PlannedReview:
 
 
 def read_plan(path: Path | str) -> PlannedReview:
-    """Return the plan in a YAML or JSON file, with the criteria, schemas and guidelines of the files that it names.
+    """Return the plan in a YAML or JSON file. Criteria, schemas and guidelines are read from the files that it names.
 
-    Raises `InputError` naming file, line and field, if a file is unreadable or invalid.
+    Raises `InputError` if a file is unreadable or invalid. The message names file, line and field.
     """
     file = read_yaml(path, what="a plan", example=EXAMPLE)
     file.check_names(FIELDS)
@@ -227,9 +227,9 @@ def _validated(model: type[_Model], file: YamlFile, values: object, location: Lo
 
 
 def read_schema(path: Path | str) -> dict[str, Any]:
-    """Return the JSON Schema in a JSON or YAML file; `ExtractFields` checks the schema itself.
+    """Return the JSON Schema in a JSON or YAML file. The schema is not checked here: `ExtractFields` does that.
 
-    Raises `InputError` with the line if the file is neither JSON nor YAML, or holds no mapping.
+    Raises `InputError` with the line if the file is neither JSON nor YAML, or is not a mapping.
     """
     text = read_text(path)
     try:

@@ -24,12 +24,12 @@ class TableRow:
 
 
 def read_table(path: Path | str, columns: Collection[str], required: Collection[str]) -> list[TableRow]:
-    """Return the rows of a table in any encoding and with any delimiter of a spreadsheet.
+    """Return the rows of a table, in any encoding and with any delimiter that spreadsheets write.
 
     Columns are matched by name, in upper or lower case; other columns are ignored. Empty rows are skipped.
 
-    Raises `InputError` with the line, if the file is not a table, a required column is missing or repeated, or a
-    row is longer than the header.
+    Raises `InputError` if the file is not a table, a required column is missing or repeated, or a row is longer than
+    the header. The message names the line.
     """
     path = Path(path)
     text = read_text(path)
@@ -76,7 +76,7 @@ def _header(cells: list[str], columns: Collection[str], required: Collection[str
 
 
 def reviewer_of(row: TableRow, path: Path | str, usual: str | None) -> str:
-    """Return the reviewer of a row: its own column, else the `usual` one. Raise `InputError` if both are empty."""
+    """Return the reviewer named in a row, or `usual` if the row names none. Raise `InputError` if both are empty."""
     name = row["reviewer"] or usual
     if not name:
         raise InputError(

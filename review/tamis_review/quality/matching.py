@@ -1,4 +1,4 @@
-"""The match of a batch's records with a human's labels; mismatches are counted and named."""
+"""The match of a batch's records with a human's labels. Records and labels without a partner are counted."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,24 +20,24 @@ NAMED = 10  # unmatched ids named of each kind
 
 
 class Matching(Frozen):
-    """The match of labels and records."""
+    """How labels and records were matched, and how many of them have no partner."""
 
     by: Literal["id", "place", "index"]  # place: the labels' ids equal the batch's, in order; index: from a pilot
     records: int  # in the batch
     labelled: int  # evaluated records: with a label, without copies
     unlabelled: int  # records without a label, without copies
     unlabelled_ids: tuple[str, ...]  # the first unlabelled ids
-    labels: int  # records of the file with a label
-    empty: int  # records of the file with an empty label
+    labels: int  # rows of the label file with a label
+    empty: int  # rows of the label file with an empty label
     without_record: int  # labels whose record is not in the batch
     without_record_ids: tuple[str, ...]  # the first such ids
-    copies: int  # copies of another record of the batch, which is judged instead
-    labelled_by_copy: int  # records included only through a copy's label
+    copies: int  # duplicates; the original is judged instead
+    labelled_by_copy: int  # records that count as included only because of a duplicate's label
 
 
 @dataclass(frozen=True)
 class Matched:
-    """A batch's records with and without a human's label, without duplicates, and the way they were matched."""
+    """A batch's records with and without a human's label, and how they were matched. Duplicates are omitted."""
 
     records: tuple[Judged, ...]  # with a label
     others: tuple[Judged, ...]  # without a label
@@ -58,12 +58,12 @@ def check_decides(batch_id: str, operation: str) -> None:
 def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
     """Return the rows of a batch with their labels.
 
-    Rows match by id, or by index for a pilot's file. If the labels' ids equal the batch's in order, rows match by
-    place, and may share ids. A duplicate is not evaluated, because no model saw it. Its label counts for the original:
-    a work is included if a human included the original or any duplicate.
+    Rows match by id, or by index for a pilot's file. If the labels have the batch's ids in the same order, rows match
+    by place; then several rows may have the same id. A duplicate is not evaluated, because no model saw it. Its label
+    counts for the original: a work is included if a human included the original or any duplicate.
 
-    Raises `InvalidRequest` if no label has a record, labels of an id contradict each other, records share a label's
-    id, or a pilot's file does not fit the batch.
+    Raises `InvalidRequest` if no label has a record, labels of one id contradict each other, several records have a
+    label's id, or a pilot's file does not fit the batch.
     """
     everything = [judged(row) for row in rows]
     score = _score_basis(everything)
@@ -125,7 +125,7 @@ def _score_basis(records: Sequence[Judged]) -> ScoreBasis:
 
 
 def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool | None] | None:
-    """Return the labels of a pilot's file by their records' places in the batch; None for any other file."""
+    """Return the labels of a pilot's file, by the records' places in the batch. Return None for any other file."""
     if gold.seed is None:
         return None
     label_at: dict[int, bool | None] = {}
@@ -143,7 +143,7 @@ def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool |
 
 
 def _drawn(records: Sequence[Judged], seed: int | None) -> bool:
-    """Return whether the labelled records are the first records that a draw with this seed gives."""
+    """Return whether a draw with this seed gives exactly the labelled records."""
     if seed is None:
         return False
     labelled = {record.index for record in records if record.human is not None}
@@ -151,7 +151,7 @@ def _drawn(records: Sequence[Judged], seed: int | None) -> bool:
 
 
 def _by_id(gold: GoldLabels) -> dict[str, bool]:
-    """Return the label of each id; several labels of an id must agree."""
+    """Return the label of each id. Raise `InvalidRequest` if labels of one id contradict each other."""
     first_label: dict[str, GoldLabel] = {}
     for label in gold.labels:
         if label.included is None:
@@ -167,7 +167,7 @@ def _by_id(gold: GoldLabels) -> dict[str, bool]:
 
 
 def _for_copies(rated: Sequence[Judged]) -> list[Judged]:
-    """Return all records, with originals labelled as included if a duplicate of them is."""
+    """Return all records. If a duplicate is labelled as included, its original is too."""
     merged = list(rated)
     for record in rated:
         if record.copy_of is not None and record.human is not None and 0 <= record.copy_of < len(merged):

@@ -1,4 +1,4 @@
-"""The figures of a panel in sentences, each with its meaning for the review."""
+"""Sentences on the figures of a panel: each figure with its meaning for the review."""
 
 from collections.abc import Iterator
 
@@ -69,7 +69,7 @@ def _pair(pair: PanelPair) -> str:
 
 
 def shared_words(errors: SharedErrors) -> str:
-    """Return the joint errors of two models, with their meaning."""
+    """Return a sentence on the joint errors of two models and their meaning."""
     sentence = (
         f"On {errors.records:,} records that people decided, they make {errors.first:,} and {errors.second:,} errors, "
         f"{errors.joint:,} of them on the same records; independent errors would give {errors.expected:.1f}"

@@ -74,7 +74,10 @@ def rates(evaluation: GoldEvaluation) -> list[FigureRow]:
 
 
 def more(evaluation: GoldEvaluation) -> list[FigureRow]:
-    """Return a row for each other figure; for a probability and a calibrated score only if the batch has them."""
+    """Return a row for each figure outside the two matrices.
+
+    Probability and calibrated score have rows only if the batch has them.
+    """
     calibration = evaluation.calibration
     figures = [
         ("unread", shown(evaluation.unread, percent=True), "share that the system excluded; Wilson interval"),
@@ -148,7 +151,7 @@ def remarks(matching: Matching) -> list[str]:
 
 
 def sampling_remark(sampling: Sampling) -> str | None:
-    """Return a sentence on how the labels' position limits the figures; None if it does not."""
+    """Return a sentence on how the labels' position limits the figures, or None if there is no limit."""
     match sampling.lie:
         case Lie.SELECTED:
             return (
@@ -169,7 +172,7 @@ def proper_sample(batch_id: str) -> str:
 
 
 def threshold_rows(calibration: Calibration) -> list[FigureRow]:
-    """Return a row for each figure of a threshold; empty without a threshold."""
+    """Return a row for each figure of a threshold. Without a threshold there are no rows."""
     threshold = calibration.threshold
     if threshold.value is None or threshold.bound is None:
         return []
@@ -191,7 +194,7 @@ def threshold_rows(calibration: Calibration) -> list[FigureRow]:
 
 
 def holds_for(sampling: Sampling) -> str | None:
-    """Return a sentence on the records that a threshold from such labels holds for; None for selected labels."""
+    """Return a sentence on the records that a threshold is valid for. Return None for selected labels."""
     return _DRAWN if sampling.seed is not None else _HOLDS.get(sampling.lie)
 
 

@@ -1,8 +1,8 @@
-"""The boxes of a flow and their places, shared by the drawing, the tables and the short list.
+"""The boxes of a flow and their places, for the drawing, the tables and the list in the terminal.
 
 If the ledger has sources, reports or an earlier version, the boxes use the words of PRISMA 2020's template. They lead
-from the searches to the included studies. Otherwise (one file without further facts or reports), the flow shows only
-the model's stages, and ends with the screening.
+from the searches to the included studies. If not, the records come from one file. The flow then shows only the model's
+stages, and ends with the screening.
 
 Source: Page, M. J. et al. (2021), The PRISMA 2020 statement, BMJ 372:n71, figure 1: the template for new reviews which
 included searches of databases, registers and other sources. Its two footnotes ask for the number of records of each
@@ -26,7 +26,7 @@ _GROUPS = {SourceKind.DATABASE: "Databases", SourceKind.REGISTER: "Registers"}
 
 @dataclass(frozen=True)
 class BoxLine:
-    """One line of a box. A line of `depth` 1 is a part of the last line of depth 0."""
+    """One line of a box. A line of `depth` 1 is a part of the last line of depth 0 above it."""
 
     text: str
     n: int | None = None
@@ -35,7 +35,7 @@ class BoxLine:
 
 @dataclass(frozen=True)
 class Box:
-    """A box: its title, its number of records, and their parts."""
+    """A box: its title, its number of records, and lines on parts of this number."""
 
     title: str
     n: int
@@ -50,7 +50,7 @@ class Step:
     phase: str
     box: Box
     sides: tuple[Box, ...] = ()
-    column: str = ""  # the column's heading, in a figure with several
+    column: str = ""  # the column's heading, if the figure has several columns
 
     @property
     def boxes(self) -> tuple[Box, ...]:
@@ -59,7 +59,7 @@ class Step:
 
     @property
     def place(self) -> str:
-        """Return the phase; in a figure with several columns, also the column."""
+        """Return the phase. If the figure has several columns, add the column's heading."""
         return f"{self.phase}: {self.column}" if self.column else self.phase
 
 
@@ -85,8 +85,8 @@ class FlowTemplate:
 def flow_template(flow: Flow, most: int | None = None) -> FlowTemplate:
     """Return the boxes of a flow and their places.
 
-    `most`: maximum lines for reasons, rules or kinds in the drawing; the rarest are combined. A drawing with full texts
-    ends with the included studies, as PRISMA's does. None: everything, for a table.
+    `most`: for a drawing, the maximum number of lines for reasons, rules or kinds. The rarest share the last line. A
+    drawing with full texts ends with the included studies, as PRISMA's template does. None: everything, for a table.
     """
     if not flow.sources and flow.reports is None and flow.previous is None:
         return FlowTemplate((tuple(_screening_alone(flow, most)),), ("",))
@@ -190,7 +190,7 @@ def _joint(flow: Flow, most: int | None) -> tuple[Step, ...]:
 
 
 def _together(flow: Flow, before: PreviousVersion) -> Box:
-    """Return the last box of the template for updated reviews: the included records of all versions."""
+    """Return the last box of PRISMA's template for updated reviews: the included records of all versions."""
     if flow.reports is None:
         title, old, new = "Records included by screening in all versions", before.included, flow.included
     else:
@@ -246,7 +246,7 @@ def _reasons(stage: FlowStage, flow: Flow, most: int | None) -> tuple[BoxLine, .
 
 
 def _detail(tallies: tuple[Tally, ...], flow: Flow, most: int | None) -> tuple[BoxLine, ...]:
-    """Return lines for rules and reasons before full texts; none in a drawing with full texts (the table has them)."""
+    """Return lines for the rules and reasons of screening. In a drawing with full texts there are none."""
     return () if most is not None and flow.reports is not None else _parts(tallies, 1, most)
 
 
@@ -301,7 +301,7 @@ def _evaluation(stage: FlowStage, later: FlowStage | None, most: int | None) -> 
 
 
 def _passed(stage: FlowStage, later: FlowStage | None) -> Box:
-    """Return the box of a screening's inclusions. `later`: the next stage; None if people continue."""
+    """Return the box of a screening's inclusions. `later`: the next stage. None: people continue with the records."""
     so_far = "" if stage.open == 0 else " so far"
     sought = [BoxLine("reports to be sought for full-text assessment")] if later is None else []
     return Box(f"Records included by screening{so_far}", stage.passed, (*_by_human(stage), *sought))
@@ -352,7 +352,7 @@ def _with_next(stages: Sequence[FlowStage]) -> Iterator[tuple[FlowStage, FlowSta
 
 
 def _parts(tallies: tuple[Tally, ...], depth: int, most: int | None) -> tuple[BoxLine, ...]:
-    """Return a line for each kind. If there are more than `most`, the last kinds are combined."""
+    """Return a line for each kind. If there are more than `most` kinds, the last kinds share a line."""
     lines = [BoxLine(tally.name, tally.n, depth) for tally in tallies]
     if most is None or len(lines) <= most:
         return tuple(lines)

@@ -1,4 +1,4 @@
-"""The forms of a report: a page, the flow as a drawing, Markdown, figures as JSON."""
+"""The forms of a report: page, drawing of the flow, Markdown, and figures as JSON."""
 
 import json
 import re
@@ -61,7 +61,7 @@ def write_markdown(figures: Figures) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text on one line that Markdown shows unchanged."""
+    """Return a text on one line, escaped so that Markdown shows it unchanged."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 
@@ -200,9 +200,10 @@ def write_report(engine: Engine, subject_id: str, form: ReportForm, stream: Text
 
 
 def write_report_file(engine: Engine, subject_id: str, path: Path | str, form: ReportForm | None = None) -> Figures:
-    """Write the report to a file, which is replaced when complete. The default form follows from the file's ending.
+    """Write the report to a file, and return its figures. The default form follows from the file's ending.
 
-    Raises as `write_report` and `form_of` do, and `InputError`: the file cannot be written.
+    An existing file is replaced when the new report is complete. Raises the errors of `write_report` and `form_of`, and
+    `InputError` if the file cannot be written.
     """
     form = form_of(path) if form is None else ReportForm(form)
     with replacing(path) as stream:
@@ -210,7 +211,7 @@ def write_report_file(engine: Engine, subject_id: str, path: Path | str, form: R
 
 
 def form_of(path: Path | str) -> ReportForm:
-    """Return the form for a file's ending; without an ending, HTML. Raise `InvalidRequest` for an unknown ending."""
+    """Return the form for a file's ending. No ending means HTML. Raise `InvalidRequest` for an unknown ending."""
     ending = Path(path).suffix.lower()
     if ending and ending not in ENDINGS:
         raise InvalidRequest(
@@ -263,7 +264,7 @@ _FAMILIES = "Arial,Helvetica,'Liberation Sans',sans-serif"
 def draw_png(svg: str) -> bytes:
     """Return the drawing as a PNG with `DPI` pixels per inch.
 
-    Raises `ConfigurationError`: the extra `png`, or a font, is missing.
+    Raises `ConfigurationError` if the extra `png` or a font is missing.
     """
     with needs("png"):
         from resvg_py import svg_to_bytes

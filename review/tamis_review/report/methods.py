@@ -19,7 +19,7 @@ from .wording import day, listed, moment, records_n, small, spaced, tallied, wer
 
 
 def disclosure(figures: Figures) -> str:
-    """Return sentences on how many records the model and people decided, and on unknown parts."""
+    """Return sentences on how many records the model and people decided, and on facts that the ledger does not have."""
     flow = figures.flow
     first, quotes = flow.stages[0], figures.screening.quotes
     removed = flow.duplicates + total(flow.ineligible)
@@ -81,7 +81,7 @@ def _humans(figures: Figures) -> Iterator[str]:
 
 
 def _between_people(batch: BatchFigures, stage: HumanStage) -> list[str]:
-    """Return how far each pair of reviewers agrees on the same records of a stage."""
+    """Return a sentence for each pair of reviewers: how far they agree on the same records of a stage."""
     people = () if batch.humans.agreement is None else batch.humans.agreement.people
     return [_agree(pair) for pair in people if pair.stage is stage]
 
@@ -98,7 +98,7 @@ def _agree(pair: PairAgreement) -> str:
 
 
 def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
-    """Return the paragraph on the reports that people sought and assessed; empty before people begin."""
+    """Return the paragraph on the reports that people sought and assessed. Return () before people begin."""
     reports = figures.flow.reports
     if reports is None:
         return ()
@@ -192,7 +192,7 @@ def before_screening(figures: Figures) -> Paragraph:
 
 
 def search_strategies(figures: Figures) -> tuple[Paragraph, ...]:
-    """Return an appendix with each query as sent; empty if no query is recorded."""
+    """Return an appendix with each search query, as sent to its source. Return () if no query is recorded."""
     lines = tuple(f"{source.name}: {source.query}" for source in figures.screening.sources if source.query)
     return (Paragraph(STRATEGIES, "The queries as sent to each source:", lines),) if lines else ()
 

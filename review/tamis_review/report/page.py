@@ -71,7 +71,8 @@ class Headline:
 def write_page(figures: Figures, rows: Iterable[Row], stream: TextIO) -> None:
     """Write the page row by row; only the current row is in memory.
 
-    Above `MOST_ROWS` records the page has no rows. It shows the figures, and where to find the decisions.
+    If there are more than `MOST_ROWS` records, the page has no rows. It shows the figures, and where to find the
+    decisions.
     """
     for piece in template(ASSETS / "page.html.jinja").generate(_context(figures, rows)):
         stream.write(piece)

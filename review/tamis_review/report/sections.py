@@ -1,4 +1,4 @@
-"""The sections that page and Markdown share: panels, sources, people's decisions, rounds."""
+"""The sections that the page and the Markdown report share: panels, sources, people's decisions, rounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def _pair(pair: PanelPair) -> tuple[str, ...]:
 
 
 def source_rows(figures: Figures) -> list[tuple[FlowSource, str]]:
-    """Return each source, in order, with the day of its search; empty without facts about the sources."""
+    """Return each source, in order, with the day of its search. Return [] if nothing is known about the sources."""
     if not figures.flow.sources:
         return []
     pairs = zip(figures.flow.sources, figures.screening.sources, strict=True)
@@ -94,7 +94,7 @@ class HumanPart:
     reviewers: str
     audits: tuple[tuple[str, str], ...]  # for each audit: its id, time and people as text, and its finding
     agreement: tuple[AgreementRow, ...]
-    undecided: int  # not in the agreement
+    undecided: int  # records omitted from the agreement
     pairs: int  # pairs of people among the rows of the agreement
 
 

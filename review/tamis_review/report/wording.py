@@ -1,4 +1,4 @@
-"""The numbers, times, names and kinds of errors in a report's sentences."""
+"""The words for numbers, times, names and kinds of errors in a report's sentences."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -91,5 +91,5 @@ _KINDS: Mapping[str, str] = {
 
 
 def error_words(kind: str) -> str:
-    """Return a kind of error in words; an unknown kind unchanged."""
+    """Return a kind of error in words. An unknown kind is returned unchanged."""
     return _KINDS.get(kind, spaced(kind))
