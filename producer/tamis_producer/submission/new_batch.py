@@ -105,7 +105,7 @@ class NewBatch:
         """The digest of operation, model, steering, items and exclusions, for the check of an idempotency key.
 
         Priority, budget and tier do not count: they do not change the work, and priority and budget may change during
-        it. Examples from another batch do not count either, because people may have decided more there since.
+        the work. Nor do examples from another batch, because people may have decided more of its records since.
         """
         params, steering = as_asked_for(self.params), self.steering.content
         question = [params, self.model, steering] if steering else [params, self.model]
