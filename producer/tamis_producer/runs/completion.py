@@ -24,7 +24,7 @@ BatchCompleted: TypeAlias = Callable[[Engine, UUID], UUID | None]
 @cache
 def _registered() -> tuple[BatchCompleted, ...]:
     hooks = tuple(point.load() for point in entry_points(group=GROUP))
-    if not hooks:  # entry points exist only if the application is installed as a package
+    if not hooks:  # without an installation there are no entry points
         log.warning("nothing is registered in %r: no further stage of a review begins here", GROUP)
     return hooks
 
