@@ -18,9 +18,9 @@ class Extraction(Frozen):
 
     value: Any = None  # any JSON value; 0, False and the empty text are values, None is not
     chunk_number: Annotated[int, Field(ge=1, strict=True)] | None = None  # from 1, as in the prompt
-    evidence: str | None = None  # the chunk's words, as the model gave them
-    confidence: Confidence | None = Field(default=None, ge=0.0, le=1.0)  # the model's
-    quote: Quote | None = None  # evidence, as compared with the chunk
+    evidence: str | None = None  # the chunk's words, as the model quoted them
+    confidence: Confidence | None = Field(default=None, ge=0.0, le=1.0)  # as the model stated it
+    quote: Quote | None = None  # result of comparing the evidence with the chunk
     validated: bool | None = None  # True if the evidence is in the chunk, and contains the value
 
 
@@ -55,4 +55,4 @@ class ExtractionDetail(Frozen):
     """
 
     fields: dict[str, FieldExtractions]
-    recall: dict[str, RecallAnswer] = Field(default_factory=dict)  # for values about which the model was asked
+    recall: dict[str, RecallAnswer] = Field(default_factory=dict)  # for the values that the model was asked about

@@ -73,7 +73,7 @@ class StopPrice(Frozen):
     confidence: float
     none_found: int | None  # records to read, if none is an include; None: this recall cannot be confirmed
     as_expected: int | None  # records to read, with as many includes as expected; None: no expectation
-    finds: int | None  # includes expected among these records
+    finds: int | None  # includes expected among the `as_expected` records
 
 
 class StopEstimate(Frozen):
@@ -98,7 +98,7 @@ class DoubleReading(Frozen):
 
     records: int
     includes: int  # records included in the end, and by at least one reader
-    missed_by_one: int  # of `includes`: excluded by the other reader
+    missed_by_one: int  # of `includes`: included by one reader, excluded by the other reader
     whole: bool  # True: two people read every record that was read
     counts: bool  # True: the confirmed recall also counts records that people overlook
 
@@ -127,7 +127,7 @@ class StopAnswer(Frozen):
     uncertain: int  # unread: people left it open
     excluded_by_rules: int  # unread, excluded by the initial filter
     excluded_by_model: int  # unread, excluded by a model
-    promised: float  # recall that holds now, with this confidence
+    promised: float  # recall that is confirmed now, with this confidence
     missed: int  # at most so many unread includes
     includes: int | None  # at most so many includes, with overlooked ones; None: any number
     needed: tuple[int, ...] = ()  # records of the sample still to read, with none, one, two, three further includes

@@ -12,7 +12,7 @@ import psycopg
 
 from ..errors import ConfigurationError, LedgerUnavailable
 
-# By SQLSTATE, or by its class of two characters; the longer match counts. The words follow "Postgres".
+# By SQLSTATE, or by its class of two characters; the longer match counts. In messages, these words follow "Postgres".
 OUTAGES: Mapping[str, str] = MappingProxyType(
     {
         "08": "does not answer",
