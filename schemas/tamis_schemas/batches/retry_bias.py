@@ -39,9 +39,7 @@ class EndedRecord:
 
     characters: int
     year: int | None
-    neighbours: (
-        int | None
-    )  # number of its two neighbours that passed; None: it has not two, or the operation decides nothing
+    neighbours: int | None  # number of its two neighbours that passed; None: not two, or the operation decides nothing
     failure: ErrorKind | None
     passed: bool | None = None  # None: it failed, or its operation decides nothing
 

@@ -89,7 +89,7 @@ class ExtractFields(OperationKind):
         unknown = next((name for name in value if name not in names), None)
         if unknown is not None:
             raise InvalidParameters(f"{unknown!r} is no field; the fields are {', '.join(names)}")
-        nothing: Registry[Any] = Registry()  # references to other documents are never fetched
+        nothing: Registry[Any] = Registry()  # a reference to another place is never fetched
         judge = dialect(self.json_schema)(nothing_required(self.json_schema), registry=nothing)
         error = best_match(judge.iter_errors(without_nulls(value)))
         if error is not None:

@@ -152,7 +152,7 @@ def _check_json(draft: JsonSchema) -> None:
         size += 1
         if depth > MAX_NESTING:
             raise ValueError("is nested too deeply, or holds itself")
-        if size > MAX_CHARACTERS:  # each part is at least a character of JSON; YAML's aliases can share parts
+        if size > MAX_CHARACTERS:  # each is at least a character of JSON; parts may be shared, as with YAML's aliases
             raise ValueError(f"has more than {MAX_CHARACTERS} characters as JSON")
         match value:
             case dict():
