@@ -19,9 +19,9 @@ from .interview import AskedQuestion, Call
 
 Key = TypeVar("Key", bound=Hashable)
 LONGEST_SHOWN = 120  # characters of an answer
-ANY_TIER = frozenset({"auto"})  # no particular tier
+ANY_TIER = frozenset({"auto"})  # names that request no particular tier
 
-# How the model gets the shape of an answer, by rung.
+# How a request describes the form of the answer, by request format.
 SHAPE_BY_RUNG = {
     Rung.STRICT: "by a strict schema",
     Rung.BOUNDED: "by a strict schema with every bound written out",
@@ -30,10 +30,10 @@ SHAPE_BY_RUNG = {
     Rung.REMINDED: "in the messages, and their last words say that it counts",
 }
 
-# Parameters sent by default, with the effect of omitting them on answers.
+# Parameters sent by default, with the effect on answers if an endpoint rejects the parameter.
 OWN = {"temperature": " (answers vary as the model likes)", KEY: "", **dict.fromkeys(OF_TOKENS, "")}
 
-# For a harmless question: the severity, and the remedy.
+# By kind of error, on a harmless question: the severity, and the remedy.
 OF_ONE_QUESTION = {
     ErrorKind.TRUNCATED: (
         warning,
@@ -51,7 +51,7 @@ OF_ONE_QUESTION = {
 
 
 def judge_answers(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) -> list[Finding]:
-    """Return the findings about the answers; without answers, the reasons why there are none."""
+    """Return the findings about the answers. If there are no answers, return the reasons."""
     findings = [*_used(questions), *_unusable(questions), *_unanswered(endpoint, questions)]
     answers = [call for question in questions for call in question.calls if isinstance(call.reply, ChatAnswer)]
     if not answers:

@@ -142,7 +142,7 @@ async def _asked(llm: LlmClient, question: SampleQuestion, until: float) -> Aske
 
 
 def _problem(question: SampleQuestion, reply: Reply) -> str | None:
-    """Return why the engine could not use an answer; None if it could, or there is none."""
+    """Return why the engine could not use an answer; None if the answer is usable, or there is no answer."""
     if isinstance(reply, CallError):
         return None
     try:

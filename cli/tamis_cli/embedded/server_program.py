@@ -84,7 +84,7 @@ def choose(
         unfit: returns why a version is unsuitable; None: it is suitable.
 
     Raises:
-        ConfigurationError: there is none; the message has the reason against each candidate, and packages to install.
+        ConfigurationError: no candidate fits; the message has the reason against each, and packages to install.
     """
     reasons: list[str] = []
     remedies = [f"install Debian's package {server.debian}"]
