@@ -126,7 +126,7 @@ def _run(console: Console, folder: Path, model: Model, report: Path | None) -> N
                 with replacing(report) as stream:
                     write_report(client.engine, batch.id, ReportForm.HTML, stream)
                 console.print(f"The report of it is {escape(str(report))}.", soft_wrap=True)
-        # The first line of the next steps lets the shell find `tamis`, unless the shell finds it already.
+        # The first lets the shell find `tamis`, unless it does already.
         path = f'\n  export PATH="{Path(sys.executable).parent}:$PATH"' if shutil.which("tamis") is None else ""
         console.print(NEXT.format(path=path), markup=False, soft_wrap=True)
         if console.is_terminal and sys.stdin.isatty():

@@ -22,7 +22,7 @@ LINES_NAMED = 8
 
 @dataclass(frozen=True)
 class Remedy:
-    """The options with which removed records are submitted after all."""
+    """The options that make a command submit removed records after all."""
 
     duplicates: str
     rejected: str

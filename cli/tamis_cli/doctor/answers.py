@@ -21,7 +21,7 @@ Key = TypeVar("Key", bound=Hashable)
 LONGEST_SHOWN = 120  # characters of an answer
 ANY_TIER = frozenset({"auto"})  # names that request no particular tier
 
-# How a request describes the form of the answer, by request format.
+# How the model gets the shape of an answer, by rung.
 SHAPE_BY_RUNG = {
     Rung.STRICT: "by a strict schema",
     Rung.BOUNDED: "by a strict schema with every bound written out",
@@ -30,10 +30,10 @@ SHAPE_BY_RUNG = {
     Rung.REMINDED: "in the messages, and their last words say that it counts",
 }
 
-# Parameters sent by default, with the effect on answers if an endpoint rejects the parameter.
+# Parameters sent by default, with the effect of omitting them on answers.
 OWN = {"temperature": " (answers vary as the model likes)", KEY: "", **dict.fromkeys(OF_TOKENS, "")}
 
-# By kind of error, on a harmless question: the severity, and the remedy.
+# For a harmless question: the severity, and the remedy.
 OF_ONE_QUESTION = {
     ErrorKind.TRUNCATED: (
         warning,

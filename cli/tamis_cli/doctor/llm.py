@@ -28,7 +28,7 @@ LISTS_WITHIN = 15.0  # s; longer than the connection timeout, so that its error 
 ANSWERS_WITHIN = 120.0  # s per question, or TAMIS_CALL_TIMEOUT if that is shorter
 ALL_ANSWER_WITHIN = 300.0  # s for all questions; a small model on a busy CPU takes a minute for each
 
-# The client sends the key, and refuses a second credential in the URL.
+# The client sends a key, and accepts no second credential.
 NO_USER = "take them out of TAMIS_LLM_BASE_URL: an endpoint is told who asks by TAMIS_LLM_API_KEY"
 KEY_SUBJECT = "LLM key"
 SOON = timedelta(hours=24)  # a possible duration of a batch
