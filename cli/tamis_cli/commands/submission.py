@@ -134,7 +134,7 @@ class SubmissionOptions:
         return {name: getattr(self, name) for name in same}
 
     def known(self) -> KnownRecords | None:
-        """Return the records of the search that this search updates; None: no update."""
+        """Return the records of the earlier search that this batch updates; None: no update."""
         if self.updates is None:
             return None
         with Client() as client:

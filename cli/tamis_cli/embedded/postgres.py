@@ -304,7 +304,7 @@ def _release_in_path(folder: Path) -> int:
 
 
 def server_account() -> pwd.struct_passwd | None:
-    """Return the account that must run the server: for root a separate account, else None (ours)."""
+    """Return the account that must run the server: for root, a separate account; otherwise None (the present one)."""
     if os.geteuid() != 0:
         return None
     with contextlib.suppress(KeyError):

@@ -110,7 +110,7 @@ def choose(
 
 def brought_along(server: ServerKind, program: str) -> list[ProgramCandidate]:
     """Return the program at this path within the server's package; empty if the package is not installed."""
-    # Found without importing the package, whose import has its own needs and effects.
+    # Found without importing the package, whose import may fail or have effects.
     spec = find_spec(server.module)
     if spec is None or spec.origin is None:
         return []

@@ -22,7 +22,7 @@ NOT_SET = "is not set: name both servers, or neither to use the embedded stack"
 
 
 class ProducerSettings(BaseModel):
-    """Frozen; every field can be set as `TAMIS_<NAME>`."""
+    """Settings that never change; every field can be set as `TAMIS_<NAME>`."""
 
     model_config = ConfigDict(
         frozen=True,

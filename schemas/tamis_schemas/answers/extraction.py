@@ -42,7 +42,7 @@ class FieldExtractions(Frozen):
 
 
 class RecallAnswer(Frozen):
-    """A model's verdict on the chunks that were shown: do they hold all that a value needs?"""
+    """A model's verdict on the chunks that were shown: do they contain everything that a value needs?"""
 
     score: float = Field(ge=0.0, le=1.0)
     missing: tuple[str, ...] = ()  # items missing in the chunks
@@ -51,7 +51,7 @@ class RecallAnswer(Frozen):
 class ExtractionDetail(Frozen):
     """The evidence behind the value of an item with chunks: a result's `detail`.
 
-    `fields` is by field of an `extract_fields`; an `extract` has one value, under the empty name.
+    `fields` has the evidence by the name of a field of `extract_fields`. For `extract`, the only name is empty.
     """
 
     fields: dict[str, FieldExtractions]

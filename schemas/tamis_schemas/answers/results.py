@@ -133,7 +133,7 @@ class Quote(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
     @property
     def found(self) -> bool:
-        """True where the record says so."""
+        """True if the record contains the quote, except for marks and function words."""
         return self.state is QuoteState.FOUND
 
 
@@ -204,7 +204,7 @@ class Usage:
 
 
 class Provenance(Frozen):
-    """The origin of a result: enough to ask again, and to defend it."""
+    """The origin of a result: enough to repeat the question, and to justify the result."""
 
     model: str | None = None  # as the endpoint's answer names it
     prompt_sha256: str | None = None  # digest of the messages, the response schema and the sampling parameters
@@ -337,7 +337,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     @computed_field(return_type=Any)  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def final_value(self) -> V_co | None:
-        """The value that counts: a human's decision, else the operation's; None where people are in conflict."""
+        """The value that counts: a human's decision, or else the operation's value; None if people are in conflict."""
         if self.conflict:
             return None
         return self.value if self.override is None else cast("V_co | None", self.override.value)
@@ -345,13 +345,13 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as above
     @property
     def overridden(self) -> bool:
-        """True where a human's decision stands that is not the software's own."""
+        """True if a human's decision counts and differs from the software's."""
         return self.override is not None and not self.override.confirms
 
     @computed_field  # type: ignore[prop-decorator]  # as above
     @property
     def conflict(self) -> bool:
-        """True where people decided differently and nobody has settled it: no decision counts, theirs or a model's."""
+        """True if people decided differently, and no decision settles it: neither theirs nor the model's counts."""
         return self.override is None and bool(self.decisions)
 
     @property

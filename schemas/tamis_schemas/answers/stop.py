@@ -43,18 +43,18 @@ class StopSample(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def read(self) -> int:
-        """How many of its first records are read, without a gap."""
+        """The number of records before the first unread record, in the order of the draw."""
         return sum(1 for _ in takewhile(lambda record: record.included is not None, self.records))
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def found(self) -> int:
-        """How many of these people included."""
+        """The number of records that people included among the first `read` records."""
         return sum(record.included is True for record in self.records[: self.read])
 
     @property
     def waiting(self) -> tuple[SampledRecord, ...]:
-        """The drawn records without a decision, which people must still read, in order."""
+        """The drawn records without a decision that counts, in order. People must still decide about them."""
         return tuple(record for record in self.records if record.included is None)
 
 

@@ -95,7 +95,7 @@ class ConfidenceDistribution(Frozen):
 
 
 class MetricFigures(Frozen):
-    """One metric over all items of a batch, and over all fields where a result has several."""
+    """One metric over all items of a batch, and over all fields if a result has several fields."""
 
     n: int  # values
     mean: float | None = None  # of a score

@@ -97,7 +97,7 @@ class ModelPrice(Frozen):
 
 
 class PriceTable(Frozen):
-    """A file of prices: the one that is part of Tamis, or a user's own."""
+    """A file of prices: Tamis's file, or a user's own file."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -43,7 +43,7 @@ class LedgerConflict(LedgerUnavailable):
 
 
 def driver_outage(error: BaseException) -> LedgerUnavailable | None:
-    """Return Tamis's error if a driver's error means that the ledger is unavailable; else None.
+    """Return Tamis's error if a driver's error means that the ledger is unavailable; None for any other error.
 
     The message is one line, without statements and passwords.
     """
