@@ -112,8 +112,8 @@ def _read(
 ) -> list[ItemResult]:
     """Return the items of a page.
 
-    `of_page` makes the page's condition for a column of places. Each table has the condition, else the planner may read
-    the whole batch.
+    `of_page` makes the page's condition for a column of places. Without the condition on each table, the planner may
+    read the whole batch.
     """
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
     decisions = standing_at(batch_id, items.c.idx)

@@ -155,7 +155,7 @@ def rows_of(
     Raises:
         InvalidParameters: no item or too many; an item that JSON or Postgres cannot hold, or that is too large; invalid
             chunks; an exclusion without an item; or sources that do not say how many items each has.
-        ConfigurationError: the folder for temporary files cannot take the rows.
+        ConfigurationError: the rows cannot be written to the folder for temporary files.
     """
     exclusions, bounds, ends = exclusions or {}, bounds or SubmissionBounds.usual(), _ends_of(sources)
     extracts = any(operation.reads_chunks for operation in operations)

@@ -124,7 +124,7 @@ batches = Table(
     Column("started_at", _INSTANT),  # first dispatch of the round
     Column("finished_at", _INSTANT),
     Column("purging_at", _INSTANT),  # start of its deletion; hidden since then
-    Column("restored_at", _INSTANT),  # its restoration from an archive, as a start for its age
+    Column("restored_at", _INSTANT),  # its restoration from an archive; its age counts from then
     _one_of("state", BatchStatus),
     _one_of("priority", Priority),
     CheckConstraint("max_cost >= 0", name="max_cost_range"),
@@ -280,7 +280,7 @@ transcripts = Table(  # question and answer of each claim that ended
     Column("calls", JSON, nullable=False),  # a list of `TranscribedCall`, in the order of the answers
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     PrimaryKeyConstraint("batch_id", "idx", "fence"),
-    # The item's row, not the batch's: the writer already holds its lock, and no two workers share one.
+    # References the item, not the batch: the writer has locked its row already, and no two workers share an item.
     _of_item("transcripts"),
 )
 
