@@ -1,6 +1,6 @@
 """`tamis agreement`: how far people and software agree.
 
-A separate module, because it imports the figures of quality.
+A separate module, because only this command needs the imports that compute agreement.
 """
 
 from collections.abc import Iterator

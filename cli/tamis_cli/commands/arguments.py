@@ -31,7 +31,7 @@ def stage_name(stage: HumanStage) -> str:
 
 
 def stage_named(name: str) -> HumanStage:
-    """Return the stage with a name from the command line."""
+    """Return the stage that has this name on the command line."""
     return HumanStage.OWN if name == OWN_STAGE else HumanStage(name)
 
 
@@ -63,7 +63,7 @@ def is_new(file: Path | None, *, may_hold: str) -> None:
 
 
 def validated(kind: type[Model], of: str = "", /, **parameters: Any) -> Model:
-    """Return a model of these parameters.
+    """Return a model of the class `kind`, made of these parameters.
 
     Raises `InvalidParameters` naming the invalid parameter; the message begins with `of`.
     """
@@ -84,7 +84,7 @@ def callback_of(url: str, option: str = "callback") -> Callback:
 
 
 def named(reviewer: str | None, question: str) -> str:
-    """Return the reviewer. Raise `InvalidParameters` with the question if the name is missing."""
+    """Return the reviewer's name. If it is missing, raise `InvalidParameters` with the question."""
     if reviewer is None or not reviewer.strip():
         raise InvalidParameters(f"{question} Add --reviewer NAME, or set TAMIS_REVIEWER")
     return reviewer

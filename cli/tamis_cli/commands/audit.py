@@ -28,7 +28,7 @@ DRAW = "draw"
 
 
 class DrawUnlessNamed(TyperGroup):
-    """`tamis audit ID` is `tamis audit draw ID`."""
+    """A group of commands in which `tamis audit ID` means `tamis audit draw ID`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # of typer's click
         """Parse, with `draw` inserted before arguments that name no command."""
@@ -152,7 +152,7 @@ def _write(batch: Batch, audit: Audit, path: Path, *, with_reasons: bool) -> Non
 
 
 def _check_ids(file: Path, filled: FilledIn, audit: Audit) -> None:
-    """Raise `InputError` if an id in the table is not its record's: a person sorted some columns without the others."""
+    """Raise `InputError` if a row has another record's id: a person has sorted only some columns of the table."""
     ids = {item.index: item.item_id for item in audit.items}
     for decision, line, item_id in zip(filled.decisions, filled.lines, filled.ids, strict=True):
         if item_id and decision.index in ids and ids[decision.index] != item_id:

@@ -46,7 +46,7 @@ class Documented(TyperCommand):
 
 
 def next_step(error: TamisError, command: str) -> str | None:
-    """Return the next step after an error of a command (`review run`); None if the message contains it."""
+    """Return the next step after an error of a command (`review run`); None if the message names a step."""
     if NAMES_A_STEP.search(str(error)):
         return None
     match error:
@@ -103,9 +103,9 @@ class Commands(typer.Typer):
 def with_json(command: Callable[..., Generator[Any, None, None]], *, lines: bool = False) -> Callable[..., None]:
     """Return a command with the option `--json`.
 
-    The generator yields its document once. With `--json` the document is printed, and the generator closed. Otherwise
-    the generator continues, and prints text for people. Instead of an expensive document, the generator yields a
-    function without arguments that makes the document. It is called only for `--json`.
+    The generator yields its JSON document once. With `--json` the document is printed, and the generator closed.
+    Otherwise the generator continues, and prints text for people. If the document is expensive, the generator yields a
+    function without arguments instead, which makes the document. The function is called only for `--json`.
     """
     option, show = (AsJsonLines, print_json_lines) if lines else (AsJson, print_json)
     parameters = signature(command, eval_str=True).parameters.values()
@@ -145,7 +145,7 @@ class Page:
     """A command with its path."""
 
     path: str
-    command: Any  # Typer's, of its click
+    command: Any  # a command object of Typer's own click
 
     @property
     def options(self) -> tuple[str, ...]:

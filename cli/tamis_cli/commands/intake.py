@@ -1,4 +1,4 @@
-"""Messages about files before their records are submitted; and the sources of files."""
+"""Messages about files before their records are submitted, and the sources that the user names for files."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ LINES_NAMED = 8
 
 @dataclass(frozen=True)
 class Remedy:
-    """The options that include the removed records after all."""
+    """The options that make a command submit removed records after all."""
 
     duplicates: str
     rejected: str
@@ -57,8 +57,8 @@ def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource
 def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> None:
     """Print on standard error the records skipped, lost and replaced, and the records that no model will see.
 
-    For several files it also prints which file completes which, and each source's number of records. Possible copies
-    are counted, with the command that shows them.
+    For several files it also prints which file completes the records of another file, and each source's number of
+    records. It prints the number of possible copies, with the command that shows them.
     """
     for file in identified.files:
         _say_of_file(file, alone=len(identified.files) == 1)
@@ -79,7 +79,7 @@ def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> Non
         counted = Counter(exclusion.rule for exclusion in identified.exclusions.values() if exclusion.rule != DUPLICATE)
         rules = ", ".join(f"{rule} {count:,}" for rule, count in counted.most_common())
         _say(f"{identified.rejected:,} of {total:,} rejected by the initial filter: {rules}", remedy.rejected)
-    for rule, reason in identified.sources[0].switched_off.items():  # equal for all
+    for rule, reason in identified.sources[0].switched_off.items():  # equal for all sources
         err.print(f"[dim]rule {escape(rule)} is off: {escape(reason)}[/]")
 
 

@@ -129,7 +129,7 @@ def _bars(names: Sequence[str], console: Console) -> Iterator[Show]:
 
 
 def _lines(names: Sequence[str], console: Console) -> Show:
-    """Print a line per tenth of a stage, and when it pauses or begins to wait."""
+    """Print a line per tenth of a stage, and a line when the stage pauses or begins to wait."""
     printed: dict[str, tuple[float, bool, str | None]] = {}  # share, paused, reason to wait
 
     def show(stages: Sequence[BatchView]) -> None:
@@ -150,7 +150,7 @@ def _lines(names: Sequence[str], console: Console) -> Show:
 
 
 def detail(view: BatchView) -> str:
-    """Return the text beside the count: failed, rate, time left, tokens; or the reason to wait."""
+    """Return the text after the count: failed items, rate, time left and tokens; or the reason why the batch waits."""
     parts = [state_words(view)] if view.state.value not in ("running", "pending") else []
     if view.pause is not None:
         parts = [f"[yellow]paused: {view.pause.kind.value}[/]" if view.pause.by_itself else paused(view.id, view.pause)]

@@ -98,7 +98,7 @@ def export(
 
 
 def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None:
-    """Return the default format: the format of all records' files, else the format of the output's suffix.
+    """Return the default format: the format of the records' files, otherwise the format of the output's suffix.
 
     Raises `InvalidRequest` if these two differ, or the records came in several formats and the suffix shows none.
     """
@@ -120,7 +120,7 @@ def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None
 
 
 def _labelled(batch: Batch, label: str | None) -> list[int] | None:
-    """Return the places of the records with a label; None: all. Raise `InvalidRequest` if no record has it."""
+    """Return the places of the records with a label; no label: None. Raise `InvalidRequest` if no record has it."""
     if label is None:
         return None
     words = " ".join(label.split())

@@ -95,7 +95,7 @@ def metric_words(figures: MetricFigures) -> str:
 
 
 def paid(cost: Decimal, unpriced: int) -> str:
-    """Return the amount paid; if no price is known, how to state a price."""
+    """Return the amount paid, as text. If no price is known, the text says how to state a price."""
     if unpriced and not cost:
         return "not known: put the model's price in a file, and set TAMIS_PRICES to it"
     return cost_words(cost, unpriced)
@@ -143,7 +143,7 @@ def state_words(view: BatchView) -> str:
 
 
 def paused(batch_id: str, pause: Pause) -> str:
-    """Return, with markup, that a batch is paused, the reason, and the command that resumes it."""
+    """Return a text with markup: a batch is paused, the reason, and the command that resumes the batch."""
     reason = f": {pause.reason}" if pause.by_itself else ""
     return f"[yellow]paused{escape(reason)}[/]. {escape(pause.remedy(batch_id))}"
 
@@ -159,7 +159,7 @@ def print_humans(batch_id: str, humans: "HumanCounts", console: Console) -> None
 
 
 def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
-    """Print calls of services, a line per service and hour."""
+    """Print the number and cost of calls of services, a line per service and hour."""
     table = listing("service", "hour", numbers=("calls", "failed", "open", "cost"))
     for row in traffic:
         table.add_row(

@@ -111,7 +111,7 @@ def list_(
 
 
 def _rehearse(plan: ReviewPlan, records: Sequence[Item], submission: SubmissionOptions) -> None:
-    """Print each stage that can be rehearsed, as if every record passed the earlier stages."""
+    """Print the questions and cost of each stage that can be rehearsed, as if all records passed the earlier stages."""
     batches = [(stage, Planned.of_stage(stage, records, use_cache=submission.use_cache)) for stage in plan.stages]
     if submission.as_json:
         rehearsals = [

@@ -99,7 +99,7 @@ def workers() -> Iterator[object]:
 def _overview(*, as_json: bool) -> NoReturn:
     """Print workers and open batches, and exit.
 
-    Without the ledger, print only workers, and exit with an error's code.
+    If the ledger does not answer, print only workers, and exit with the error's code.
     """
     away: LedgerUnavailable | None = None
     batches: list[BatchView] = []

@@ -50,7 +50,7 @@ def _headers(lines: Sequence[str]) -> dict[str, str]:
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        if not colon:  # it may all be a secret, so it is not repeated
+        if not colon:  # all of the text may be a secret, so the message omits it
             raise InvalidParameters("--extra-header: write 'Name: value', with a colon between the two")
         if name.strip() in headers:
             raise InvalidParameters(f"--extra-header: {name.strip()!r} is given twice")
@@ -137,7 +137,7 @@ class SubmissionOptions:
         return {name: getattr(self, name) for name in same}
 
     def known(self) -> KnownRecords | None:
-        """Return the records of the search that this search updates; None: no update."""
+        """Return the records of the earlier search that this batch updates; None: no update."""
         if self.updates is None:
             return None
         with Client() as client:
@@ -169,7 +169,7 @@ class SubmissionOptions:
 def with_examples(operation: Operation) -> Operation:
     """Return the operation with its examples, as `Client.with_examples` does.
 
-    Without `examples_from`, use no ledger.
+    If the operation has no `examples_from`, the ledger is not used.
     """
     if not isinstance(operation, Inclusion) or operation.examples_from is None:
         return operation

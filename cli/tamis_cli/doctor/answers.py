@@ -19,7 +19,7 @@ from .interview import AskedQuestion, Call
 
 Key = TypeVar("Key", bound=Hashable)
 LONGEST_SHOWN = 120  # characters of an answer
-ANY_TIER = frozenset({"auto"})  # no particular tier
+ANY_TIER = frozenset({"auto"})  # names that request no particular tier
 
 # How the model gets the shape of an answer, by rung.
 SHAPE_BY_RUNG = {
@@ -50,7 +50,7 @@ OF_ONE_QUESTION = {
 
 
 def judge_answers(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) -> list[Finding]:
-    """Return the findings about the answers; without answers, the reasons why there are none."""
+    """Return the findings about the answers. If there are no answers, return the reasons."""
     findings = [*_used(questions), *_unusable(questions), *_unanswered(endpoint, questions)]
     answers = [call for question in questions for call in question.calls if isinstance(call.reply, ChatAnswer)]
     if not answers:

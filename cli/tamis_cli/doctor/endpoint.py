@@ -1,4 +1,4 @@
-"""The LLM endpoint: whether it answers, accepts the key and has the model; else the fault."""
+"""The LLM endpoint: whether it answers, accepts the key and has the model."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -28,7 +28,7 @@ class ExaminedEndpoint:
 
 
 def out_of_reach(error: CallError) -> bool:
-    """Return whether every other request would fail too: no connection, or the key is refused."""
+    """Return whether all further requests would fail too: there is no connection, or the key is refused."""
     return not error.sent or error.kind is ErrorKind.AUTHENTICATION or _redirects(error)
 
 

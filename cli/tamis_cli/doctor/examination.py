@@ -27,9 +27,9 @@ from .finding import Finding, failure, ok, ok_if, warning
 from .redis_server import RedisReading, judge_redis_server, read_redis_server
 from .surroundings import judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers, read_clock
 
-DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # so that an unnamed pooler accepts it
+DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # no limits: an undeclared pooler accepts it
 SLOW = 0.05  # s for an answer
-# 8 for its ledger, 6 for grouped writes, and one or two for dispatch.
+# Connections to Postgres: 8 for the ledger, 6 for grouped writes, and 1 or 2 for dispatch.
 CONNECTIONS_OF_A_WORKER = 16
 
 
@@ -77,14 +77,14 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
 
 
 def _stands_between(connection: Connection) -> bool:
-    """Return whether a pooler is in front: the present session is not the session that the driver connected to."""
+    """Return whether a pooler is in front of Postgres: the driver connected to another session than the present one."""
     driver: Any = connection.connection.driver_connection
     server = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
     return bool(server != driver.info.backend_pid)
 
 
 def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Sequence[str]) -> list[Finding]:
-    """Return the findings about the ledger. `revisions`: all that this release knows, its own last."""
+    """Return the findings about the ledger. `revisions`: all that this release knows, oldest first."""
     subject = "ledger"
     if isinstance(reading, TamisError):
         return [failure(subject, str(reading), "start Postgres, or correct TAMIS_DATABASE_URL")]
@@ -164,7 +164,7 @@ def judge_learned(row: Learned) -> Finding:
     return ok("learned", what if row.proven else f"{what}; no answer has confirmed it yet")
 
 
-LATE = 60  # s of delay: workers look every two
+LATE = 60  # s of delay: workers look every two seconds
 
 _READ = text("""
 SELECT (SELECT count(*) FROM webhooks WHERE state = 'waiting' AND url NOT LIKE :tasks) AS waiting,
@@ -190,7 +190,7 @@ class WebhookBacklog:
 
 
 def read_backlog(engine: Engine) -> WebhookBacklog:
-    """Return the counts. Raise `LedgerUnavailable`."""
+    """Return the counts of waiting and failed webhooks. Raise `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         return WebhookBacklog(**connection.execute(_READ, {"late": LATE, "tasks": TASKS}).mappings().one())
 
@@ -227,7 +227,7 @@ def examine(
     """Yield findings about everything that Tamis needs, without secrets.
 
     Args:
-        settings: of this process.
+        settings: the settings of this process.
         call: put a question of each operation to the model, which costs money.
         endpoint_only: examine only the LLM, which needs no servers.
         tell: receives the current step, if it takes time.
@@ -282,7 +282,7 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
 
 
 def _other_broker(settings: WorkerSettings) -> Finding:
-    """Return the finding about a broker other than Redis: whether it answers, and nothing more."""
+    """Return the finding about a broker other than Redis: only whether the broker answers."""
     try:
         with closing(make_app(settings)) as app:
             waiting_messages(app, within=ANSWER_WITHIN)

@@ -1,4 +1,4 @@
-"""A Redis server: whether it answers, keeps its data, and has room."""
+"""A Redis server: whether it answers, keeps its data, and has free memory."""
 
 from dataclasses import dataclass
 

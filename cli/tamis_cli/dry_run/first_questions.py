@@ -61,11 +61,11 @@ class _FirstQuestion:
 
 @dataclass(frozen=True)
 class _Experience:
-    """The ledger's experience with batches like this one."""
+    """The cached answers in the ledger, and figures of earlier batches like this one."""
 
     cached: frozenset[str] = frozenset()
-    answer_tokens: float | None = None  # per call
-    seconds: float | None = None  # per call
+    answer_tokens: float | None = None  # mean per call
+    seconds: float | None = None  # median per call
 
 
 def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
@@ -73,7 +73,7 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
 
     Nothing is submitted, and no model is asked. If the batch names no model, the workers' model counts, which the
     running stack or the ledger may know. For an unknown model there is no price. If the ledger does not answer, nothing
-    counts as cached, and `unseen` gives the reason.
+    counts as cached, and the result's `unseen` says why.
 
     Raises:
         InputError: TAMIS_PRICES names an unreadable file.
@@ -155,7 +155,7 @@ def _samples(questions: list[_FirstQuestion]) -> Iterator[Sample]:
 
 
 def _look(settings: WorkerSettings, planned: Planned, model: str, questions: list[_FirstQuestion]) -> _Experience:
-    """Return which questions the cache answers, and how long answers were and took in the latest similar batches."""
+    """Return which questions the cache answers, and the mean length and median time of answers in similar batches."""
     keys = [question.key for question in questions] if planned.use_cache else []
     cached: set[str] = set()
     days = settings.cache_days

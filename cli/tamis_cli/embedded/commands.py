@@ -25,7 +25,7 @@ USUAL_PORTS = {11434: "Ollama", 8080: "llama-server", 8000: "vLLM"}
 def local_endpoints(ports: Mapping[int, str] = USUAL_PORTS) -> Iterator[str]:
     """Yield the settings for each endpoint on this machine that lists models now. No model is asked."""
     for port, program in ports.items():
-        with suppress(ValueError):  # an empty answer is no list of models either
+        with suppress(ValueError):  # an answer that is not JSON is no list of models
             model = next(iter(names_in(get(port, "/v1/models", most=LONGEST) or b"")), "...")
             yield f"TAMIS_LLM_BASE_URL=http://{HOST}:{port}/v1 TAMIS_MODEL={model} ({program}'s usual port)"
 
@@ -44,7 +44,7 @@ def up(
 ) -> int:
     """Run the stack in the foreground until a signal stops it; return the process's exit status.
 
-    `auto` serves the small model if the environment names no LLM. If that is impossible too, everything but the
+    `auto` serves the small model if the environment names no LLM. If no model can be served either, everything but the
     workers runs, and the settings for an LLM are printed.
 
     Raises:

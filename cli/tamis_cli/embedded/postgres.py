@@ -75,7 +75,7 @@ class Postgres(Part):
 
     @cached_property
     def program(self) -> ServerProgram:
-        """Return the server program. Raise `ConfigurationError` if there is none, or none reads the data."""
+        """Return the server program. Raise `ConfigurationError` if no program is found, or none reads the data."""
         return server_program(self.data)
 
     @property
@@ -239,10 +239,10 @@ def server_program(data: Path) -> ServerProgram:
     """Return the program `postgres` for a data folder, with `initdb` beside it. A release reads only its own data.
 
     Raises:
-        ConfigurationError: there is none; the message names packages to install.
+        ConfigurationError: there is no such program; the message names packages to install.
     """
     release = release_of(data)
-    runs: list[Version] = []  # that do not read the data
+    runs: list[Version] = []  # versions that do not read the data
 
     def unfit(version: Version) -> str | None:
         if release in (None, version[0]):
@@ -304,7 +304,7 @@ def _release_in_path(folder: Path) -> int:
 
 
 def server_account() -> pwd.struct_passwd | None:
-    """Return the account that must run the server: for root a separate account, else None (ours)."""
+    """Return the account that must run the server: for root, a separate account; otherwise None (the present one)."""
     if os.geteuid() != 0:
         return None
     with contextlib.suppress(KeyError):

@@ -79,7 +79,7 @@ class Flower(WebPart):
         address: str = HOST,
         password: str | None = None,
     ) -> None:
-        """`password`: None: a random one, kept under `home`. Any other address than 127.0.0.1 needs a password."""
+        """Without a `password`, a random password is kept under `home`. Addresses other than 127.0.0.1 need one."""
         super().__init__("flower", home / "log" / "flower.log", environment, children)
         self._home = home
         self.usual_port = usual_port

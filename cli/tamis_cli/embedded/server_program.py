@@ -84,7 +84,7 @@ def choose(
         unfit: returns why a version is unsuitable; None: it is suitable.
 
     Raises:
-        ConfigurationError: there is none; the message has the reason against each candidate, and packages to install.
+        ConfigurationError: no candidate fits; the message has the reason against each, and packages to install.
     """
     reasons: list[str] = []
     remedies = [f"install Debian's package {server.debian}"]
@@ -110,7 +110,7 @@ def choose(
 
 def brought_along(server: ServerKind, program: str) -> list[ProgramCandidate]:
     """Return the program at this path within the server's package; empty if the package is not installed."""
-    # Found without importing the package, whose import has its own needs and effects.
+    # Found without importing the package, whose import may fail or have effects.
     spec = find_spec(server.module)
     if spec is None or spec.origin is None:
         return []

@@ -31,8 +31,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def lock_home(home: Path) -> IO[str]:
     """Lock a home folder: a single stack at a time runs from it.
 
-    The lock belongs to the returned open file, so it ends with the process in any case. Closing the file releases the
-    lock. The file itself stays: removing it would let two processes lock two files of the same name. Raises
+    The lock belongs to the returned open file, so it ends when the process ends. Closing the file releases the
+    lock, too. The file itself stays: removing it would let two processes lock two files of the same name. Raises
     `ConfigurationError` naming the process with the lock.
     """
     path = home / "lock"
@@ -133,7 +133,7 @@ class Stack:
                 requires an LLM in the settings.
             flower: whether Flower runs.
             page: whether the gateway runs, with its page; needs the extra `http`.
-            usual_ports: whether Flower and the gateway get their usual ports if these are free; else any.
+            usual_ports: whether Flower and the gateway try their usual ports before any free port.
             worker_patience: seconds for calls in flight to return when the stack stops.
             announce: gets a line for each event while the stack runs and stops.
             starting: gets the title of each part whose start is awaited.

@@ -22,7 +22,7 @@ NOT_SET = "is not set: set broker and ledger, or neither to use the embedded sta
 
 
 class ProducerSettings(BaseModel):
-    """Frozen; every field can be set as `TAMIS_<NAME>`."""
+    """Settings that never change; every field can be set as `TAMIS_<NAME>`."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -42,12 +42,12 @@ class ProducerSettings(BaseModel):
     shard_window: int = Field(default=4, ge=1, le=100)  # shards of a batch in flight at once
     visibility_timeout: int = Field(default=900, ge=1)  # s; a message not acknowledged by then is delivered again
     max_items: int = Field(default=1_000_000, ge=1)  # in a batch
-    max_item_bytes: int = Field(default=1_000_000, ge=1_000)  # in an item as JSON
+    max_item_bytes: int = Field(default=1_000_000, ge=1_000)  # of an item as JSON
     max_item_depth: int = Field(default=20, ge=1, le=100)  # levels of values inside a field
-    max_parameter_bytes: int = Field(default=100_000, ge=1_000)  # in an operation as JSON, sent with every item
+    max_parameter_bytes: int = Field(default=100_000, ge=1_000)  # of an operation as JSON, sent with every item
     max_schema_depth: int = Field(default=10, ge=1, le=10)  # levels of fields inside fields, the limit of strict modes
     max_schema_properties: int = Field(default=1_000, ge=1, le=1_000)  # properties that a schema requests
-    max_file_bytes: int = Field(default=500_000_000, ge=1_000)  # in a file of records
+    max_file_bytes: int = Field(default=500_000_000, ge=1_000)  # of a file of records
     http_wait_seconds: int = Field(default=60, ge=1, le=300)  # s that an HTTP request waits for its results
     prices: Path | None = None  # file with prices of models, which override Tamis's
 
@@ -57,7 +57,7 @@ class ProducerSettings(BaseModel):
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
-        """Refuse a ledger without a broker. `database` reports a missing ledger, because Flower needs none."""
+        """Refuse a ledger without a broker. `database` reports a missing ledger, because Flower needs no ledger."""
         if self.broker_url is None and self.database_url is not None:
             raise ValueError(f"TAMIS_BROKER_URL {NOT_SET}")
         return self
@@ -115,7 +115,7 @@ class ProducerSettings(BaseModel):
     def batch_model(self) -> str | None:
         """The model for batches that name no model; None: the workers' model.
 
-        The embedded model answers under any name, so the setting has no effect there.
+        With the embedded model, which answers under any name, the setting has no effect.
         """
         return None if self.stack is not None and self.stack.llm_embedded else self.model
 

@@ -49,8 +49,8 @@ STRAY_BYTES = {
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\ufffe\uffff]")
 LINE_END = re.compile(r"\r\n|\r|\n")
-# In UTF-16 without a mark, at least this share of the bytes at one place of each pair are NUL: blanks, digits, line
-# ends and the tags of every format are ASCII, in any language.
+# In UTF-16 without a mark, at least this share of the bytes at the same place of each pair are NUL: blanks, digits,
+# line ends and the tags of every format are ASCII, in any language.
 ASCII_SHARE = 0.2
 
 

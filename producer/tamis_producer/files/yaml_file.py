@@ -31,7 +31,7 @@ class YamlFile:
         return value
 
     def line(self, location: Iterable[int | str] = ()) -> int:
-        """Return the line, from 1, of the value at a location; if it is missing, of the innermost value around it."""
+        """Return the line, from 1, of the value at a location. A missing value has the line of the value around it."""
         return _line_of(_node_at(self.root, location))
 
     def wrong(self, message: str, location: Location = ()) -> InputError:
@@ -63,8 +63,8 @@ class YamlFile:
 def read_yaml(path: Path | str, *, what: str, example: str) -> YamlFile:
     """Return the mapping in a YAML or JSON file.
 
-    Messages name `what` the file contains, and show an `example`. Raises `InputError` with the line if the file cannot
-    be read, is not YAML, or has no mapping.
+    `what`: the name of the content in error messages. `example`: a valid text that these messages show. Raises
+    `InputError` with the line if the file cannot be read, is not YAML, or has no mapping.
     """
     path = Path(path)
     root = _parsed(read_text(path), path, what, example)
@@ -96,7 +96,7 @@ def dotted(location: Location) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """A safe loader without aliases: people do not need them, and a few lines of them can expand to gigabytes."""
+    """A safe loader without aliases: people do not need aliases, and a few lines of them can expand to gigabytes."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):

@@ -23,7 +23,7 @@ def client_of(request: Request) -> Client:
 
 @cache  # so that a request looks its key up once
 def holder_of(scope: Scope) -> Callable[..., ApiKey]:
-    """Return a dependency that gives the request's key: 401 without a valid key, 403 if the key lacks the scope."""
+    """Return a dependency that returns the request's key. It answers 401 without a valid key, 403 without the scope."""
 
     def holder(
         request: Request,

@@ -1,4 +1,4 @@
-"""Checks of a key before a submission. The ledger enforces the key's amount when the batch is written."""
+"""Checks of a key before a submission. The ledger enforces the key's monthly amount when the batch is written."""
 
 from tamis_schemas import NotAllowed, Operation
 from tamis_schemas.operations import models_of

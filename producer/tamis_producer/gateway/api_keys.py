@@ -93,7 +93,7 @@ def create(engine: Engine, label: str, scopes: Collection[Scope], restrictions: 
 
 
 def find(engine: Engine, key: str) -> ApiKey | None:
-    """Return the key with this text; None if it is invalid or revoked. Takes the same time in both cases."""
+    """Return the key with this text; None if it is invalid or revoked. A wrong id takes as long as a wrong secret."""
     prefix, _, rest = key.partition("_")
     key_id, _, secret = rest.partition("_")
     if prefix != PREFIX or not secret or not set(key_id) <= set(hexdigits):

@@ -60,10 +60,13 @@ class Health(BaseModel):
 
 
 class PoolWatch:
-    """A watch on an engine's pool, which is stuck if all connections are in use, and none was returned for a minute."""
+    """A watch on an engine's connection pool.
+
+    The pool is stuck if all connections are in use, and none was returned for a minute.
+    """
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
-        """`engine` has its own pool, with a limit."""
+        """`engine` has a connection pool with a limit."""
         assert isinstance(engine.pool, QueuePool)  # noqa: S101 - true of every engine for Postgres
         self._pool = engine.pool
         self._clock = clock
@@ -88,7 +91,7 @@ def create_app(
     largest_body: int = LARGEST_BODY,
     stops: Callable[[], bool] = lambda: False,
 ) -> FastAPI:
-    """Return the gateway over one client, which stays open.
+    """Return the gateway as an application. It uses `client`, and never closes it.
 
     Args:
         client: answers the requests.

@@ -272,7 +272,7 @@ def get_service_traffic(
 
 
 def _changed(batch: Batch, change: Callable[[Batch], object]) -> BatchStatusView:
-    """Return the batch's state after a change."""
+    """Make a change to the batch, and return the batch's state afterwards."""
     change(batch)
     return BatchStatusView.of(batch.status())
 

@@ -19,7 +19,7 @@ OfReview = Annotated[Literal["none"] | None, Query(description="none: only batch
 
 
 def component(model: type[BaseModel]) -> dict[str, str]:
-    """Add a model to the description, and return a reference to it."""
+    """Add a model to the OpenAPI description, and return a reference to the model."""
     _named[model] = None
     return {"$ref": PLACE.format(model=model.__name__)}
 

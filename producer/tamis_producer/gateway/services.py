@@ -86,7 +86,7 @@ def seconds_of(prefer: str, most: int) -> int:
 class WaitingRequest:
     """A dependency that submits a batch with the request's key, and waits for it, up to a limit.
 
-    After the limit, the answer names the place of the results. If the caller disconnects, the batch is cancelled: no
+    After the limit, the answer names the URL of the results. If the caller disconnects, the batch is cancelled: no
     further item is asked, and paid results are kept.
     """
 
@@ -112,7 +112,7 @@ class WaitingRequest:
         model: str | None = None,
         max_cost: Decimal | None = None,
     ) -> Rows | Response:
-        """Return every item with its result, in order; or, after the limit, a response with the place of the results.
+        """Return every item with its result, in order. After the limit, return a response with the URL of the results.
 
         Raises the errors of `Client.submit`.
         """

@@ -1,4 +1,4 @@
-"""Long answers, as slow as their readers: a limit for each key, and the release of their resources."""
+"""Long answers, sent as slowly as their readers read: their number for each key, and the release of their resources."""
 
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping

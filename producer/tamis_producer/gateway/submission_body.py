@@ -46,7 +46,7 @@ EXAMPLE_ITEM: JsonDict = {"id": "31", "title": "A trial of something", "abstract
 EXAMPLE: JsonDict = {**EXAMPLE_TERMS, "items": [EXAMPLE_ITEM]}
 EXAMPLE_LINES = f"{json.dumps(EXAMPLE_TERMS)}\n{json.dumps(EXAMPLE_ITEM)}\n"
 WINDOW = 65_536  # bytes
-GOES_ON = 2  # characters after a number that may still belong to it: 1e+
+GOES_ON = 2  # characters after the digits of a number that may still belong to the number: 1e+
 BODY = "the body"
 _SPACE = re.compile(r"[ \t\n\r]*")
 _value = json.JSONDecoder().raw_decode
@@ -193,7 +193,7 @@ class Member:
 
     name: str
     value: Any
-    number: int | None = None  # the element's, from 0; None: a member. A list begins with a member of its own
+    number: int | None = None  # of the element, from 0; None: a member, not an element
 
 
 def members(file: IO[bytes], *, streamed: str, longest: int) -> Iterator[Member]:
@@ -255,7 +255,7 @@ class _Text:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("surrogatepass")
         self._text = ""
         self._at = 0
-        self._behind = 0  # characters
+        self._behind = 0  # characters that were read and dropped
         self._ended = False
 
     def ahead(self, place: str) -> str:
@@ -289,7 +289,7 @@ class _Text:
             except json.JSONDecodeError as error:  # the text may end within the value
                 # Not the error itself, which keeps the text until garbage collection.
                 message, at = error.msg, error.pos
-            except ValueError as error:  # for a number, whose point may come later
+            except ValueError as error:  # for a whole number with too many digits, whose decimal point may come later
                 message, at = str(error), self._at
             else:
                 if len(self._text) - end > GOES_ON or not self._more(place):

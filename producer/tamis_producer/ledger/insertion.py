@@ -134,7 +134,7 @@ def check_budget(what: str, *, has: Decimal | None, asked: Decimal | None) -> No
 
     Args:
         what: the existing batch or review, for the message.
-        has: its budget. None: no budget.
+        has: the budget of the existing batch. None: no budget.
         asked: the budget of the new submission. None: the existing budget is accepted.
     """
     if asked is not None and (has is None or has > asked):

@@ -76,7 +76,7 @@ def standing_at(batch_id: UUID, idx: ColumnElement[int], *, stage: HumanStage = 
     """Return a subquery with the decisions on the item at `idx`, a column of a statement that joins it on `true()`.
 
     Postgres then finds each item's decisions by the index. With a plain join it might read all decisions for each item:
-    if a batch is younger than Postgres's statistics, it expects a single row.
+    if a batch is younger than its statistics, Postgres expects the table to have a single row.
     """
     view = standing_decisions.c
     of = (view.batch_id == batch_id, view.stage == stage.value, view.idx == idx)

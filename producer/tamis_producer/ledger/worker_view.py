@@ -49,7 +49,7 @@ class WorkerReport(_Worker):
 
 
 class WorkerView(_Worker):
-    """One worker process; its times are by the clock of whoever reads them."""
+    """One worker process; its times are by the reader's clock."""
 
     started_at: datetime
     state_since: datetime | None

@@ -48,7 +48,7 @@ def find_subjects(
 
     Args:
         connection: to the ledger.
-        ids: beginnings of the ids of batches and reviews. Each must be finished. A batch must not be a stage of a
+        ids: beginnings of the ids of batches and reviews. All must be finished. A batch must not be a stage of a
             review.
         older_than: shortest time since the end.
         label: only subjects with this label.

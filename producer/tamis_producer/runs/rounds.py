@@ -90,14 +90,14 @@ def retry(
     cancelled: bool = False,
     max_cost: Decimal | None = None,
 ) -> int:
-    """Begin a new round with the failed items only (of these kinds, if any), and return their number.
+    """Begin a new round with the items that failed with these `kinds` of error (None: any), and return their number.
 
     Runs in the caller's transaction. `cancelled`: also retry the cancelled items. Afterwards the batch runs, and the
     caller fills its window. If the batch is the latest stage of a review, the later stages include its new decisions.
 
     Raises:
         IllegalTransition: the batch is neither completed nor cancelled, or has calls in flight.
-        InvalidRequest: there is no such item; the message lists the kinds that exist.
+        InvalidRequest: the batch has no such item; the message lists the kinds that exist.
         InvalidParameters: an unknown kind; `max_cost` is not an amount, or the batch has no budget; or its budget is
             used up, and the new one is no larger.
     """
@@ -118,7 +118,7 @@ def retry(
             state=BatchStatus.RUNNING,
             round=number,
             pause=null(),
-            lane=None,  # chosen again, as other batches may use the old one
+            lane=None,  # a new lane is chosen, because other batches may use the old lane
             started_at=func.now(),
             finished_at=None,
             max_cost=batch.max_cost if amount is None else amount,
@@ -137,7 +137,7 @@ def later_stage(connection: Connection, batch_id: UUID) -> bool:
 
 
 def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | None = None) -> list[Retryable]:
-    """Return the completed batches with failed items (of these kinds, if any), oldest first.
+    """Return the completed batches with items that failed with these `kinds` of error (None: any), oldest first.
 
     Services' batches are omitted: their callers have the errors, and no caller would receive a new answer.
     """

@@ -25,8 +25,8 @@ from ..submission.item_conversion import to_item
 from .evaluation_service import ServiceClient
 
 STARTED = "inclusion_started"
-FINISHED = "inclusion_finished"  # kinds of callback message
-RELEVANCE = "relevance_score"  # field that shows the score to a model
+FINISHED = "inclusion_finished"  # STARTED and FINISHED are the kinds of callback messages
+RELEVANCE = "relevance_score"  # field in which a model sees the score
 NOT_EVALUATED = "Not evaluated: a person decides."
 
 Policy = TypeVar("Policy", bound=StrEnum)

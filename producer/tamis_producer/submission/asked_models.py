@@ -1,11 +1,11 @@
-"""The models of a batch: one, or those in its operation's panel."""
+"""The models of a batch: one model, or the models of its operation's panel."""
 
 from tamis_schemas import Filter, Inclusion, InvalidParameters, Operation
 from tamis_schemas.operations import Panel, panel_of
 
 
 def with_panel(operation: Operation, panel: Panel | None) -> Operation:
-    """Return the operation with this panel; None: unchanged.
+    """Return the operation with this panel. Without a panel, return it unchanged.
 
     Raises `InvalidParameters` if the operation makes no decisions for a panel to vote on, or has another panel already.
     """

@@ -1,7 +1,7 @@
 """The limits of a batch's size, checked before anything of it is written.
 
-Each limit is a setting. A value's depth and number of parts are checked before it is encoded. So a value that contains
-itself, or one part a million times, costs no more than the limit.
+Each limit is a setting. A value's depth and number of parts are checked before it is encoded. So even a value that
+contains itself, or the same part a million times, takes no more time than a value at the limit.
 """
 
 import json
@@ -63,7 +63,7 @@ class SubmissionBounds:
                     raise self._too_large(name, f"more than {self.max_item_bytes:,} bytes as JSON")
 
     def check_row(self, item: dict[str, Any], item_id: str, payload: str) -> None:
-        """Raise `OutOfBounds` if an item's id is too long, or its JSON; then the message names the largest field."""
+        """Raise `OutOfBounds` if an item's id or JSON is too long. For JSON, the message names the largest field."""
         if len(item_id) > LONGEST_ID:
             raise OutOfBounds(f"its id has {len(item_id):,} characters; the maximum is {LONGEST_ID:,}")
         if len(payload) * 4 <= self.max_item_bytes:  # no character has more than four bytes

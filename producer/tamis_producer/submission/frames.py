@@ -27,8 +27,8 @@ class DataFrame(Protocol):
 def items_of(items: Iterable[Item] | DataFrame) -> Iterable[Item]:
     """Return the rows of a frame as items; anything else unchanged.
 
-    A pandas index is not a column: `reset_index()` makes it one. If other ids in the column are missing, pandas makes
-    an id a float; the id becomes a whole number again.
+    A pandas index is not a column: `reset_index()` makes it one. If some ids of the column are missing, pandas turns
+    the other ids into floats. They become whole numbers again.
 
     Raises:
         InvalidParameters: a value that is not JSON, with row (from 0) and column; two columns of one name; or a lazy

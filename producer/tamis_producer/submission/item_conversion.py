@@ -1,7 +1,7 @@
 """Conversion of typed objects to items.
 
 Every field of an object becomes a field of the item. The model sees all fields except `id` and empty fields. If a field
-would reveal the answer, pass a dict without it.
+would reveal the answer, pass a dict without that field.
 """
 
 from collections.abc import Mapping

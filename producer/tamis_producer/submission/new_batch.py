@@ -105,7 +105,7 @@ class NewBatch:
         """The digest of operation, model, steering, items and exclusions, for the check of an idempotency key.
 
         Priority, budget and tier do not count: they do not change the work, and priority and budget may change during
-        it. Examples from another batch do not count either, because people may have decided more there since.
+        the work. Nor do examples from another batch, because people may have decided more of its records since.
         """
         params, steering = as_asked_for(self.params), self.steering.content
         question = [params, self.model, steering] if steering else [params, self.model]
@@ -153,7 +153,7 @@ def rows_of(
     Raises:
         InvalidParameters: no item or too many; an item that JSON or Postgres cannot hold, or that is too large; invalid
             chunks; an exclusion without an item; or sources that do not say how many items each has.
-        ConfigurationError: the folder for temporary files cannot take the rows.
+        ConfigurationError: the rows cannot be written to the folder for temporary files.
     """
     exclusions, bounds, ends = exclusions or {}, bounds or SubmissionBounds.usual(), _ends_of(sources)
     extracts = any(operation.reads_chunks for operation in operations)

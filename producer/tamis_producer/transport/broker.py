@@ -19,10 +19,10 @@ from tamis_schemas.batches import wire
 from ..config.settings import ProducerSettings
 from .chord_backend import ChordBackend
 
-AGGREGATES_FIRST = 1000  # turns, compared with the lowest priority
+AGGREGATES_FIRST = 1000  # messages taken for each message of the lowest priority
 CHORD_JOIN_TIMEOUT = 30  # s; a join's claim lasts twice that, well under the visibility timeout
 DAY = 86_400  # s
-OF_OTHERS = "celery"  # Celery's default, for a service's signature that names no queue
+OF_OTHERS = "celery"  # Celery's default queue, for a service's signature that names no queue
 NOT_FOUND = "404"  # AMQP
 AMQP_SCHEMES = ("amqp", "amqps", "pyamqp")
 # RabbitMQ: a message counts as published when most servers have it. A classic queue loses some when a server dies.
@@ -45,7 +45,7 @@ BACKEND = f"{ChordBackend.__module__}:{ChordBackend.__name__}"
 class WeightedOrder:
     """Start-time fair queueing over queue names, as kombu's `queue_order_strategy`.
 
-    Each queue has its own time, and each message taken advances it by 1/weight. The queue with the earliest time is
+    Each queue has its own time. Each message taken advances this time by 1/weight. The queue with the earliest time is
     served first. A queue that was empty does not catch up: it starts at the time of the queue served last. (Goyal, Vin,
     Cheng: Start-time Fair Queuing, SIGCOMM 1996.)
     """
@@ -91,7 +91,7 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
     connections = 2 * concurrency + 50
     on_amqp = urlsplit(settings.broker).scheme in AMQP_SCHEMES
     app.conf.update(
-        # Acknowledge a message after its result is committed; else the broker delivers it again.
+        # Acknowledge a message only after its result is committed: if its worker dies, the broker delivers it again.
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         worker_enable_prefetch_count_reduction=False,  # it counts threads, which items do not use

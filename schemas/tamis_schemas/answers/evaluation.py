@@ -23,7 +23,7 @@ def metric_rank(label: str) -> tuple[int, str]:
 class Evaluation(Frozen):
     """The value of one metric, or the reason why it has none; never both.
 
-    A score is a number from 0 to 1, a categorical value one of a few words.
+    A score is a number from 0 to 1. A categorical value is a word from a short list.
     """
 
     label: str  # name of the metric

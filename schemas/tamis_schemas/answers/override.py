@@ -40,7 +40,7 @@ class Override(Frozen):
     index: int  # place in the batch, from 0
     item_id: str
     stage: HumanStage = HumanStage.OWN
-    value: Any = None  # value in place of the operation's; None in an extraction: the record does not contain it
+    value: Any = None  # replaces the operation's value; None in an extraction: the record does not contain the value
     withdrawn: bool = False  # True: no decision remains; `value` is None then
     reason: str | None = None  # reason why a full text is excluded, or could not be retrieved
     settles: bool = False  # True: it counts before other reviewers' decisions

@@ -96,7 +96,7 @@ class Difference(Frozen):
 
     quoted: str  # empty: the quote omits the record's words
     recorded: str  # empty: the quote adds words
-    start: int  # characters of the quote's text
+    start: int  # place of their first character in the quote's text, from 0
     end: int  # one past the last character
 
     @property
@@ -118,7 +118,7 @@ class Quote(Frozen):
     state: QuoteState
     similarity: float = Field(ge=0.0, le=1.0)  # to the most similar passage; 1.0: the same words
     field: str | None = None
-    start: int | None = None  # characters of that field
+    start: int | None = None  # place of the passage's first character in that field, from 0
     end: int | None = None  # one past the last character
     differences: tuple[Difference, ...] = ()  # differences of an altered quote, in order
 
@@ -133,7 +133,7 @@ class Quote(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
     @property
     def found(self) -> bool:
-        """True where the record says so."""
+        """True if the record contains the quote, except for marks and function words."""
         return self.state is QuoteState.FOUND
 
 
@@ -204,14 +204,14 @@ class Usage:
 
 
 class Provenance(Frozen):
-    """The origin of a result: enough to ask again, and to defend it."""
+    """The origin of a result: enough to repeat the question, and to justify the result."""
 
     model: str | None = None  # as the endpoint's answer names it
     prompt_sha256: str | None = None  # digest of the messages, the response schema and the sampling parameters
     usage: Usage = Usage()
-    cost: Cost | None = None  # dollars of all calls, with failures and repairs; None: a price is not known
+    cost: Cost | None = None  # dollars of all calls, including failures and repairs; None: a price is not known
     tier: str | None = None  # billed tier of the last answer, as the endpoint names it; None: not named
-    calls: int = 0  # calls that reached the endpoint, with failed ones
+    calls: int = 0  # calls that reached the endpoint, including failed calls
     unanswered: int = 0  # calls without an answer, which may have been billed
     cached: bool = False  # True: every answer is from an earlier call, without cost
     latency_ms: int | None = None  # of the last answered call
@@ -323,7 +323,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def value(self) -> V_co | None:
-        """The operation's value, or its fields; None if the operation gave none, or the item has no result."""
+        """The operation's value, or its fields; None if the item has no result, or its result has no value."""
         if self.result is None:
             return None
         value: Any = self.result.fields if isinstance(self.result, FieldsResult) else self.result.value
@@ -337,7 +337,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     @computed_field(return_type=Any)  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def final_value(self) -> V_co | None:
-        """The value that counts: a human's decision, else the operation's; None where people are in conflict."""
+        """The value that counts: a human's decision, or else the operation's value; None if people are in conflict."""
         if self.conflict:
             return None
         return self.value if self.override is None else cast("V_co | None", self.override.value)
@@ -345,13 +345,13 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as above
     @property
     def overridden(self) -> bool:
-        """True where a human's decision stands that is not the software's own."""
+        """True if a human's decision counts and differs from the software's."""
         return self.override is not None and not self.override.confirms
 
     @computed_field  # type: ignore[prop-decorator]  # as above
     @property
     def conflict(self) -> bool:
-        """True where people decided differently and nobody has settled it: no decision counts, theirs or a model's."""
+        """True if people decided differently, and no decision settles it: neither theirs nor the model's counts."""
         return self.override is None and bool(self.decisions)
 
     @property
@@ -381,7 +381,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def exclusion_reason(self) -> str | None:
-        """The reason of an exclusion: the filter's rule, or the first failed criterion; else None."""
+        """Why the record is excluded: the filter's rule, or the first failed criterion; None if it is not excluded."""
         if self.exclusion is not None:
             return f"{self.exclusion.rule}: {self.exclusion.reason}"
         return None if self.decision is None else self.decision.exclusion_reason

@@ -43,18 +43,18 @@ class StopSample(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def read(self) -> int:
-        """How many of its first records are read, without a gap."""
+        """The number of records before the first unread record, in the order of the draw."""
         return sum(1 for _ in takewhile(lambda record: record.included is not None, self.records))
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def found(self) -> int:
-        """How many of these people included."""
+        """The number of records that people included among the first `read` records."""
         return sum(record.included is True for record in self.records[: self.read])
 
     @property
     def waiting(self) -> tuple[SampledRecord, ...]:
-        """The drawn records without a decision, which people must still read, in order."""
+        """The drawn records without a decision that counts, in order. People must still decide about them."""
         return tuple(record for record in self.records if record.included is None)
 
 
@@ -73,7 +73,7 @@ class StopPrice(Frozen):
     confidence: float
     none_found: int | None  # records to read, if none is an include; None: this recall cannot be confirmed
     as_expected: int | None  # records to read, with as many includes as expected; None: no expectation
-    finds: int | None  # includes expected among these records
+    finds: int | None  # includes expected among the `as_expected` records
 
 
 class StopEstimate(Frozen):
@@ -98,7 +98,7 @@ class DoubleReading(Frozen):
 
     records: int
     includes: int  # records included in the end, and by at least one reader
-    missed_by_one: int  # of `includes`: excluded by the other reader
+    missed_by_one: int  # of `includes`: included by one reader, excluded by the other reader
     whole: bool  # True: two people read every record that was read
     counts: bool  # True: the confirmed recall also counts records that people overlook
 
@@ -127,7 +127,7 @@ class StopAnswer(Frozen):
     uncertain: int  # unread: people left it open
     excluded_by_rules: int  # unread, excluded by the initial filter
     excluded_by_model: int  # unread, excluded by a model
-    promised: float  # recall that holds now, with this confidence
+    promised: float  # recall that is confirmed now, with this confidence
     missed: int  # at most so many unread includes
     includes: int | None  # at most so many includes, with overlooked ones; None: any number
     needed: tuple[int, ...] = ()  # records of the sample still to read, with none, one, two, three further includes

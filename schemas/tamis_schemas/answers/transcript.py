@@ -70,8 +70,8 @@ class TranscribedCall(Frozen):
 
     question: int  # number of the item's question, from 1
     name: str  # name of the question's answer schema
-    sample: int = 0  # number among otherwise equal questions
-    at_ms: int  # from the item's first question to the answer
+    sample: int = 0  # number among questions that are equal except for this number
+    at_ms: int  # milliseconds from the item's first question to the answer
     cached: bool = False  # True: answered from an earlier call; nothing was sent, and `messages` are the question
     key: str | None = None  # question's key in the cache
     sent: bool = True  # False: there was no connection

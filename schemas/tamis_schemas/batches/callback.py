@@ -12,15 +12,15 @@ from ..values.frozen import Frozen
 
 LONGEST_URL = 2_000  # characters
 SCHEMES = ("https", "http")
-SCHEME = "celery"  # of its address beside webhooks
+SCHEME = "celery"  # scheme of a task's address in the outbox of webhooks
 KEPT_BY_CELERY = ("options", "subtask_type", "chord_size")  # further members of a signature
 
 
 class BatchEvent(StrEnum):
     """An event that a receiver can be notified of."""
 
-    COMPLETED = "batch.completed"  # or cancelled with no call left: nothing more happens
-    PAUSED = "batch.paused"  # by itself: it needs a correction before it can continue
+    COMPLETED = "batch.completed"  # or cancelled, and no call is in flight: nothing more happens
+    PAUSED = "batch.paused"  # the batch paused itself: it needs a correction before it can continue
     FAILING = "batch.failing"  # more of its items failed than `failed_share`; once a round
 
 

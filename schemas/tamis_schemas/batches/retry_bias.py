@@ -39,7 +39,7 @@ class EndedRecord:
 
     characters: int
     year: int | None
-    neighbours: int | None  # how many of its two neighbours passed; None: not two, or the operation decides nothing
+    neighbours: int | None  # number of its two neighbours that passed; None: not two, or the operation decides nothing
     failure: ErrorKind | None
     passed: bool | None = None  # None: it failed, or its operation decides nothing
 
@@ -90,7 +90,7 @@ class RetryBias(Frozen):
 
     @property
     def worth_telling(self) -> bool:
-        """True if something failed, or there was more than one round."""
+        """True if an item failed, or there was more than one round."""
         return len(self.rounds) > 1 or any(ended.failed for ended in self.rounds)
 
 
@@ -181,9 +181,10 @@ class RoundTally:
 
 
 def quarters(counts: Mapping[int, int]) -> list[tuple[int, int]]:
-    """Return the first and last value of each quarter of the records; `counts`: the number of records by value.
+    """Return the first and last value of each quarter of the records.
 
-    Fewer than four quarters if many values are equal, and none without values.
+    `counts`: the number of records by value. If many values are equal, there are fewer than four quarters. Without
+    values, there is no quarter.
     """
     ordered = sorted(counts)
     reached = list(accumulate(counts[value] for value in ordered))  # running total at each value
@@ -223,7 +224,7 @@ def _compared(trait: Trait, groups: Sequence[Group]) -> Comparison:
 
 
 def _difference(groups: Sequence[Group]) -> str:
-    """Return a sentence about the group that exceeds its expected failures most, against all others."""
+    """Return a sentence that compares all other groups with the group that exceeds its expected failures most."""
     n, failed = sum(group.n for group in groups), sum(group.failed for group in groups)
     share = failed / n
     worst = max(groups, key=lambda group: (group.failed - group.n * share) / (group.n * share) ** 0.5)

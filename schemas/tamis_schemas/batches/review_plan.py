@@ -17,7 +17,7 @@ from .steering import NO_STEERING, Steering
 T = TypeVar("T")
 
 PASSES_BY_DEFAULT = (InclusionStatus.INCLUDE,)
-_BELONG = {"passes": "an inclusion", "at_least": "a score"}  # fields of a stage that are some operation's `stage_field`
+_BELONG = {"passes": "an inclusion", "at_least": "a score"}  # fields of a stage, with their operation
 
 
 class ReviewStage(Frozen):
@@ -94,7 +94,7 @@ class ReviewPlan(Frozen):
         return self.model_copy(update={"stages": tuple(stages)})
 
     def each(self, work: Callable[[ReviewStage], T], *, skip: int = 0) -> tuple[T, ...]:
-        """Return the results of `work` for the stages after the first `skip`.
+        """Call `work` for each stage after the first `skip` stages, and return the results.
 
         Raises the errors of `work`. The messages of `InvalidParameters` and `NotAllowed` begin with the stage's number
         and name.

@@ -53,8 +53,7 @@ class PossiblyUnbilled(Frozen):
 def possibly_unbilled_cost(n: int, mean: Decimal | None) -> Decimal | None:
     """Return n * mean: dollars for `n` calls and claims with an unknown end, at the mean cost of the paid items.
 
-    12 claims of items that cost 0.0026 on average: 12 * 0.0026 = 0.0312. None without such calls, or without a known
-    cost of an item.
+    12 claims of items that cost 0.0026 on average: 12 * 0.0026 = 0.0312. None if `n` is 0, or no item's cost is known.
     """
     return None if not n or mean is None else (n * mean).quantize(NANO, ROUND_CEILING)
 
@@ -96,7 +95,7 @@ class ConfidenceDistribution(Frozen):
 
 
 class MetricFigures(Frozen):
-    """One metric over all items of a batch, and over all fields where a result has several."""
+    """One metric over all items of a batch, and over all fields if a result has several fields."""
 
     n: int  # values
     mean: float | None = None  # of a score
@@ -113,7 +112,7 @@ class Summary(PossiblyUnbilled):
     operation: str
     counts: Counts
     values: dict[str, int]  # decided items by value, if there are few: for a filter, an inclusion, a judgement
-    pass_rate: Proportion  # for a filter or an inclusion: passed (true, include) out of decided; else out of none
+    pass_rate: Proportion  # for a filter or an inclusion: passed (true, include) out of decided; otherwise 0 out of 0
     unverified: int = 0  # uncertain items that the model excluded without a verified quote
     errors: dict[ErrorKind, int]  # failed items by kind
     exclusions: dict[str, int] = Field(default_factory=dict)  # items that no model was asked about, by rule
@@ -134,5 +133,5 @@ class Summary(PossiblyUnbilled):
     call_seconds_p95: float | None
     wall_seconds: float  # from the first dispatch of the round to its last item
     models: dict[str, int]  # results by the endpoint's name of the model
-    tiers: dict[str, int] = Field(default_factory=dict)  # results by the endpoint's name of the tier, if any
+    tiers: dict[str, int] = Field(default_factory=dict)  # results that name a tier, by the endpoint's name of it
     finished_at: datetime

@@ -21,7 +21,7 @@ from ..values.money import NANO
 
 PER_MILLION = Decimal("1e-6")
 MOST_OF_A_CALL = Decimal(1_000_000)  # dollars; a larger cost of a call means that its count of tokens is wrong
-REMEMBERED = 1000  # names; a batch asks for one, and its answers name another
+REMEMBERED = 1000  # names of models; a batch asks for one name, and its answers may have another
 # A provider's dated snapshot of a model, or its moving name. Four digits alone may be a date or a size.
 _SNAPSHOT = re.compile(r"-(?:20\d\d-?[01]\d-?[0-3]\d|latest)$")
 
@@ -97,7 +97,7 @@ class ModelPrice(Frozen):
 
 
 class PriceTable(Frozen):
-    """A file of prices: the one that is part of Tamis, or a user's own."""
+    """A file of prices: Tamis's file, or a user's own file."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -130,7 +130,7 @@ class Prices:
     """The prices of models by name; each name is looked up once."""
 
     def __init__(self, *tables: Mapping[str, ModelPrice]) -> None:
-        """The first table with a name decides its price."""
+        """If several tables have a model, the price in the first of these tables counts."""
         self._tables = tables
         self._known: dict[tuple[str, str | None], _PerToken | None] = {}
 
@@ -155,7 +155,7 @@ class Prices:
         return self._per_token(model, tier) is not None
 
     def cost(self, model: str, usage: Usage, tier: str | None = None) -> Decimal | None:
-        """Return dollars for an endpoint's count of tokens, to the nanodollar; None if the price is not known.
+        """Return the dollars for an endpoint's count of tokens, to the nanodollar; None if the price is not known.
 
         `tier` is the tier in the answer. None, `default`, `standard`, `auto` and `on_demand` have the standard prices;
         `fast` is `priority`. Another tier has a price only if the table states it. An unknown tier is never taken for

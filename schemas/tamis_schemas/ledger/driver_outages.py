@@ -12,7 +12,7 @@ import psycopg
 
 from ..errors import ConfigurationError, LedgerUnavailable
 
-# By SQLSTATE, or by its class of two characters; the longer match counts. The words follow "Postgres".
+# By SQLSTATE, or by its class of two characters; the longer match counts. In messages, these words follow "Postgres".
 OUTAGES: Mapping[str, str] = MappingProxyType(
     {
         "08": "does not answer",
@@ -43,7 +43,7 @@ class LedgerConflict(LedgerUnavailable):
 
 
 def driver_outage(error: BaseException) -> LedgerUnavailable | None:
-    """Return Tamis's error if a driver's error means that the ledger is unavailable; else None.
+    """Return Tamis's error if a driver's error means that the ledger is unavailable; None for any other error.
 
     The message is one line, without statements and passwords.
     """

@@ -66,7 +66,7 @@ GATEWAY = Rights(
 def grants(role: str, rights: Rights) -> list[str]:
     """Return the statements that grant a role these rights, also on tables of later migrations.
 
-    They can be repeated without harm.
+    The statements can be run again without harm.
     """
     statements = [
         f"GRANT USAGE ON SCHEMA public TO {role}",
@@ -87,7 +87,7 @@ def grant(owner_url: str, role_url: str, rights: Rights) -> str:
     The password reaches the server as a hash.
 
     Raises:
-        ConfigurationError: the URL names no role, or the owner of the tables; or the owner may make no roles.
+        ConfigurationError: the URL names no role, or names the owner of the tables; or the owner may not create roles.
         LedgerUnavailable: Postgres does not answer.
     """
     try:

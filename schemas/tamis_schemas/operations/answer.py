@@ -10,9 +10,9 @@ from .kind import OperationKind
 
 
 class Answer(OperationKind):
-    """The value is the best answer, the confidence its score, the detail an `AnswerResult`.
+    """The value is the best answer, the confidence is the answer's score, the detail is an `AnswerResult`.
 
-    An item's fields are shown with the instruction as source data; an item without any is answered too.
+    An item's fields are shown with the instruction as source data. An item without fields is answered too.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)

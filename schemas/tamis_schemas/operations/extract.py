@@ -53,7 +53,7 @@ class Extract(OperationKind):
         return str
 
     def checked_value(self, value: object) -> Any:
-        """Return a person's value; None: the record does not contain it.
+        """Return a person's value in its stored form. None: the record does not contain the value.
 
         Raises `InvalidParameters` for an invalid value.
         """

@@ -44,7 +44,7 @@ class OperationKind(Frozen):
 
     @classmethod
     def verdict(cls, value: object) -> bool | None:
-        """Return True for the value that includes, False for the value that excludes, None for any other."""
+        """Return True for the value that includes, False for the value that excludes, None for any other value."""
         if cls.decides() and _same(value, cls.includes):
             return True
         return False if cls.decides() and _same(value, cls.excludes) else None
@@ -102,7 +102,10 @@ def operation_name(kind: type[OperationKind]) -> str:
 
 
 def yes_or_no(text: str) -> bool:
-    """Return a boolean for include, true, yes, y, 1 or their opposites in any case. Else raise `InvalidParameters`."""
+    """Return True for include, true, yes, y or 1, and False for their opposites, in upper or lower case.
+
+    Raises `InvalidParameters` for any other text.
+    """
     word = text.strip().lower()
     if word in YES:
         return True

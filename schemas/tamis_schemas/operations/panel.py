@@ -126,13 +126,13 @@ def confidence_in(status: InclusionStatus, score: float) -> float:
 
 
 def disagreement(statuses: Sequence[InclusionStatus]) -> float | None:
-    """Return the share of pairs of models that disagree, 0 to 1; None without a pair."""
+    """Return the share of pairs of models that disagree, 0 to 1; None if there is no pair."""
     pairs = list(combinations(statuses, 2))
     return sum(first is not second for first, second in pairs) / len(pairs) if pairs else None
 
 
 def panel_of(operation: object) -> Panel | None:
-    """Return the panel of an operation; None: one model."""
+    """Return the panel of an operation; None if the operation has no panel."""
     panel = getattr(operation, "panel", None)
     return panel if isinstance(panel, Panel) else None
 

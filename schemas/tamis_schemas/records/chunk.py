@@ -38,7 +38,7 @@ class Chunk(Frozen):
     retrieval_method: str | None = None
 
     def found_by(self, method: str) -> bool:
-        """Return whether this method, `bm25` or `knn`, found the chunk; `both` counts for each."""
+        """Return whether this method, `bm25` or `knn`, found the chunk; `both` counts as either method."""
         return self.retrieval_method in (method, BOTH)
 
 

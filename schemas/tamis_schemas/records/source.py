@@ -40,7 +40,7 @@ class Source(SourceFile):
     kind: SourceKind = SourceKind.DATABASE
     searched: date | None = None  # None: unknown
     query: str | None = None  # as sent to the database; None: unknown
-    records: int | None = Field(default=None, ge=0)  # identified; None: all of the batch
+    records: int | None = Field(default=None, ge=0)  # records identified in it; None: all records of the batch
     more_files: tuple[SourceFile, ...] = ()  # files that complete the records of the first file, or follow them
     duplicates_kept: bool = False  # True: copies of a record were screened too
     initial_filter: bool = False  # True: tier 1 rejected records before any model was asked
