@@ -1,7 +1,7 @@
 """The leases of workers, and the effects of dead workers and lost messages in the ledger.
 
 Redis delivers each queue in order. If an item is pending and its queue is empty, the item's message is lost, or a dead
-worker has it. The same is true if a later item of the queue was claimed some time ago.
+worker has it. The same is true if an item behind it in the queue was claimed more than a lease ago.
 
 A worker's claims are valid while it renews its lease. Each renewal reports the worker's state. A worker whose lease has
 expired counts as dead. But while the ledger is unreachable, no worker can renew a lease. The first worker to come back
