@@ -28,7 +28,7 @@ DRAW = "draw"
 
 
 class DrawUnlessNamed(TyperGroup):
-    """A group of commands in which `tamis audit ID` means `tamis audit draw ID`."""
+    """A group of commands that reads `tamis audit ID` as `tamis audit draw ID`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # of typer's click
         """Parse, with `draw` inserted before arguments that name no command."""
