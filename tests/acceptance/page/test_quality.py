@@ -281,7 +281,7 @@ def test_the_reasoning_is_judged_as_a_batch_of_its_own_once_a_dry_run_was_seen(
     section.get_by_label("Noun for numbered references").fill("Abstract 1")
     section.get_by_role("button", name="Dry run").click()
     expect(section.get_by_label("Noun for numbered references")).to_be_focused()
-    expect(section.get_by_role("alert")).to_have_text(re.compile("^'Abstract 1' is not the name of a thing"))
+    expect(section.get_by_role("alert")).to_have_text(re.compile("^'Abstract 1' is not a noun for numbered things"))
     section.get_by_label("Noun for numbered references").fill("Abstract")
     section.get_by_label("Evidence below this quality").fill("0.3")
     section.get_by_label("Model (empty").fill("gpt-5-mini")
