@@ -156,7 +156,7 @@ def fetch_model(
 
 
 def fetch_with_bar(console: "Console") -> Path:
-    """Return the model's file, with a progress bar during a download. Raise as `fetch_model`."""
+    """Return the model's file, with a progress bar during a download. Raises as `fetch_model` does."""
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 

@@ -42,7 +42,7 @@ class BrokerAbsence:
 
     @property
     def lasts(self) -> bool:
-        """True if the broker failed to answer within the last `LASTS` seconds."""
+        """True if the broker's last failure to answer was less than `LASTS` seconds ago."""
         return self._until is not None and self._clock() < self._until
 
 
@@ -128,7 +128,7 @@ class Session:
         self._publish(message, batch_id, lambda: self._dispatcher().request_summary(batch_id))
 
     def forget(self) -> object:
-        """Start with new connections in the child of a fork; return the parent's connections."""
+        """Start with new connections in a fork's child. The result holds the parent's connections, which stay open."""
         publisher = None if self._made is None else self._made.forget()
         parents = (self.engine.pool, self._attached, self._made, publisher)
         self.engine.dispose(close=False)

@@ -53,7 +53,7 @@ _value = json.JSONDecoder().raw_decode
 
 
 class Terms(BaseModel):
-    """The operation of a batch, and its terms."""
+    """A new batch without its items: operation, model, priority, budget and other options."""
 
     model_config = ConfigDict(extra="forbid")
 

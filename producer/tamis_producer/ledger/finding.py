@@ -96,7 +96,10 @@ def _find(connection: RunsStatements, table: str, prefix: str, noun: str) -> UUI
 
 
 def beginning_with(prefix: str) -> tuple[UUID, UUID] | None:
-    """Return the lowest and the highest id that can begin with `prefix`, in small letters; None if no id can."""
+    """Return the lowest and the highest id that can begin with `prefix`; None if no id can.
+
+    `prefix` must be in lower case.
+    """
     digits = prefix.replace("-", "")
     if len(digits) > DIGITS:
         return None

@@ -83,8 +83,9 @@ def weight(queue: str) -> int:
 def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float | None = None) -> Celery:
     """Return a Celery application for the broker in `settings`, without connecting.
 
-    `concurrency` sizes the connection pools: the number of messages that this process may acknowledge at once.
-    `within`: seconds for a connection, and again for each answer, without a second try. None: no limit.
+    `concurrency` is the number of messages that this process may acknowledge at once. The connection pools have room
+    for them. `within` is the time limit in seconds, for connecting and for each answer. Nothing is tried twice. None:
+    the usual limits.
     """
     backend = f"{BACKEND}+{settings.result_backend}"
     app = Celery("tamis", broker=settings.broker, backend=backend, set_as_current=False)

@@ -168,9 +168,9 @@ def sections(explanation: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield heading, tuple(line for part in lines for line in _one_by_one(part))
 
 
-def _one_by_one(line: str) -> Iterator[str]:
-    """Yield a line. If its text has several lines, all but the first are indented."""
-    first, *others = line.splitlines() or [""]
+def _one_by_one(text: str) -> Iterator[str]:
+    """Yield the lines of a text, all but the first indented."""
+    first, *others = text.splitlines() or [""]
     yield first
     yield from (INDENT + other for other in others)
 

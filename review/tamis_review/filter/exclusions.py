@@ -127,7 +127,8 @@ def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> in
 def _listed(text: bytes, verb: int, end: int) -> int:
     """Return the end of the enumeration after a verb.
 
-    It ends at the first semicolon. If "and" or "or" follows the last semicolon, all members are one enumeration.
+    The enumeration ends at `end` if "and" or "or" follows the last semicolon, or if it begins like a list. Otherwise it
+    ends at the first semicolon.
     """
     if _one_enumeration(text, verb, end) or _LIST_BEGINS.search(text[verb : verb + 100]) is not None:
         return end

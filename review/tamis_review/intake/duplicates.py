@@ -221,9 +221,9 @@ class _Groups:
         return verdict
 
     def _years_meet(self, first: int, second: int) -> bool:
-        """Return True if a known copy of either record has the same year as a copy of the other.
+        """Return True if the two records, each with its known copies, have a year in common.
 
-        Then one record has the year of its online form.
+        Their own years then probably differ only because one is the year of online publication.
         """
         ours, theirs = ({self._traits[at].year for at in self._of(index).members} for index in (first, second))
         return any(ours & theirs)

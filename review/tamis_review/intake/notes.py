@@ -82,7 +82,7 @@ class Notes:
         return other is not None
 
     def malformed(self, what: str, line: int) -> None:
-        """Count malformed text that is no record as skipped. Raise `InputError` if reading is strict."""
+        """Count, as skipped, malformed text that forms no record. Raise `InputError` if reading is strict."""
         if self._strict:
             raise InputError(what, path=self.path, line=line)
         self.skipped(what, line)

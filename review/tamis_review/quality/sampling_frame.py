@@ -113,7 +113,10 @@ class SamplingFrame:
 
 
 def frame_doubt(doubt: float, number: int) -> float:
-    """Return the doubt that a frame may spend; frames are numbered from 1 in the order of opening."""
+    """Return a frame's part of `doubt`, the allowed probability of a wrong bound.
+
+    `number`: the frame's number, from 1, in the order of opening.
+    """
     return doubt / (number * (number + 1))
 
 

@@ -167,7 +167,10 @@ class InclusionDecision(Frozen):
 
     @property
     def quote_words(self) -> str | None:
-        """The quotes that flag the record, or None: `I1 altered: "men" for "women"; E1 not found: "in rats"`."""
+        """The quotes that were not found in the record: `I1 altered: "men" for "women"; E1 not found: "in rats"`.
+
+        None if there are none.
+        """
         flaws = []
         for label, verdict in self.verdicts.items():
             quote = verdict.quote

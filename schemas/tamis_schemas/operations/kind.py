@@ -73,7 +73,10 @@ class OperationKind(Frozen):
         return self.includes if included else self.excludes
 
     def value_of_text(self, text: str) -> Any:
-        """Return the checked value of a person's text, from a command line or a table; raises as `checked_value`."""
+        """Return the checked value of a text that a person gave on the command line or in a table.
+
+        Raises the errors of `checked_value`.
+        """
         word = text.strip()
         if not self.decides():
             return self.checked_value(word)

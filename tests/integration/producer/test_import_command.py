@@ -77,7 +77,7 @@ def test_a_filter_knows_no_uncertain_and_an_extraction_no_decisions(run: Run, cl
     assert [one.value for one in list_overrides(batch)] == [True]
     (tmp_path / "a.csv").write_text("id,vote\nr0,maybe\n", "utf-8")
     done = run("import-decisions", batch.id, "a.csv", "--reviewer", "A")
-    assert "a.csv: line 2: 'uncertain' is no decision" in done.err
+    assert "a.csv: line 2: 'uncertain' is not a decision" in done.err
     score = written_batch(client, [Ledgered({"id": "r0"}, value=0.5)], operation=Score(criteria="x"))
     done = run("import-decisions", score.id, "a.csv", "--reviewer", "A")
     assert (done.code, "has the operation score: only `tamis filter` and `tamis screen` decide" in done.err) == (

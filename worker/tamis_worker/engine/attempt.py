@@ -238,7 +238,7 @@ def read_content(content: str, schema: Schema, parse: Callable[[object], T]) -> 
 
 
 def _pause(error: CallError, outcome: CallOutcome[T]) -> Pause:
-    """Return the pause of a batch after refused calls, or for a model without usable answers."""
+    """Return the pause of a batch whose calls were refused, or whose model gave no usable answer."""
     if outcome.hopeless is not None:
         return Pause(kind=PauseKind.UNUSABLE_ANSWERS, message=outcome.hopeless)
     message = error.message if error.everyone else f"{error.message} ({outcome.refusals} calls in a row)"

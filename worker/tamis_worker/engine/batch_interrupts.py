@@ -177,8 +177,8 @@ class BatchInterrupts:
     async def refresh(self, not_running: Callable[[Collection[UUID]], Awaitable[Collection[UUID]]]) -> list[UUID]:
         """Ask `not_running` once which batches in this process no longer run, and halt them.
 
-        Return the halted batches without items in this process. If `not_running` fails, raise its error, and halt no
-        batch.
+        Return the halted batches that have no items in this process. If `not_running` fails, raise its error, and halt
+        no batch.
         """
         if not self._batches:
             return []

@@ -82,7 +82,7 @@ SELECT EXISTS (SELECT FROM workers me WHERE me.id = :worker AND now() BETWEEN me
 
 
 async def may_judge(connection: AsyncConnection, worker: str) -> bool:
-    """Return True if a worker may consider workers with an expired lease dead. See the top of this file."""
+    """Return True if this worker may treat workers with expired leases as dead. See the top of this file."""
     return bool((await connection.execute(_MAY_JUDGE, {"worker": worker})).scalar_one())
 
 

@@ -95,12 +95,14 @@ class _Answer(StrictAnswer):
 
 
 def program(operation: Judge, item: Item, *, shown: Item | None = None) -> OperationProgram:
-    """Check the cited numbers without a call. If all of them are possible, ask the judge once.
+    """Check, without a call, that no cited number is above the classification's batch size. Then ask the judge once.
+
+    If a number is above, the evidence is invalid, and the judge is not asked.
 
     `shown` is the item as sent; None: the whole item. Citations are checked in the whole item.
 
     Raises:
-        EvaluationFailed: NO_CONTENT if the item is no classification, else the kind of the judge's failure.
+        EvaluationFailed: NO_CONTENT if the item lacks a valid classification, else the kind of the judge's failure.
     """
     classification = _classification(item)
     noun = CitedNoun.of(operation.noun, operation.plural)
