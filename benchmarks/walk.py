@@ -108,7 +108,7 @@ def begin(page: Page, records_file: Path, criteria_file: Path) -> Steps:
     steps = Steps(page)
     steps.click(page.get_by_role("link", name="New review"), "New review")
     steps.choose("Files of records", records_file)
-    steps.choose("Read them from a file", criteria_file)
+    steps.choose("File of criteria", criteria_file)
     expect(page.get_by_label("Research question")).not_to_have_value("")
     dry_run = page.get_by_role("button", name=re.compile(r"Screen these [\d,]+ records"))
     expect(dry_run).to_be_visible(timeout=READY_WITHIN)  # shown by itself

@@ -1,4 +1,4 @@
-"""Screening: people's work on the batches of a review. Each function takes a batch, or the client for an audit."""
+"""Screening: people's work on the batches of a review. Functions take a batch; for an existing audit, the client."""
 
 from tamis_schemas.lazy import exports
 

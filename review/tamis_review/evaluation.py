@@ -1,4 +1,4 @@
-"""The quality of a batch's decisions: pilots, labels, calibration, agreement, and the models of a panel."""
+"""Measurements of a batch's decisions: pilots, labels, calibration, agreement, and the models of a panel."""
 
 from collections.abc import Mapping
 
@@ -30,13 +30,16 @@ def draw_pilot(batch: Batch, n: int, *, seed: int) -> Pilot:
 
 
 def evaluate(batch: Batch, labels: Labels, column: str | None = None) -> GoldEvaluation:
-    """Compare the batch's decisions with a human's labels: rates, lost evidence, calibration, agreement.
+    """Return the quality of the batch's decisions by a human's labels: rates, lost includes, calibration, agreement.
 
-    `labels` is a file for `read_labels`, with its `column`; or a dict from item id to True for included, else False.
+    `labels` is a file for `read_labels`, with the `column` of the labels; or a dict from item id to True (included) or
+    False.
 
-    Raises `InvalidRequest` if the operation decides nothing, there is no label, or labels and records do not fit
-    together, `InputError` for a file without labels, `ConfigurationError` without the extra `files`,
-    `LedgerUnavailable`.
+    Raises:
+        InvalidRequest: the operation makes no decisions, there is no label, or labels and records do not match.
+        InputError: a file has no labels.
+        ConfigurationError: the extra `files` is not installed.
+        LedgerUnavailable: the ledger does not answer.
     """
     matched = _match(batch, labels, column)
     return gold_evaluation.evaluate(matched).model_copy(update={"panel": _panel(batch, _human(matched))})
@@ -47,18 +50,18 @@ def calibrate(
 ) -> Calibrated:
     """Return the threshold score that keeps `recall` of the includes with probability 1 - `delta`.
 
-    The labels come from a random sample, as `draw_pilot` draws it. `calibration.refusal` gives the reason for no
-    threshold; `kept` shows for each of the batch's `records` whether the threshold keeps it.
+    The labels must come from a random sample, such as that of `draw_pilot`. If there is no threshold, the result's
+    `calibration.refusal` says why. `kept(record)` says whether the threshold keeps a record.
 
-    Raises `InvalidParameters` if recall or delta is not between 0 and 1, else as `evaluate`.
+    Raises `InvalidParameters` if recall or delta is not between 0 and 1, and the errors of `evaluate`.
     """
     return pilot.calibrate(_match(batch, labels, column), recall, delta)
 
 
 def measure_agreement(batch: Batch) -> AgreementFigures:
-    """Return the agreement of the software with people on the same records, and of people with each other.
+    """Return how far software and people agree on the same records, and how far people agree with each other.
 
-    Raises `InvalidRequest` if the operation decides nothing, and `LedgerUnavailable`.
+    Raises `InvalidRequest` if the operation makes no decisions, and `LedgerUnavailable`.
     """
     with batch.session.snapshot() as connection:
         return human_agreement.read_agreement(connection, batch.uuid)
@@ -67,13 +70,14 @@ def measure_agreement(batch: Batch) -> AgreementFigures:
 def measure_panel(batch: Batch, labels: Labels | None = None, column: str | None = None) -> PanelFigures:
     """Return the agreement of the models of the batch's panel, their joint errors, and each model's contribution.
 
-    Errors are counted against `labels`, as in `evaluate`; None: against people's decisions about the batch.
+    Errors are counted against `labels`, which are as in `evaluate`. None: errors are counted against people's decisions
+    about the batch.
 
-    Raises `InvalidRequest` if the batch asks a single model, else as `evaluate`.
+    Raises `InvalidRequest` if the batch asks a single model, and the errors of `evaluate`.
     """
     figures = _panel(batch, None if labels is None else _human(_match(batch, labels, column)))
     if figures is None:
-        raise InvalidRequest(f"batch {batch.id} asks one model: what several bring is told of a panel alone")
+        raise InvalidRequest(f"batch {batch.id} asks one model: only a panel has figures on several models")
     return figures
 
 

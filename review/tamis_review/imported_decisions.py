@@ -1,4 +1,4 @@
-"""Decisions about a batch that people made elsewhere."""
+"""The import of people's decisions from other programs into a batch."""
 
 from pathlib import Path
 
@@ -27,34 +27,35 @@ def import_decisions(
     everything: str | None = None,
     dry_run: bool = False,
 ) -> Imported:
-    """Record decisions made elsewhere, all or none, from a table or an export of Rayyan, Covidence or ASReview.
+    """Record people's decisions from a table or an export of Rayyan, Covidence or ASReview, all or none.
 
-    Records are matched by id, DOI, PMID and title. A row that matches no or several records is named and skipped.
-    Importing a file again adds nothing.
+    Records are matched by id, DOI, PMID and title. A row that matches no record, or several, is listed in the result
+    and skipped. Importing a file a second time adds nothing.
 
     Args:
         batch: the batch.
         path: the file.
-        reviewer: the author of the decisions; in a file with several people, the person to import.
-        stage: the subject: the batch's question, retrieval of reports, or full texts.
-        settles: the decisions count over other people's decisions.
-        columns: names of columns that are not to be guessed.
-        words: meanings of words in the file, besides the built-in meanings.
-        everything: include, exclude or uncertain: the decision on every record of the file.
+        reviewer: the author of the decisions. If the file names several people, only this person's decisions are
+            imported.
+        stage: the subject of the decisions: the batch's question, retrieval of reports, or full texts.
+        settles: the decisions override other people's decisions.
+        columns: the names of columns, if Tamis should not guess them.
+        words: meanings of words in the file, in addition to the built-in meanings.
+        everything: the decision on every record of the file: include, exclude or uncertain.
         dry_run: report the import without recording it.
 
     Raises:
         InputError: the file is unreadable, or has neither decisions nor their authors.
         InvalidParameters: a word without a meaning.
-        InvalidRequest: the operation decides nothing.
+        InvalidRequest: the operation makes no decisions.
         LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.writing() as connection:
         operation = read_operation(connection, batch.uuid)
         if stage is HumanStage.OWN and not operation.decides():
             raise InvalidRequest(
-                f"batch {batch.id} is of {operation.operation}: only `tamis filter` and `tamis screen` decide about "
-                "records"
+                f"batch {batch.id} has the operation {operation.operation}: only `tamis filter` and `tamis screen` "
+                "decide on records"
             )
         word = None if everything is None else Everything(everything).value
         file = read_foreign(path, columns, everything=word, max_bytes=batch.session.settings.max_file_bytes)
@@ -102,13 +103,13 @@ def _reviewers(file: ForeignFile, reviewer: str | None, path: Path | str) -> tup
     named = tuple(dict.fromkeys(word.reviewer for row in file.rows for word in row.said if word.reviewer is not None))
     if not named:
         if not (reviewer or "").strip():
-            raise InputError("who decided? the file names nobody: say --reviewer NAME", path=path)
+            raise InputError("who decided? The file names no reviewer: say --reviewer NAME", path=path)
         return (str(reviewer),)
     if reviewer is None:
         return named
     if reviewer not in named:
         raise InvalidParameters(
-            f"the file has decisions of {', '.join(named)}, and none of {reviewer!r}: name one of them, or leave "
-            "--reviewer out for all"
+            f"the file has decisions of {', '.join(named)}, but none of {reviewer!r}: name one of them, or omit "
+            "--reviewer for all"
         )
     return (reviewer,)

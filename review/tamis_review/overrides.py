@@ -1,4 +1,4 @@
-"""People's decisions about the records of a batch, stored beside the model's decisions, which they do not replace."""
+"""People's decisions about the records of a batch. They are stored in addition to the model's decisions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,16 +34,17 @@ def override(
     Args:
         batch: the batch.
         index: the item's place in the batch, from 0.
-        value: a possible value of the operation: `include`, `exclude` or `uncertain` (read, and left to others),
-            True or False, a number of the scale, an extracted text (None: the record does not hold it), an object of
-            fields. The other stages have their own values: `retrieved` or `not retrieved`; `include`, `exclude` or
+        value: a possible value of the operation: `include`, `exclude` or `uncertain` (read, and left to others), True
+            or False, a number of the scale, an extracted text (None: not present in the record), an object of fields.
+            For retrieval and full texts, the values are: `retrieved` or `not retrieved`; `include`, `exclude` or
             `uncertain`.
         reviewer: the author of the decision.
         note: the reason in free text.
-        settles: this decision counts over other people's decisions.
-        stage: the subject: the batch's question, retrieval of the report, or its full text.
-        reason: the reason for exclusion, or for not getting a report.
-        decision_id: chosen by the caller. A call with a known id writes nothing, and returns that id's decision.
+        settles: this decision overrides other people's decisions.
+        stage: the subject of the decision: the batch's question, retrieval of the report, or its full text.
+        reason: the reason for the exclusion, or for not retrieving the report.
+        decision_id: an id that the caller chooses. If this id is already recorded, nothing is written, and its decision
+            is returned.
 
     Raises:
         IdempotencyConflict: this id belongs to another decision.
@@ -61,15 +62,16 @@ def withdraw_override(
 ) -> Override:
     """Withdraw a reviewer's decision about an item. The software's or other people's decision counts again.
 
-    Raises `InvalidParameters` naming the actual reviewers if this reviewer has decided nothing; else as `override`.
+    Raises `InvalidParameters` if this reviewer has no decision on the item; the message names the people who have. Also
+    raises the errors of `override`.
     """
     return decide(batch, [HumanDecision(index, None, reviewer, note, withdraw=True, stage=stage)])[0]
 
 
 def decide(batch: Batch, decisions: Sequence[HumanDecision]) -> list[Override]:
-    """Record many decisions, all or none, and return the recorded decisions in the given order.
+    """Record many decisions, all or none, and return the recorded decisions in the order of `decisions`.
 
-    Raises `RefusedDecision`, an `InvalidParameters` with the place of the refused decision, and
+    Raises `RefusedDecision` (a kind of `InvalidParameters`) with the place of the refused decision, and
     `LedgerUnavailable`.
     """
     with batch.session.writing() as connection:
@@ -77,7 +79,7 @@ def decide(batch: Batch, decisions: Sequence[HumanDecision]) -> list[Override]:
 
 
 def list_overrides(batch: Batch, *, history: bool = False) -> list[Override]:
-    """Return each reviewer's current decision, in item order; with `history` all decisions and withdrawals.
+    """Return each reviewer's current decisions, in item order. With `history`, return all decisions and withdrawals.
 
     `ItemResult.override` is the decision that counts. Raises `LedgerUnavailable`.
     """
@@ -86,7 +88,7 @@ def list_overrides(batch: Batch, *, history: bool = False) -> list[Override]:
 
 
 def count_human_decisions(batch: Batch) -> HumanCounts | None:
-    """Return how many records people decided, with and against the software; None without human decisions.
+    """Return how many records people decided, with and against the software, or None if people decided none.
 
     Raises `LedgerUnavailable`.
     """
@@ -95,7 +97,7 @@ def count_human_decisions(batch: Batch) -> HumanCounts | None:
 
 
 def list_conflicts(batch: Batch) -> list[Conflict]:
-    """Return the records on which people disagree and no decision settles the conflict, with all decisions.
+    """Return the records on which people disagree, with all decisions, as long as no decision settles the conflict.
 
     Raises `LedgerUnavailable`.
     """

@@ -15,7 +15,9 @@ from .order.order_refits import OrderRefits
 
 
 def get_screening_mode(batch: Batch) -> ScreeningModeSet:
-    """Return how people read the batch over HTTP, with author and time of the setting; `single` by default.
+    """Return the screening mode of the batch over HTTP, with author and time of the setting.
+
+    The default is `single`.
 
     Raises `LedgerUnavailable`.
     """
@@ -24,23 +26,23 @@ def get_screening_mode(batch: Batch) -> ScreeningModeSet:
 
 
 def set_screening_mode(batch: Batch, mode: ScreeningMode | str, *, set_by: str) -> ScreeningModeSet:
-    """Set how people read the batch over HTTP: a `ScreeningMode`, or its name. The author is stored.
+    """Set how people read the batch over HTTP: a `ScreeningMode`, or its name. `set_by`: the author of the setting.
 
-    Python and the terminal still show everything, as for the ledger's operator.
+    Python and the terminal still show everything, because they are for the operator of the ledger.
 
     Raises:
         InvalidParameters: an unknown mode, or no name.
-        InvalidRequest: the operation decides nothing.
+        InvalidRequest: the operation makes no decisions.
         LedgerUnavailable: the ledger does not answer.
     """
     if mode not in [*ScreeningMode]:
-        raise InvalidParameters(f"{mode!r} is no screening mode: it is {', '.join(ScreeningMode)}")
+        raise InvalidParameters(f"{mode!r} is not a screening mode; the modes are {', '.join(ScreeningMode)}")
     with batch.session.writing() as connection:
         return blindness.set_mode(connection, batch.uuid, ScreeningMode(mode), set_by=set_by)
 
 
 def order_refits(client: Session) -> OrderRefits:
-    """Return the client's computation of reading orders, which ends when the client is closed."""
+    """Return the object that computes reading orders for the client. It ends when the client is closed."""
     return client.attached(
         OrderRefits,
         lambda: OrderRefits(client.engine, client.settings.database, beside=isinstance(client.waiting, BesideLoop)),
@@ -62,18 +64,18 @@ def next_records(
 
     First comes the open sample of `draw_stop_sample`. Then come the records that the model's score and the texts of
     decided records make most promising. Records excluded by the initial filter's rules come last. For up to 5,000
-    records, the order is updated first if that is quick. Otherwise the records come from the stored order, without the
-    decided records, while it is updated.
+    records, the order is updated first if that is quick. If not, the records come from the stored order, without the
+    decided records, and the update runs in the background.
 
     Args:
         batch: the batch.
         n: the number of records, at most 1,000.
-        reviewer: skip the records that this person has decided, and begin with records that others have decided. For
-            people who read in pairs, or blind. None: skip the records that any person has decided.
-        seed: of the random draws. The same seed and decisions give the same order.
-        explore: the share of places for records drawn at random; None: a fiftieth.
+        reviewer: for people who read in pairs, or blind. Skip the records that this person has decided, and begin with
+            records that others have decided. None: skip the records that any person has decided.
+        seed: the seed of the random draws. The same seed and decisions give the same order.
+        explore: the share of places for records drawn at random; None: 0.02.
         fresh: wait until the order includes every decision.
-        by: `disagreement`: begin with the records on which the models of the batch's panel differ.
+        by: the kind of order. `disagreement` begins with the records on which the models of the batch's panel differ.
         blind: order by number, so that neither places nor figures reveal decisions of the model or other people.
 
     Raises:
@@ -92,13 +94,16 @@ def next_records(
 def may_stop(
     batch: Batch, recall: float | None = None, confidence: float | None = None, *, human_errors: bool = True
 ) -> StopAnswer:
-    """Return whether people may stop reading with this recall and confidence, or how much to read. Draws nothing.
+    """Return whether people may stop reading with this recall and confidence, or how much they must still read.
+
+    No records are drawn.
 
     Args:
         batch: the batch.
-        recall: the wanted share of all includes, above 0 and at most 1; None: that of the last sample, else 0.95.
-        confidence: the wanted confidence, between 0 and 1; None: likewise.
-        human_errors: also count includes that people overlook, as far as doubly read records show them.
+        recall: the wanted share of all includes, above 0 and at most 1. None: as for the last sample, or 0.95 if there
+            is none.
+        confidence: the wanted confidence, between 0 and 1. None: likewise.
+        human_errors: also count includes that people overlook, as records that two people read show them.
 
     Raises:
         InvalidParameters: an invalid recall or confidence.
@@ -118,14 +123,16 @@ def draw_stop_sample(
     audit: str | None = None,
     human_errors: bool = True,
 ) -> StopAnswer:
-    """Draw as many unread records as people must read to stop, and return the answer of `may_stop` with them.
+    """Draw as many unread records as people must read before they may stop, and return the new answer of `may_stop`.
 
-    An open sample is extended. Otherwise a sample is opened with this seed (None: a random seed). The same seed draws
-    the same records if the same records are unread. Decisions on them are ordinary decisions. A new sample may begin
-    with an `audit` of all exclusions, if these are all the unread records: the audit's decisions then count.
+    An open sample is extended. If none is open, a new sample is drawn with this seed (None: a random seed). The same
+    seed draws the same records if the same records are unread. Decisions on drawn records are ordinary decisions. A new
+    sample may begin with an `audit` of all exclusions, if these are all the unread records: the audit's decisions then
+    count.
 
-    Raises as `may_stop`; `InvalidParameters` also for an invalid seed, or a seed other than the open sample's, and
-    `InvalidRequest` if the batch is not finished, the recall is out of reach, or the audit has other records.
+    Raises the errors of `may_stop`. Raises `InvalidParameters` also for an invalid seed, or a seed other than the open
+    sample's. Raises `InvalidRequest` also if the batch is not finished, the recall is out of reach, or the audit does
+    not fit.
     """
     with batch.session.writing() as connection:
         stop_samples.draw_sample(

@@ -1,4 +1,4 @@
-"""The records of a batch: the story of a record, the failures, the results as a data frame."""
+"""The records of a batch: the history of a record, the failures, and the results as a data frame."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from .explanation import Explanation, read_explanation
 
 
 def explain(batch: Batch, index: int) -> Explanation:
-    """Return the whole story of an item: prompts, answers, rules and formulas, human decisions, and the bill.
+    """Return the whole history of an item: prompts, answers, rules and formulas, human decisions, and the bill.
 
     Args:
         batch: the batch.
@@ -26,7 +26,7 @@ def explain(batch: Batch, index: int) -> Explanation:
 
 
 def read_failures(batch: Batch) -> RetryBias:
-    """Return the failures of each round, and their traits; empty without failures.
+    """Return the number of failures in each round, and whether failures depend on traits of the records.
 
     Raises `LedgerUnavailable`.
     """
@@ -37,10 +37,10 @@ def read_failures(batch: Batch) -> RetryBias:
 def results_frame(batch: Batch, library: FrameLibrary | None = None) -> Any:
     """Return a data frame with a row for each item, in order, and the columns of `tamis results`.
 
-    `value` and `final_value` have the type of the operation's values, the fields of an extraction are JSON text.
-    `library` is `pandas`, `polars` or `arrow` (a `pyarrow.Table`); None: the first installed.
+    `value` and `final_value` have the type of the operation's values. The fields of an extraction are JSON text.
+    `library` is `pandas`, `polars` or `arrow` (a `pyarrow.Table`). None: the first of them that is installed.
 
-    Raises `InvalidParameters` for another library, `ConfigurationError` if it is not installed,
+    Raises `InvalidParameters` for any other library, `ConfigurationError` if the library is not installed, and
     `LedgerUnavailable`.
     """
     return frame_of(batch.results(), batch.operation(), library)

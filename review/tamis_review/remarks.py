@@ -1,4 +1,4 @@
-"""People's labels and notes on the records of a batch, for finding them again."""
+"""People's labels and notes on the records of a batch, which help people to find the records later."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -30,7 +30,7 @@ def remark(
 ) -> int:
     """Add labels and notes to items, or remove them, all or none. Return the number added or removed.
 
-    `alone`: ignore other reviewers' labels and notes, for blind reading.
+    `remove`: whether to remove them. `alone`: ignore other reviewers' labels and notes, for blind reading.
 
     Raises:
         InvalidParameters: an unknown item, no reviewer, or a text that is empty, too long, or cannot be stored.

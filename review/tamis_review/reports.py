@@ -10,10 +10,10 @@ from .report import Figures, ReportForm
 
 
 def write_report_file(subject: Batch | Review, path: Path | str, form: ReportForm | None = None) -> Figures:
-    """Write the report of a batch, or of all stages of a review, to a file; return its figures.
+    """Write the report of a batch, or of all stages of a review, to a file, and return its figures.
 
-    The file is replaced when the report is complete. `form` is `html`, `svg`, `png`, `md` or `json`; None: by the
-    file's suffix.
+    An existing file is replaced when the new report is complete. `form` is `html`, `svg`, `png`, `md` or `json`. None:
+    the file's suffix decides.
 
     Raises `InvalidRequest` for an unknown suffix, `UnknownBatch` if no stage has begun, `InputError` if the file cannot
     be written, `ConfigurationError` without the extra `cli` (or `png`), and `LedgerUnavailable`.

@@ -1,4 +1,4 @@
-"""The transition from a stage or search of a review to the next: known records, and items to judge."""
+"""The transition from a review's stage or search to the next: known records, and items to judge."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from .plans.judge_items import judge_item
 
 
 def has_later_stage(batch: Batch) -> bool:
-    """Return whether the next stage of the batch's review has begun. If so, results of a retry do not enter it.
+    """Return whether the next stage of the batch's review has begun. If so, results of a retry do not enter that stage.
 
     Raises `LedgerUnavailable`.
     """
@@ -22,7 +22,7 @@ def has_later_stage(batch: Batch) -> bool:
 
 
 def known_records(client: Client, of: str) -> KnownRecords:
-    """Return the records that a batch or review has found. With them, `identify` excludes all but new records.
+    """Return the records of a batch or review. With these known records, `identify` excludes all but new records.
 
     Raises `UnknownBatch`, `LedgerUnavailable`.
     """
@@ -34,14 +34,14 @@ def known_records(client: Client, of: str) -> KnownRecords:
 def judge_items(batch: Batch) -> Iterator[Item]:
     """Yield an item for the `judge` operation for each result with a reasoning. The batch must be finished.
 
-    Human decisions, and values missing in the record, are not judged.
+    Results with a human decision, and values that are not present in the record, are not judged.
 
     Raises `InvalidRequest` if the batch is not finished or no result has a reasoning, and `LedgerUnavailable`.
     """
     view = batch.status()
     if not view.finished:
         raise InvalidRequest(
-            f"batch {batch.id} is {view.state.value}: judge it when it is finished; "
+            f"batch {batch.id} is {view.state.value}: judge it when it is finished. "
             f"`tamis status {batch.id} --watch` follows it"
         )
     any_reasoning = False
@@ -51,6 +51,6 @@ def judge_items(batch: Batch) -> Iterator[Item]:
             yield item
     if not any_reasoning:
         raise InvalidRequest(
-            f"batch {batch.id} has no result with a reasoning: there is nothing to judge; "
-            f"`tamis results {batch.id}` shows what it has"
+            f"batch {batch.id} has no result with a reasoning: there is nothing to judge. "
+            f"`tamis results {batch.id}` shows its results"
         )

@@ -9,7 +9,7 @@ TamisError
 │   ├── InvalidParameters        an operation's parameters
 │   ├── IdempotencyConflict      one key, two different contents
 │   ├── UnknownBatch
-│   ├── IllegalTransition        a state that cannot follow another
+│   ├── IllegalTransition        the present state does not allow it
 │   └── NotAllowed               by the gateway's key of the request
 │       ├── AllowanceSpent       before the month ends
 │       └── Blinded              as long as people read blind
@@ -85,7 +85,7 @@ class NotAllowed(InvalidRequest):
 
 
 class AllowanceSpent(NotAllowed):
-    """The batches of one key may cost no more this month."""
+    """The monthly allowance of the key is spent."""
 
 
 class Blinded(NotAllowed):
@@ -93,11 +93,11 @@ class Blinded(NotAllowed):
 
 
 class ConfigurationError(TamisError):
-    """A setting or an installed part is missing or wrong."""
+    """A setting or an installed package is missing or wrong."""
 
 
 class OperationFailed(TamisError):
-    """Something that should have worked did not; the message says where an operator can look."""
+    """An operation failed unexpectedly; the message says where an operator can look."""
 
 
 class WaitTimeout(OperationFailed):

@@ -26,4 +26,4 @@ def needs(extra: str) -> Iterator[None]:
     except ImportError as error:
         if (library := missing_library(str(error))) is None:
             raise
-        raise ConfigurationError(f"the extra {extra!r} is installed and does not load: {library}") from error
+        raise ConfigurationError(f"the extra {extra!r} is installed but does not load: {library}") from error

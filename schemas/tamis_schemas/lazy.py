@@ -10,7 +10,7 @@ _EXPORT = re.compile(r"^from \.(\S+) import (\w+) as \2$", re.MULTILINE)
 
 
 def exports(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
-    """Return the `__getattr__` (PEP 562) and the `__all__` of a package, for the names in the stub beside `file`.
+    """Return the `__getattr__` (PEP 562) and the `__all__` of a package, for the names in the stub next to `file`.
 
     So the stub, which type checkers read, is the only list of names.
     """

@@ -20,7 +20,7 @@ class PauseKind(StrEnum):
 
 
 class Pause(BaseModel):
-    """A batch's pause; its items stay pending, and `resume` goes on with them."""
+    """A batch's pause; its items stay pending, and `resume` continues with them."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
@@ -41,13 +41,13 @@ class Pause(BaseModel):
         """Return the next step for a person, as a sentence with the command."""
         match self.kind:
             case PauseKind.REQUESTED:
-                return f"`tamis resume {batch_id}` goes on"
+                return f"`tamis resume {batch_id}` continues it"
             case PauseKind.BUDGET:
-                return f"`tamis resume {batch_id} --max-cost AMOUNT` goes on with a larger budget"
+                return f"`tamis resume {batch_id} --max-cost AMOUNT` continues with a larger budget"
             case PauseKind.UNUSABLE_ANSWERS:
                 return (
-                    "`tamis doctor --endpoint` says what the endpoint does; name another model in TAMIS_MODEL, start "
-                    f"the workers anew, then `tamis resume {batch_id}`"
+                    "Check the endpoint with `tamis doctor --endpoint`, name another model in TAMIS_MODEL, restart the "
+                    f"workers, then run `tamis resume {batch_id}`"
                 )
             case PauseKind.FAILURES:
                 return (
@@ -60,4 +60,4 @@ class Pause(BaseModel):
                     f"the workers if a setting changed, then run `tamis resume {batch_id}`"
                 )
             case _:
-                return f"Put it right, where it is a setting start the workers anew, then `tamis resume {batch_id}`"
+                return f"Correct the cause (restart the workers after new settings), then run `tamis resume {batch_id}`"

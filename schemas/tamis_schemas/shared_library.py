@@ -28,5 +28,5 @@ def missing_library(text: str) -> str | None:
     library = match["glibc"] or match["musl"]
     package = PACKAGES.get(library)
     if package is None:
-        return f"the library {library} is missing: `apt-file search {library}` names the Debian package that brings it"
+        return f"the library {library} is missing: `apt-file search {library}` shows the Debian package with it"
     return f"the library {library} is missing: install Debian's package {package} (`apt-get install {package}`)"

@@ -169,4 +169,4 @@ def test_a_review_of_three_searches_comes_to_its_figure(
     told = run("report", review, "--format", "md").out
     assert "38 records were identified from one database (MEDLINE, n = 24), one register (" in told
     assert "MEDLINE: exercise AND hip" in told
-    assert f"{A} and {B} both decided about {len(read)} records and agreed on {len(read) - len(disputed)}" in told
+    assert f"{A} and {B} both decided {len(read)} records and agreed on {len(read) - len(disputed)}" in told

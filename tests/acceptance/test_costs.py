@@ -48,4 +48,4 @@ def test_a_screening_stops_at_its_budget_goes_on_with_a_larger_one_and_says_what
     assert double.count() == 30
     refused = tamis(*asking, "--max-cost", "1", "--model", "unheard-of", env=env, cwd=tmp_path)
     assert refused.code == 2
-    assert "no price is known of the model 'unheard-of'" in refused.err
+    assert "no price is known for the model 'unheard-of'" in refused.err

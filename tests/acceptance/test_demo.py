@@ -88,10 +88,10 @@ def test_a_newcomer_sees_every_kind_of_decision_a_retry_and_the_page_and_nothing
     with demo(folder, "--report", "demo.html", **elsewhere) as terminal:
         said = terminal.said
         for part in (
-            "The answers are recorded: written by hand beforehand, no model is asked.",
+            "The answers are recorded: written by hand, and no model is asked.",
             "starting Postgres",
             "24/24",
-            "Failed: 1; an LLM's failure is never a decision",
+            "Failed: 1. A failed call is never a decision.",
             "malformed: cut off",
             "DEMO-05 is decided in round 2: include",
             "Included: 7",
@@ -117,7 +117,7 @@ def test_a_newcomer_sees_every_kind_of_decision_a_retry_and_the_page_and_nothing
         children = psutil.Process(terminal.process.pid).children(recursive=True)
         terminal.press_enter()
         assert terminal.process.wait(DOWN_WITHIN) == 0
-        assert "Everything is stopped and the temporary folder is removed." in terminal.said
+        assert "Everything is stopped, and the temporary folder is removed." in terminal.said
     _, alive = psutil.wait_procs(children, timeout=10)
     assert alive == []
     assert "recorded-answers" in (folder / "demo.html").read_text("utf-8")

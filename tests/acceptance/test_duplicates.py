@@ -18,12 +18,12 @@ def test_pairs_of_several_files_are_shown_told_and_written(tmp_path: Path) -> No
     assert shown.code == 0, shown.err
     assert shown.out.splitlines() == [
         "copy the same title, year, first author and journal",
-        f"  left out a: {TITLE} (J Walk, 2014; two.csv line 2)",
-        f"  stays    a: {TITLE} (J Walk, 2014; one.csv line 2)",
+        f"  skipped  a: {TITLE} (J Walk, 2014; two.csv line 2)",
+        f"  kept     a: {TITLE} (J Walk, 2014; one.csv line 2)",
         "doubt the same title, year and first author, but another journal",
         f"           b: {TITLE} ([Annals] of Rest, 2014; two.csv line 3)",
         f"           a: {TITLE} (J Walk, 2014; one.csv line 2)",
-        "3 records: 1 is a copy of another one, 2 stay; 1 pair for a human to decide",
+        "3 records: 1 is a copy of another record, 2 are kept; 1 pair for a person to decide",
     ]
     with (tmp_path / "pairs.csv").open(encoding="utf-8", newline="") as stream:
         assert [(row["kind"], row["file"], row["stays_file"]) for row in csv.DictReader(stream)] == [

@@ -370,17 +370,17 @@ async def test_the_model_of_the_service_is_the_one_asked(house: House) -> None:
 
 WRONG: dict[str, tuple[Call, str]] = {
     "blank criteria": (lambda service: service.filter(ITEM, " "), "criteria"),
-    "swapped range": (lambda service: service.score(ITEM, "Rate it", 1, 0), "swapped"),
+    "swapped range": (lambda service: service.score(ITEM, "Rate it", 1, 0), "swap them"),
     "interval that does not fit": (lambda service: service.score(ITEM, "Rate it", 0, 1, 0.3), "interval 0.3"),
     "unknown type": (lambda service: service.extract(ITEM, "What?", "date"), "output_type"),  # type: ignore[arg-type] # the mistake under test
     "enum without values": (lambda service: service.extract(ITEM, "What?", "enum"), "enum_values"),
     "schema of no object": (lambda service: service.extract_fields(ITEM, {"type": "string"}, "What?"), "schema"),
-    "unknown field": (lambda service: service.extract_fields(ITEM, FIELDS, "What?", {"sise": "n"}), "'size' meant"),
+    "unknown field": (lambda service: service.extract_fields(ITEM, FIELDS, "What?", {"sise": "n"}), "mean 'size'"),
     "no items, wrong parameters": (lambda service: service.filter_batch([], ""), "criteria"),
     "no concurrency": (lambda service: service.filter_batch([ITEM], "Is it?", max_concurrent=0), "max_concurrent: 0"),
     "one item for many": (lambda service: service.filter_batch(ITEM, "Is it?"), "items: a dict, not a list"),
     "no items at all": (lambda service: service.filter_batch(None, "Is it?"), "items: a NoneType"),  # type: ignore[arg-type] # the mistake under test
-    "item of no kind": (lambda service: service.filter_batch([ITEM, "text"], "Is it?"), "item 1: a str is no item"),
+    "item of no kind": (lambda service: service.filter_batch([ITEM, "text"], "Is it?"), "item 1: a str is not an item"),
     "not a number": (lambda service: service.filter({"share": float("nan")}, "Is it?"), "item 0: .*not JSON compliant"),
 }
 
@@ -394,7 +394,7 @@ async def test_a_wrong_call_is_an_error_and_nothing_is_written(client: Client, c
 
 @pytest.mark.parametrize("cut", [{"shard_size": 0}, {"window": -1}, {"window": True}, {"shard_size": 2.0}], ids=str)
 def test_a_batch_is_not_cut_into_shards_or_windows_below_1(client: Client, cut: dict[str, Any]) -> None:
-    with pytest.raises(InvalidParameters, match="no whole number from 1"):
+    with pytest.raises(InvalidParameters, match="not a whole number from 1"):
         client.submit(Filter(criteria="Is it?"), [ITEM], **cut)
     assert written_batches(client) == []
 
@@ -411,14 +411,14 @@ async def test_waiting_ends_at_the_timeout_naming_the_batch_which_goes_on(
 ) -> None:
     with (
         caplog.at_level(logging.WARNING, "tamis_producer"),
-        pytest.raises(WaitTimeout, match=r"0 of 2 items done after 0\.2 s; it goes on, once a worker runs") as caught,
+        pytest.raises(WaitTimeout, match=r"0 of 2 items done after 0\.2 s; it continues once a worker runs") as caught,
     ):
         await AIEvaluationService(client, timeout=0.2).filter_batch(abstracts(2), "Is it?")
     (view,) = written_batches(client)
     assert view.id in str(caught.value)
     assert not view.state.terminal
     assert [record.getMessage() for record in caplog.records] == [
-        f"batch {view.id} waits: no worker is running; `tamis worker` starts one"
+        f"batch {view.id} waits: no worker is running; start one with `tamis worker`"
     ]
 
 

@@ -86,7 +86,7 @@ def test_flower_counts_what_the_ledger_counts_while_a_batch_is_paused_and_after_
         wait_until(lambda: batch.status().counts.finished >= BEGUN, within=BOUND, what="a part of the batch has ended")
         wait_until(lambda: batch.status().counts.running > 2 * IN_FLIGHT, within=BOUND, what="items wait for a call")
         batch.pause()
-        wait_until(lambda: batch.status().counts.running == 0, within=BOUND, what="what waits is given back")
+        wait_until(lambda: batch.status().counts.running == 0, within=BOUND, what="waiting items are released")
         paused = batch.status().counts
         assert BEGUN <= paused.finished < ITEMS
         wait_until(

@@ -196,15 +196,15 @@ def test_a_run_of_the_first_records_promises_nothing_and_a_drawn_pilot_does(scre
     run = screened.labels("run.csv", list(screened.answers)[:200])
     code, out, err = screened.run("calibrate", "--labels", run, "--recall", "0.5")
     assert (code, out) == (1, "")
-    assert "the 200 labelled records stand in one block" in err
+    assert "the 200 labelled records form one block" in err
     assert f"tamis pilot {screened.batch}" in err
     told = screened.told("evaluate", "--labels", run)
     assert told["sampling"]["lie"] == "selected"
     assert told["screening"]["specificity"]["value"] is not None
     assert told["screening"]["specificity"]["low"] is None
     code, out, _ = screened.run("evaluate", "--labels", run, "-o", "run.html")
-    assert "no random sample of the batch" in " ".join(out.split())
-    assert "no random sample of the batch" in (screened.folder / "run.html").read_text("utf-8")
+    assert "not a random sample of the batch" in " ".join(out.split())
+    assert "not a random sample of the batch" in (screened.folder / "run.html").read_text("utf-8")
 
     drawn = screened.told("pilot", "--n", "200", "--seed", "1", "-o", "pilot.csv")
     assert (drawn["seed"], drawn["population"], len(drawn["places"])) == (1, 520, 200)
@@ -227,13 +227,13 @@ def test_a_run_of_the_first_records_promises_nothing_and_a_drawn_pilot_does(scre
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["evaluate", "--labels", str(RECORDS), "--label-column", "lable"], "no column 'lable' to take labels from"),
+        (["evaluate", "--labels", str(RECORDS), "--label-column", "lable"], "no column 'lable' for the labels"),
         (
             ["evaluate", "--labels", str(RECORDS), "-o", "page.pdf"],
             "page.pdf: an evaluation is written as .html or .svg",
         ),
-        (["evaluate", "--labels", "others.csv"], "no label is of a record of this batch"),
-        (["calibrate", "--labels", str(RECORDS), "--recall", "1.5"], "recall: 1.5 does not lie between 0 and 1"),
+        (["evaluate", "--labels", "others.csv"], "no label belongs to a record of this batch"),
+        (["calibrate", "--labels", str(RECORDS), "--recall", "1.5"], "recall: 1.5 is not between 0 and 1"),
     ],
 )
 def test_wrong_use_is_one_clear_line_and_exit_code_2(screened: Screened, arguments: list[str], said: str) -> None:

@@ -230,7 +230,7 @@ def test_an_unknown_model_leaves_every_paper_to_a_person_with_the_reason(house: 
 @pytest.mark.parametrize(
     ("given", "scores", "said"),
     [
-        ([{"title": "a"}, "b"], None, "paper 1: a str is no item"),
+        ([{"title": "a"}, "b"], None, "paper 1: a str is not an item"),
         ([{"title": "a"}], [1.0, 2.0], "relevance_scores: 2 for 1 papers"),
         ([{"title": "a"}], [float("nan")], "item 0"),
     ],

@@ -197,9 +197,9 @@ def test_rules_that_do_not_apply_are_named_with_the_criterion(tmp_path: Path) ->
         (["missing.csv", "--criteria", "c.yaml"], "missing.csv: "),
         (["r.csv", "--criteria", "missing.yaml"], "missing.yaml: "),
         (["r.csv", "--criteria", "c.yaml", "--labels", "lable"], "r.csv: no column 'lable'"),
-        (["r.csv", "--criteria", "c.yaml", "--labels", "label"], "r.csv:3: field 'label': 'maybe' is no label"),
+        (["r.csv", "--criteria", "c.yaml", "--labels", "label"], "r.csv:3: field 'label': 'maybe' is not a label"),
         (["r.csv", "--criteria", "c.yaml", "-o", "nowhere/out.csv"], "nowhere/out.csv: cannot be written"),
-        (["r.csv", "--criteria", "k.yaml"], "custom_keywords[0]: '?' holds no word"),
+        (["r.csv", "--criteria", "k.yaml"], "custom_keywords[0]: '?' contains no word"),
     ],
 )
 def test_wrong_use_of_the_filter_is_one_clear_line_and_exit_code_2(

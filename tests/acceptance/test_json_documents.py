@@ -97,7 +97,7 @@ def test_a_judgement_is_told_as_a_batch_of_its_own(run: Run, batch: Batch) -> No
     done = run(*judging)
     told = document(done)
     assert (told["operation"], told["label"], told["decided"]) == ("judge", f"judgement of {batch.id}", 3)
-    assert "3 results, 1 without a reasoning" in done.err
+    assert "3 results, 1 without reasoning" in done.err
 
 
 def test_a_failed_item_is_exit_code_1_with_the_document_all_the_same(run: Run, house: House) -> None:

@@ -177,8 +177,8 @@ def test_what_goes_wrong_is_an_exception_that_says_what_and_workers_events_tell_
     with events_of_tasks(service.client.settings) as told:
         assert service.asks("wrong") == {
             "error": "InvalidParameters",
-            "message": "'criteria': no argument of tamis.evaluate, which takes item, operation, params, model, fresh; "
-            "the operation's own go into `params`",
+            "message": "'criteria': not an argument of tamis.evaluate, which takes item, operation, params, model, "
+            "fresh; put the operation's into `params`",
         }
         given = service.asks("one", "98")
         service.double.script(faults=[Fault(Kind.REFUSAL)])

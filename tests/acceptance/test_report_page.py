@@ -168,7 +168,7 @@ def test_quotes_are_marked_where_they_stand_beyond_the_basic_plane_too(open_repo
     expect(page.locator("#detail-1")).to_contain_text("This quote is not in the record.")
     expect(page.locator("#record-1")).to_contain_text("quote not in the record")
     expect(page.locator("#record-1")).to_contain_text("quote altered")
-    expect(page.locator("#detail-1")).to_contain_text("This quote is altered: abstract has other words")
+    expect(page.locator("#detail-1")).to_contain_text("This quote is altered: the marked words differ from abstract.")
     assert page.locator("#detail-1 blockquote del").all_text_contents() == ["[quoted: never]", "[quoted: 𝔹]"]
     assert page.locator("#detail-1 blockquote ins").all_text_contents() == ["[in the record: 𝔸]"]
 
@@ -176,7 +176,7 @@ def test_quotes_are_marked_where_they_stand_beyond_the_basic_plane_too(open_repo
 def test_a_row_opens_on_why_it_was_decided(open_report: Open) -> None:
     page = open_report(few()).page
     page.get_by_role("button", name="Show all details on this page").click()
-    expect(page.locator("#detail-1")).to_contain_text("The record has none.")  # no abstract
+    expect(page.locator("#detail-1")).to_contain_text("This record has no abstract.")
     excluded = page.locator("#detail-2")
     expect(excluded).to_contain_text("Exclusion reasonAnimal studies")
     expect(excluded).to_contain_text("confidence 0.90")  # what the model said, before it was lowered
@@ -383,7 +383,7 @@ def test_a_human_decision_stands_before_the_softwares_with_reviewer_and_note(ope
     second = page.locator("#detail-2")
     assert second.locator(".note").text_content() == f"note {HOSTILE.strip()}"
     expect(second).to_contain_text("Decision of the softwareexclude")
-    expect(second).to_contain_text("Its reasonAnimal studies")
+    expect(second).to_contain_text("Reason of the softwareAnimal studies")
     expect(second).to_contain_text("Decision of the softwareexclude confidence 0.70")
     expect(second).to_contain_text("Rationale of the softwarebecause")
     expect(second).to_contain_text("No. 2 · id r1")  # as `tamis override` takes it
@@ -401,8 +401,8 @@ def test_a_human_decision_stands_before_the_softwares_with_reviewer_and_note(ope
     page.select_option("#by-outcome", "passed")
     expect(page.locator("#rows .title")).to_have_text(["Zebra crossing", "Apples", "Editorial: walking"])
     expect(page.locator(".headline")).to_contain_text("overridden by a human")
-    expect(page.locator("#humans")).to_contain_text("the opposite of what the software said2")
-    expect(page.locator("#outcome")).to_contain_text("Pass rate in the end, with human decisions")
+    expect(page.locator("#humans")).to_contain_text("opposite to the software2")
+    expect(page.locator("#outcome")).to_contain_text("Final pass rate, with human decisions")
     assert "of these, by a human" in page.locator("#flow svg").text_content()
 
 

@@ -66,7 +66,7 @@ def test_a_review_goes_through_its_stages_to_one_flow_that_adds_up(
     start_worker()
     done = tamis("review", "run", "plan.yaml", env=environment, cwd=folder)
     assert done.code == 0, done.out + done.err
-    assert "1 of 30 records kept out as copies" in done.err
+    assert "1 of 30 records skipped as copies" in done.err
     assert "1 of 30 rejected by the initial filter: case_report 1" in done.err
     review = review_in(done.out)
     status = json.loads(tamis("review", "status", review, "--json", env=environment, cwd=folder).out)
@@ -130,7 +130,7 @@ def test_a_review_interrupted_and_left_without_workers_goes_on_where_it_stopped(
         running.send_signal(signal.SIGINT)
         said, failed = running.communicate(timeout=30)
     assert running.returncode == 130, failed
-    assert "the review goes on" in said
+    assert "the review continues" in said
     worker.kill()
     start_worker(concurrency="4", lease_seconds="2", sweep_interval="1")
     done = tamis("review", "run", "plan.yaml", env=environment, cwd=folder)

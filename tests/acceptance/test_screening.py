@@ -72,7 +72,7 @@ def test_copies_and_what_tier_1_rejects_are_told_and_never_asked_about(
     criteria = criteria_of("cdss_ro", tmp_path)
     done = tamis("screen", str(records), "--criteria", str(criteria), env=environment, cwd=tmp_path)
     assert done.code == 0, done.out + done.err
-    assert "1 of 521 records kept out as copies of another one (--keep-duplicates asks about them too)" in done.err
+    assert "1 of 521 records skipped as copies of another record (--keep-duplicates asks about them too)" in done.err
     assert "14 of 521 rejected by the initial filter: protocol 6" in done.err
     assert "506 records of 521 from records.csv" in done.out
     assert "excluded by filter 15" in done.out
@@ -133,7 +133,7 @@ def test_failed_items_end_with_exit_code_1(
         (["screen", "good.csv", "--criteria", "bad.yaml"], "bad.yaml:2: field 'inclusion_criterai'"),
         (["screen", "broken.jsonl", "--criteria", "good.yaml", "--strict"], "broken.jsonl:2: "),
         (["status", "zzz"], "'zzz' is no batch id"),
-        (["status", "00000000", "--watch", "--json"], "do not go together"),
+        (["status", "00000000", "--watch", "--json"], "cannot be combined"),
         (["results", "00000000"], "there is no batch '00000000'"),
     ],
 )
@@ -187,7 +187,7 @@ def test_ctrl_c_detaches_and_the_batch_goes_on(
         screening.send_signal(signal.SIGINT)
         said, _ = screening.communicate(timeout=30)
     assert screening.returncode == 130
-    assert "the batch goes on" in said
+    assert "the batch continues" in said
     watch_on = said.split("tamis status ")[1].split(" ")[0]
     done = tamis("status", watch_on, "--watch", env=environment, cwd=tmp_path)
     assert done.code == 0

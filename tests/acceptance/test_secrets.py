@@ -206,7 +206,7 @@ def test_a_failing_run_says_no_secret_anywhere(
             run("report", batch, "-o", f"report.{form}", code=0)
             said.add(f"report.{form}", (tmp_path / f"report.{form}").read_text("utf-8"))
         run("doctor")
-        assert "is no public address" in run("webhooks", "test", "https://127.0.0.1:9/hook", code=1)
+        assert "is not a public address" in run("webhooks", "test", "https://127.0.0.1:9/hook", code=1)
         run("webhooks", "list", code=0)
         said.add("process list", process_lists())
         wait_until(lambda: "tamis.filter" in asked(flower, "/api/tasks"), within=30, what="Flower has seen the tasks")

@@ -19,8 +19,8 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk that is small enough to be filled"),
 ]
 
-NO_RESULTS = "no item and no call is begun until results can be written"
-NO_BROKER = "no item is begun until the broker serves again"
+NO_RESULTS = "no item or call begins until results can be written"
+NO_BROKER = "no item begins until the broker works again"
 MB = 1_000_000
 ITEMS = 160  # of which a quarter is decided when the disk is filled, and 32 are in flight
 
@@ -110,7 +110,7 @@ def test_answers_are_kept_while_postgres_has_no_room_left(
     full_postgres: FaultHouse, disk: Path, faults: Faults
 ) -> None:
     live_through(full_postgres, faults, disk, held_back=NO_RESULTS, row=10, note="disk of Postgres full")
-    assert any("has no room left on its disk" in worker.text() for worker in full_postgres.workers)
+    assert any("has no disk space left" in worker.text() for worker in full_postgres.workers)
 
 
 @pytest.mark.night

@@ -12,7 +12,7 @@ from stage.fault_house import FaultHouse, fault_house, frozen
 
 pytestmark = pytest.mark.chaos
 
-HELD_BACK = "no item and no call is begun until results can be written"
+HELD_BACK = "no item or call begins until results can be written"
 WORKS_AGAIN = "the ledger works again"
 Outage = Callable[[FaultHouse], AbstractContextManager[None]]
 

@@ -16,7 +16,7 @@ from stage.fault_house import CONCURRENCY, ONCOLOGY, FaultHouse, fault_house, fr
 
 pytestmark = pytest.mark.chaos
 
-HELD_BACK = "no item is begun until the broker serves again"
+HELD_BACK = "no item begins until the broker works again"
 JUNK = 100_000  # bytes of one value
 ITEMS = 120  # of which a quarter is decided when the fault comes, and another quarter in flight
 Outage = Callable[[FaultHouse], AbstractContextManager[None]]

@@ -185,7 +185,7 @@ def test_ctrl_c_while_a_round_is_followed_leaves_it_to_the_workers(
     following.send_signal(signal.SIGINT)
     said, errors = following.communicate(timeout=30)
     assert following.returncode == 130
-    assert f"Detached; the batch goes on. Watch it with tamis status {batch.id} --watch" in " ".join(said.split())
+    assert f"Detached; the batch continues. Watch it with tamis status {batch.id} --watch" in " ".join(said.split())
     assert "Traceback" not in errors
     assert batch.wait(timeout=60).decided == 50
     shown = tamis("status", batch.id, env=environment, cwd=tmp_path)

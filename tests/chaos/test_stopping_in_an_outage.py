@@ -10,7 +10,7 @@ from stage.fault_house import FaultHouse, fault_house
 
 pytestmark = pytest.mark.chaos
 
-NO_BROKER = "no item is begun until the broker serves again"
+NO_BROKER = "no item begins until the broker works again"
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def test_a_worker_that_answers_pings_and_consumes_nothing_ends_itself_and_the_ne
     since = time.monotonic()
     assert deaf.process.wait(STALLED_AFTER + 20) == EXIT_STALLED
     noticed = time.monotonic() - since
-    assert "consumed nothing for" in deaf.text()
+    assert "took no message for" in deaf.text()
     assert double.count() == 0
     assert client.workers() == []  # its lease is given back
     start_worker(lease_seconds="2", sweep_interval="1")
@@ -92,7 +92,7 @@ def test_the_stack_starts_a_deaf_worker_again_and_says_why(
         prove_dialect(environment)
         batch = client.submit(ONCOLOGY, abstracts(50))
         assert batch.wait(timeout=60).decided == 50
-    assert any(line.startswith("worker-1 consumed nothing for") and "is started again" in line for line in told), told
+    assert any(line.startswith("worker-1 took no message for") and "restarts in" in line for line in told), told
     assert double.count() == 50
 
 

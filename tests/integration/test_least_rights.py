@@ -238,5 +238,5 @@ def test_tables_of_later_migrations_are_theirs_and_passwords_reach_no_log(ledger
 
 @pytest.mark.parametrize("url", ["postgresql+psycopg://postgres@host/tamis", "postgresql+psycopg://host/tamis", "what"])
 def test_the_owner_is_no_role_to_work_with(database_url: str, url: str) -> None:
-    with pytest.raises(ConfigurationError, match="a role's URL"):
+    with pytest.raises(ConfigurationError, match="the role's URL"):
         grant(database_url, url, WORKER)

@@ -101,8 +101,8 @@ def new_review(stage: Stage) -> Iterator[str]:
     )
     page.get_by_label("Research question").fill("Does walking help?")
     page.get_by_label("Exclusion criteria").fill("animals\nanimals")
-    page.get_by_label("Model, if not").fill("gpt-5-mini")
-    page.get_by_label("Budget in dollars; none").fill("0.001")
+    page.get_by_label("Model (empty").fill("gpt-5-mini")
+    page.get_by_label("Budget in dollars (empty").fill("0.001")
     page.get_by_text("Panel of models, doubtful decisions").click()
     expect(page.get_by_role("button", name="Screen these 1")).to_be_visible()
     for summary in page.locator("#preview summary, #dry-run summary").all():
@@ -125,7 +125,7 @@ def new_review(stage: Stage) -> Iterator[str]:
     page.get_by_role("group", name="Stage 4").get_by_label("Guidelines").fill("Only what the record says.")
     expect(page.locator(".dry-run-stage")).to_have_count(3)
     page.locator(".dry-run-stage summary").first.click()
-    page.get_by_label("How people read it").select_option("In pairs, blind")
+    page.get_by_label("Screening mode").select_option("In pairs, blind")
     expect(page.locator("#stages .notice")).to_be_visible()
     yield "further stages"
 
@@ -265,20 +265,20 @@ def work(stage: Stage) -> Iterator[str]:
     yield "a decision waits"
     double.away, double.refusal = False, "the record is being settled"
     send_again(page)
-    expect(page.locator(".work-waiting")).to_contain_text("was not taken")
+    expect(page.locator(".work-waiting")).to_contain_text("was not saved")
     yield "a decision is refused"
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("dialog")).to_contain_text("not in the ledger yet")
     yield "asked whether to leave"
     page.get_by_role("button", name="Stay").click()
     double.refusal = ""
-    page.get_by_role("button", name="Drop it").click()
+    page.get_by_role("button", name="Discard it").click()
     everything_is_sent(page)
 
 
 def work_alone(stage: Stage) -> Iterator[str]:
     page = _work(stage, WorkDouble([work_record(0, hidden=True)]))
-    expect(page.locator(".work-card")).to_contain_text("Decided alone")
+    expect(page.locator(".work-card")).to_contain_text("Decide alone")
     yield "hidden in a pair"
     page.keyboard.press("i")
     expect(page.get_by_role("heading", name="Nothing is left to decide")).to_be_visible()
@@ -290,13 +290,13 @@ def work_audited(stage: Stage) -> Iterator[str]:
     batch = stage.client.batch(write(stage.client, rows()))
     set_screening_mode(batch, ScreeningMode.MODEL_AUDITED, set_by="Lead")
     page = stage.view(str(batch.id), "work")
-    expect(page.get_by_role("button", name="Draw the audit")).to_be_visible()
+    expect(page.get_by_role("button", name="Draw the audit sample")).to_be_visible()
     yield "no audit is drawn"
-    page.get_by_role("button", name="Draw the audit").click()
-    expect(page.get_by_text("Judged alone")).to_be_visible()
+    page.get_by_role("button", name="Draw the audit sample").click()
+    expect(page.get_by_text("Judge alone")).to_be_visible()
     yield "a drawn record"
     page.keyboard.press("e")
-    expect(page.get_by_role("heading", name="Every drawn record is judged")).to_be_visible()
+    expect(page.get_by_role("heading", name="All sampled records are judged")).to_be_visible()
     expect(page.locator(".work-card")).to_contain_text("should have been included")
     yield "all judged"
 
@@ -316,7 +316,7 @@ def conflicts(stage: Stage) -> Iterator[str]:
     )
     page.reload()
     expect(page.get_by_role("article", name="Record 2")).to_be_visible()
-    page.get_by_role("button", name="What the software says").click()
+    page.get_by_role("button", name="Show the software’s decision").click()
     yield "a record, with the software's words"
     page.locator("#work-title").focus()
     page.keyboard.press("e")
@@ -343,29 +343,29 @@ def quality(stage: Stage) -> Iterator[str]:
     yield "the records behind a number"
     page.get_by_label("Excluded records to draw at random").fill("1")
     page.get_by_role("button", name="Draw an audit").click()
-    expect(page.get_by_text("no decision of a human is recorded yet")).to_be_visible()
+    expect(page.get_by_text("no human decision is recorded yet")).to_be_visible()
     yield "an audit drawn"
-    page.get_by_text("Look whether reading may stop").click()
+    page.get_by_text("Check whether reading may stop").click()
     page.get_by_role("button", name="Draw the sample").click()
     page.get_by_role("button", name="Close the sample …").click()
     expect(page.get_by_role("button", name="Keep it open")).to_be_visible()
     yield "a sample of the stop rule drawn, asked whether to close it"
-    page.get_by_text("Look whether reading may stop").click()
-    page.get_by_text("Draw a pilot, or go on with one").click()
+    page.get_by_text("Check whether reading may stop").click()
+    page.get_by_text("Draw or continue a pilot").click()
     pilot = page.get_by_role("region", name="Pilot")
     pilot.get_by_label("Seed").fill("2")  # the excluded record is among the first four
     pilot.get_by_role("button", name="Draw a pilot").click()
     for _ in range(4):
         pilot.get_by_role("button", name="Include").click()
     pilot.get_by_role("button", name="Compare with the software").click()
-    expect(page.get_by_role("region", name="What there may be to mend")).to_be_visible()
-    pilot.get_by_text("Find the threshold by these labels").click()
+    expect(page.get_by_role("region", name="Possible problems in the criteria")).to_be_visible()
+    pilot.get_by_text("Find the threshold with these labels").click()
     pilot.get_by_role("button", name="Calibrate").click()
     expect(pilot.get_by_text("No threshold")).to_be_visible()
     yield "a pilot half labelled and compared, too small for a threshold"
     labels = stage.folder / "labels.csv"
     labels.write_text("id,include\n" + "".join(f"r{n},{n % 2}\n" for n in (0, 1, 2, 3, 5)), "utf-8")
-    page.get_by_text("Calibrate by a file of labels").click()
+    page.get_by_text("Calibrate with a file of labels").click()
     threshold = page.get_by_role("region", name="Calibrate")
     threshold.get_by_label("File of labels").set_input_files(labels)
     threshold.get_by_label("Recall: includes to keep").fill("10")
@@ -377,14 +377,14 @@ def quality(stage: Stage) -> Iterator[str]:
     judge = page.get_by_role("region", name="Judge the reasoning")
     judge.get_by_label("Guidelines").fill("Only words of the abstract itself are evidence.")
     judge.get_by_label("Evidence below this quality").fill("0.3")
-    judge.get_by_label("Model, if not").fill("gpt-5-mini")
+    judge.get_by_label("Model (empty").fill("gpt-5-mini")
     judge.get_by_role("button", name="Dry run").click()
     expect(judge.get_by_role("heading", name="Dry run: nothing was submitted")).to_be_focused(timeout=30_000)
     judge.get_by_text("Prompt 1:").click()
     yield "what judging the reasoning would take"
-    judge.get_by_label("What a reasoning cites").fill("Abstract 1")
+    judge.get_by_label("Noun for numbered references").fill("Abstract 1")
     judge.get_by_role("button", name="Dry run").click()
-    expect(judge.get_by_role("alert")).to_contain_text("not the name of a thing")
+    expect(judge.get_by_role("alert")).to_contain_text("not a noun for numbered things")
     yield "a judgement refused"
 
 
@@ -392,7 +392,7 @@ def panel(stage: Stage) -> Iterator[str]:
     batch = stage.client.batch(write(stage.client, of_a_panel(), operation=PANELLED, model="small, large"))
     decide(batch, [HumanDecision(place, "include", "Reviewer A") for place in range(3)])
     page = stage.view(str(batch.id), "quality")
-    page.get_by_text("Show what each model brought").click()
+    page.get_by_text("Show what each model adds").click()
     expect(page.get_by_role("link", name="Read these first in Work")).to_be_visible()
     yield "what each model brought"
 
@@ -401,19 +401,19 @@ def run(stage: Stage) -> Iterator[str]:
     batch = stage.client.batch(write(stage.client, rows()))
     remark(batch, [0, 2], labels=["to discuss", LONG], reviewer="Reviewer B")
     page = stage.view(str(batch.id), "run")
-    expect(page.get_by_role("table", name="What failed")).to_be_visible()
+    expect(page.get_by_role("table", name="Failures by round and kind")).to_be_visible()
     expect(page.get_by_role("link", name="to discuss")).to_be_visible()
     yield "ended, some failed"
     votes = stage.folder / "votes.csv"
     votes.write_text(f"id,title,vote\nr0,,1\nr1,,0\nr2,,so-so\nx,Nowhere {LONG},1\nr5,,1\nr5,,0\n", "utf-8")
-    page.get_by_text("Take a file of decisions").click()
+    page.get_by_text("Import a file of decisions").click()
     page.get_by_label("File of decisions").set_input_files(votes)
-    page.get_by_label("Who decided").fill("Reviewer C")
-    page.get_by_role("button", name="Look how it is read").click()
+    page.get_by_label("Name of the reviewer").fill("Reviewer C")
+    page.get_by_role("button", name="Preview the file").click()
     expect(page.get_by_label("Words that mean include")).to_be_focused()
     yield "a file of decisions with a word that nobody knows"
     page.get_by_label("Words that mean uncertain").fill("so-so")
-    page.get_by_role("button", name="Look how it is read").click()
+    page.get_by_role("button", name="Preview the file").click()
     expect(page.get_by_text("1 row not found in the batch")).to_be_visible()
     yield "how a file of decisions is read"
     page.get_by_role("button", name="Record 3 decisions").click()
@@ -421,7 +421,7 @@ def run(stage: Stage) -> Iterator[str]:
     yield "decisions recorded"
     waiting = [Ledgered(record(n), ItemStatus.PENDING) for n in range(20, 26)]
     page.goto(f"{stage.browser.base}/?batch={write(stage.client, waiting, state='running')}&view=run")
-    expect(page.get_by_role("button", name="Set the priority")).to_be_visible()
+    expect(page.get_by_role("button", name="Set priority")).to_be_visible()
     yield "running"
 
 

@@ -1,7 +1,8 @@
 """The application for Celery's own tools: `celery -A tamis_worker.celery worker|inspect|control|events|flower|...`.
 
-The application is made at its first use, from the usual settings (`TAMIS_BROKER_URL`, or a stack that runs on this
-machine). It uses the key prefix of Tamis in Redis. `celery worker` starts the same worker as `tamis worker`.
+The application is made when a tool first uses it, from the same settings as a worker. `TAMIS_BROKER_URL` names the
+broker; if it is not set, a stack that runs on this machine is used. All keys in Redis have the prefix of Tamis. `celery
+worker` starts the same worker as `tamis worker`.
 """
 
 import logging
@@ -41,10 +42,13 @@ def _app() -> Celery:
 
 
 class Worker:
-    """A worker of Tamis, instead of the usual worker of `celery worker`."""
+    """The worker that `celery worker` starts: a worker of Tamis instead of Celery's own."""
 
     def __init__(self, **options: Any) -> None:
-        """Read the options. Raise `click.UsageError` for an option that Tamis does not use, with its replacement."""
+        """Read the options.
+
+        Raise `click.UsageError` for an option that Tamis does not use. The error names the option's replacement.
+        """
         from .config.settings import WorkerSettings
 
         self.exitcode = 0

@@ -1,6 +1,6 @@
 """`tamis agreement`: how far people and software agree.
 
-A separate module, because it imports the figures of quality.
+A separate module, because only this command needs the imports that compute agreement.
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ NUMBERS = ("n", "agree", "Cohen's kappa", "Gwet's AC1")
 
 @app.command(examples=("tamis agreement 3f2a91c0",))
 def agreement(batch_id: BatchId) -> Iterator[object]:
-    """Say how far the software agrees with the people who decided about the same records, and they among themselves."""
+    """Measure the agreement of the software with people, and of people with each other, on the same records."""
     with opened(batch_id) as batch:
         figures = measure_agreement(batch)
     yield {"id": batch.id, **figures.model_dump(mode="json")}
     if not figures.together.n and not figures.undecided and not figures.people:
-        out.say(f"batch {batch.id}: no human has decided about a record. `tamis override` does, and `tamis audit`.")
+        out.say(f"batch {batch.id}: no person has decided on a record. Use `tamis override` or `tamis audit`.")
         return
     measured = {
         "overridden or confirmed": figures.overrides,
@@ -37,18 +37,18 @@ def agreement(batch_id: BatchId) -> Iterator[object]:
     out.print(listing("software and people", numbers=NUMBERS, rows=rows))
     for name, measure in measured.items():
         if measure.n and measure.no_kappa is not None:
-            out.say(f"[dim]no kappa of {name}: {escape(measure.no_kappa)}[/]")
+            out.say(f"[dim]no kappa for {name}: {escape(measure.no_kappa)}[/]")
     if figures.undecided:
         out.say(
-            f"{figures.undecided:,} left out: the software had not decided about them (uncertain, failed, cancelled, "
-            "or a copy)."
+            f"{figures.undecided:,} omitted: the software did not decide on them (uncertain, failed, cancelled, or a "
+            "copy)."
         )
     if figures.people:
         pairs = (
             (stage_name(pair.stage), escape(pair.first), escape(pair.second), *_figures(pair.agreement))
             for pair in figures.people
         )
-        out.print(listing("stage", "person", "and person", numbers=NUMBERS, rows=pairs))
+        out.print(listing("stage", "person", "other person", numbers=NUMBERS, rows=pairs))
     for text in (SELECTED,) * bool(figures.overrides.n) + (DRAWN,) * bool(figures.audits.n):
         out.say(text)
 

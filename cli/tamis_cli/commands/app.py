@@ -29,7 +29,7 @@ NAME = "tamis"
 COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # set by a shell that asks for completions, as Typer names it
 
 INTERRUPT_AGAIN_AFTER = 0.01  # s; then the finaliser that swallowed the interrupt has ended
-GARBAGE_AFTER = 20_000  # new objects; with the default 700, a fifth of the start is a search of modules for garbage
+GARBAGE_AFTER = 20_000  # new objects; with the default 700, garbage collection takes a fifth of the start
 RUNS_A_WORKER = "worker"  # sets up traces itself, under its own name
 MANUAL = "manual"  # module of `help` and `completion`, which load all others
 
@@ -41,12 +41,12 @@ EXIT_STALLED = 75  # from sysexits: a temporary failure
 EXIT_INTERRUPTED = 130  # shells' code: 128 + SIGINT
 
 EXIT_CODES: Mapping[int, str] = {
-    EXIT_OK: "done; of a batch or a review: every item is decided",
-    EXIT_FAILED: "some items failed or were cancelled, the batch was paused because it could not go on, a probe or "
-    "an examination found something wrong, or a question was answered with no",
-    EXIT_WRONG_USE: "wrong use or configuration, or a server that does not answer",
-    EXIT_STALLED: "a worker made no progress and ended itself: start it again",
-    EXIT_INTERRUPTED: "interrupted with Ctrl-C; a batch or a review goes on",
+    EXIT_OK: "done; for a batch or review, every item is decided",
+    EXIT_FAILED: "items failed or were cancelled, a batch paused because it could not continue, a check found a fault, "
+    "or you answered no",
+    EXIT_WRONG_USE: "wrong use, wrong configuration, or a server that does not answer",
+    EXIT_STALLED: "a worker made no progress and stopped itself: restart it",
+    EXIT_INTERRUPTED: "interrupted with Ctrl-C; a batch or review continues",
 }
 
 out = PlainConsole()
@@ -55,7 +55,7 @@ err = PlainConsole(stderr=True)
 app = Commands(
     name=NAME,
     cls=ByTheme,
-    help="Push records through LLM evaluation and keep what passes.",
+    help="Screen records with a large language model, as a distributed task queue.",
     no_args_is_help=True,
     # Typer's own options rewrite start-up files, and in PowerShell lift the user's policy on scripts. `tamis
     # completion` prints the script instead.
@@ -93,7 +93,7 @@ def run() -> None:
         redact, args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback
     )
     sys.unraisablehook = partial(_print_unraisable, redact)
-    # Warnings of libraries go to log files; the commands print warnings for users.
+    # Warnings of libraries go to log files only; the commands print the warnings that users need.
     shown = logging.StreamHandler(sys.stderr)
     shown.setFormatter(_Redacting(redact))
     logging.basicConfig(level=logging.WARNING, handlers=[shown])
@@ -119,7 +119,7 @@ def _load_what_is_called() -> None:
         load_commands()
     elif (words := sys.argv[2:] if sys.argv[1:2] == ["--"] else sys.argv[1:]) and not words[0].startswith("-"):
         load_commands(words[0])
-    else:  # nothing, or an option of `tamis` itself: lists names and summaries, and calls nothing
+    else:  # no command, or an option of `tamis` itself: only names and summaries are needed
         for row in COMMANDS:
             app.command(row.name, help=row.summary)(_listed)
 
@@ -143,7 +143,7 @@ def know_the_shells() -> None:
 
 
 def say_error(error: TamisError, redact: Callable[[str], str] = str) -> None:
-    """Print an error on standard error, with the next step from its note, if any."""
+    """Print an error on standard error. If the error has a note, print the next step from this note too."""
     message = redact(str(error))
     before = "\n" if "\n" in message else " "  # a message that quotes a log has many lines; any other stays one line
     steps = "".join(f"{before}[dim]({escape(note)})[/]" for note in getattr(error, "__notes__", ()))

@@ -11,15 +11,15 @@ from tamis_schemas.operations import first_complaint
 
 Model = TypeVar("Model", bound=BaseModel)
 
-BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.")]
+BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or its first characters.")]
 Record = typer.Argument(
     metavar="RECORD",
-    help="Its id, or its number from 1, as shown (No. 12: 12); number:12 or id:12 where it could be either.",
+    help="The record's id, or its number from 1 (No. 12: 12). If it could be either: number:12 or id:12.",
 )
-Reviewer = Annotated[str | None, typer.Option(help="Who decides.", envvar="TAMIS_REVIEWER", metavar="NAME")]
+Reviewer = Annotated[str | None, typer.Option(help="Your name.", envvar="TAMIS_REVIEWER", metavar="NAME")]
 RANDOM_SEED_BITS = 31  # of a default seed: short enough to copy by hand
-KeyId = Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")]
-Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="Records, one file or several.")]
+KeyId = Annotated[str, typer.Argument(metavar="KEY", help="The key's id, from `tamis keys list`.")]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="One or several files of records.")]
 
 
 OWN_STAGE: Final = "title-abstract"  # name of the stage of the batch's own question
@@ -31,23 +31,23 @@ def stage_name(stage: HumanStage) -> str:
 
 
 def stage_named(name: str) -> HumanStage:
-    """Return the stage with a name from the command line."""
+    """Return the stage that has this name on the command line."""
     return HumanStage.OWN if name == OWN_STAGE else HumanStage(name)
 
 
 Stage = Annotated[
     Literal["title-abstract", "retrieval", "full-text"],
     typer.Option(
-        help="What is decided about: titles and abstracts, or whatever the batch asks; whether reports could be had; "
-        "full texts."
+        help="title-abstract: the batch's own question; retrieval: whether the report was obtained; full-text: its "
+        "full text."
     ),
 ]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Let a record that cannot be read be an error; else it is left out, and said.")
+    bool, typer.Option("--strict", help="Stop at a record that cannot be read. Otherwise it is skipped and reported.")
 ]
 NewBudget = Annotated[
     str | None,
-    typer.Option("--max-cost", help="A new budget in dollars, of a batch that has one."),
+    typer.Option("--max-cost", help="A new budget in dollars, if the batch has one."),
 ]
 
 
@@ -59,11 +59,11 @@ def to_file(help: str) -> Any:  # noqa: A002 - as Typer calls it
 def is_new(file: Path | None, *, may_hold: str) -> None:
     """Raise `InvalidRequest` if a file for people to fill in exists already."""
     if file is not None and file.exists():
-        raise InvalidRequest(f"{file} is there already, and may hold {may_hold}: name another file with --output")
+        raise InvalidRequest(f"{file} already exists and may contain {may_hold}: name another file with --output")
 
 
 def validated(kind: type[Model], of: str = "", /, **parameters: Any) -> Model:
-    """Return a model of these parameters.
+    """Return a model of the class `kind`, made of these parameters.
 
     Raises `InvalidParameters` naming the invalid parameter; the message begins with `of`.
     """
@@ -74,7 +74,7 @@ def validated(kind: type[Model], of: str = "", /, **parameters: Any) -> Model:
 
 
 CallbackUrl = Annotated[
-    str | None, typer.Option("--callback-url", metavar="URL", help="Who is told of its end, by a signed webhook.")
+    str | None, typer.Option("--callback-url", metavar="URL", help="The receiver of signed webhooks about the batch.")
 ]
 
 
@@ -84,7 +84,7 @@ def callback_of(url: str, option: str = "callback") -> Callback:
 
 
 def named(reviewer: str | None, question: str) -> str:
-    """Return the reviewer. Raise `InvalidParameters` with the question if the name is missing."""
+    """Return the reviewer's name. If it is missing, raise `InvalidParameters` with the question."""
     if reviewer is None or not reviewer.strip():
-        raise InvalidParameters(f"{question} say --reviewer NAME, or set TAMIS_REVIEWER")
+        raise InvalidParameters(f"{question} Add --reviewer NAME, or set TAMIS_REVIEWER")
     return reviewer

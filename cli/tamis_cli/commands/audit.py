@@ -28,7 +28,7 @@ DRAW = "draw"
 
 
 class DrawUnlessNamed(TyperGroup):
-    """`tamis audit ID` is `tamis audit draw ID`."""
+    """A group of commands that reads `tamis audit ID` as `tamis audit draw ID`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # of typer's click
         """Parse, with `draw` inserted before arguments that name no command."""
@@ -39,11 +39,11 @@ class DrawUnlessNamed(TyperGroup):
 
 audit_app = app.group(
     "audit",
-    "Have a human judge a random sample of what was excluded. `tamis audit ID` draws one.",
+    "Let a person judge a random sample of excluded records. `tamis audit ID` draws one.",
     cls=DrawUnlessNamed,
 )
 
-AuditId = Annotated[str, typer.Argument(metavar="AUDIT", help="An audit's id, or how it begins.")]
+AuditId = Annotated[str, typer.Argument(metavar="AUDIT", help="An audit's id, or its first characters.")]
 
 
 @audit_app.command(DRAW, examples=("tamis audit 3f2a91c0 --n 50 --seed 1", "tamis audit draw 3f2a91c0 --from rules"))
@@ -54,14 +54,14 @@ def draw(
         int | None, typer.Option(min=0, help="The same seed draws the same sample.  [default: a new one]")
     ] = None,
     stratum: Annotated[
-        Stratum, typer.Option("--from", help="Excluded by whom: all, rules alone, the model alone.")
+        Stratum, typer.Option("--from", help="Which exclusions: all, only by rules, or only by the model.")
     ] = Stratum.ALL,
     with_reasons: Annotated[
-        bool, typer.Option("--with-reasons", help="Say in the file why each was excluded. It leads whoever reads it.")
+        bool, typer.Option("--with-reasons", help="Write the exclusion reasons in the file. They may bias the reader.")
     ] = False,
     output: Annotated[Path | None, to_file("The file.  [default: audit-AUDIT.csv]")] = None,
 ) -> Iterator[object]:
-    """Draw a sample of the excluded records, as a table that a human fills in."""
+    """Draw a sample of the excluded records, as a table for a person to fill in."""
     with opened(batch_id) as batch:
         seed = secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed
         drawn = draw_audit(batch, n, seed=seed, stratum=stratum)
@@ -74,23 +74,21 @@ def draw(
         markup=False,
     )
     err.say(
-        "Fill in the column include with yes or no, and reviewer with who you are, then: "
+        "Fill in the column include with yes or no, and reviewer with your name, then: "
         f"[bold]tamis audit record {escape(str(output))}[/]"
     )
 
 
 @audit_app.command(examples=("tamis audit record audit-9b1c.csv", "tamis audit record audit-9b1c.csv --override"))
 def record(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The table, filled in as far as you are.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The table, filled in completely or in part.")],
     reviewer: Reviewer = None,
     correct: Annotated[
-        bool, typer.Option("--correct", help="Take over decisions that were changed since they were recorded.")
+        bool, typer.Option("--correct", help="Accept decisions that differ from those recorded earlier.")
     ] = False,
-    override: Annotated[
-        bool, typer.Option("--override", help="Include the records that should have been, by an override each.")
-    ] = False,
+    override: Annotated[bool, typer.Option("--override", help="Include each missed record with an override.")] = False,
 ) -> Iterator[object]:
-    """Read the decisions of a sample back; the bound on what was missed. All of the table counts, or nothing."""
+    """Record the decisions of a sample, and show the bound on missed includes. An invalid row rejects the table."""
     filled = read_sample(file, reviewer=reviewer)
     with Client() as client:
         audit = tamis_review.audit(client, filled.audit_id)
@@ -104,23 +102,23 @@ def record(
     out.say(f"audit {audit.id}: {done.new:,} new decisions recorded.")
     if done.overrides:
         listed = ", ".join(escape(record_words(row.index, row.item_id)) for row in done.overrides)
-        out.say(f"Included by an override each: {listed}.")
+        out.say(f"Included by override: {listed}.")
     if later:
         out.say(NOT_FOLLOWING)
     _print(done.audit)
     if done.audit.missed and not override:
-        out.say(f"[bold]tamis audit record {escape(str(file))} --override[/] includes what was missed.")
+        out.say(f"[bold]tamis audit record {escape(str(file))} --override[/] includes the missed records.")
 
 
 @audit_app.command(examples=("tamis audit show 9b1c", "tamis audit show 9b1c -o again.csv"))
 def show(
     audit_id: AuditId,
-    output: Annotated[Path | None, to_file("Write its table again, with what was decided so far.")] = None,
+    output: Annotated[Path | None, to_file("Write its table again, with the decisions so far.")] = None,
     with_reasons: Annotated[
-        bool, typer.Option("--with-reasons", help="Say in the table why each was excluded.")
+        bool, typer.Option("--with-reasons", help="Write the exclusion reasons in the table.")
     ] = False,
 ) -> Iterator[object]:
-    """Say how far an audit is, and what it says of all that was excluded."""
+    """Show the progress of an audit, and its result for all exclusions."""
     with Client() as client:
         audit = tamis_review.audit(client, audit_id)
         if output is not None:
@@ -154,13 +152,13 @@ def _write(batch: Batch, audit: Audit, path: Path, *, with_reasons: bool) -> Non
 
 
 def _check_ids(file: Path, filled: FilledIn, audit: Audit) -> None:
-    """Raise `InputError` if an id in the table is not its record's: a person sorted some columns without the others."""
+    """Raise `InputError` if a row has another record's id: a person has sorted only some columns of the table."""
     ids = {item.index: item.item_id for item in audit.items}
     for decision, line, item_id in zip(filled.decisions, filled.lines, filled.ids, strict=True):
         if item_id and decision.index in ids and ids[decision.index] != item_id:
             raise InputError(
                 f"{indexed_words(decision.index)} has the id {ids[decision.index]!r}, not {item_id!r}: were "
-                "columns sorted apart?",
+                "columns sorted separately?",
                 path=file,
                 line=line,
             )
@@ -187,7 +185,7 @@ def _print(audit: Audit) -> None:
     for item in audit.missed:
         note = f": {escape(item.note)}" if item.note else ""
         name = escape(record_words(item.index, item.item_id))
-        out.say(f"[yellow]missed[/] {name}, says {escape(item.reviewer or '')}{note}")
+        out.say(f"[yellow]missed[/] {name}, according to {escape(item.reviewer or '')}{note}")
 
 
 def _facts(audit: Audit) -> dict[str, Any]:

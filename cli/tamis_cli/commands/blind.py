@@ -20,12 +20,12 @@ _MODES = {
     "off": ScreeningMode.SINGLE,
 }
 _MEANINGS = {
-    ScreeningMode.SINGLE: "not blind: over HTTP everybody sees all decisions",
-    ScreeningMode.PAIR: "in pairs: over HTTP nobody sees a decision on a record before two people have decided on it",
-    ScreeningMode.MODEL_SECOND: "the model is the second reader: over HTTP nobody sees a decision on a record before "
-    "they have decided on it themselves",
-    ScreeningMode.MODEL_AUDITED: "the model decides, and people audit it: over HTTP nobody sees a decision on a record "
-    "that was drawn for the audit before it is judged",
+    ScreeningMode.SINGLE: "not blind: over HTTP, everyone sees all decisions",
+    ScreeningMode.PAIR: "in pairs: over HTTP, decisions on a record are hidden until two people have decided",
+    ScreeningMode.MODEL_SECOND: "the model is the second reader: over HTTP, decisions on a record are hidden from "
+    "people who have not decided on it",
+    ScreeningMode.MODEL_AUDITED: "the model decides, and people audit it: over HTTP, decisions on a record drawn for "
+    "the audit are hidden until it is judged",
 }
 
 
@@ -41,13 +41,13 @@ def blind(
     mode: Annotated[
         Literal["pair", "model", "audit", "off"] | None,
         typer.Argument(
-            help="pair, model (it is the second reader), audit (of what it excluded) or off; without it, what is set.",
+            help="pair, model (the second reader), audit (of its exclusions) or off. Without it, show the mode.",
             metavar="MODE",
         ),
     ] = None,
     reviewer: Reviewer = None,
 ) -> Iterator[object]:
-    """Have people read a batch blind over HTTP: in pairs, beside the model, or a sample of exclusions."""
+    """Show or set blind reading over HTTP: in pairs, with the model as second reader, or of an audit sample."""
     with opened(batch_id) as batch:
         if mode is None:
             current = get_screening_mode(batch)

@@ -15,10 +15,10 @@ class Theme(StrEnum):
     """The subject of a command: the headings of `tamis help`, in this order."""
 
     ASK = "Ask about records"
-    READ = "See what came of it"
-    STEER = "Steer what runs"
-    CHECK = "Check it, and decide yourself"
-    RUN = "Run the parts"
+    READ = "See progress and results"
+    STEER = "Control batches"
+    CHECK = "Check and make decisions"
+    RUN = "Run servers and workers"
     HELP = "Help"
 
 
@@ -36,91 +36,88 @@ class Listed:
 _SUMMARIES: dict[Theme, dict[str, str]] = {
     Theme.ASK: {
         "submit screen": "Screen records against a review's criteria: include, exclude or uncertain, with reasons.",
-        "submit filter": "Ask one yes/no question of every record.",
+        "submit filter": "Ask one yes/no question about every record.",
         "submit score": "Rate every record on a scale.",
-        "submit extract": "Extract one value from every record; nothing where a record does not hold it.",
-        "submit fields": "Extract several fields, as a JSON Schema describes them, from every record.",
+        "submit extract": "Extract one value from every record, or nothing if the record does not contain it.",
+        "submit fields": "Extract several fields from every record, as described by a JSON Schema.",
         "submit answer": "Generate an answer, evaluate it, and refine it until it is good enough.",
-        "judge judge": "Judge the reasoning of each result of a finished batch against its record, as a batch of its "
-        "own.",
-        "initial_filter initial-filter": "Say which records tier 1 rejects, by which rule, before anything is asked "
-        "of a model.",
-        "duplicates duplicates": "Say which records are copies of each other and which may be, each pair with its "
-        "reason.",
-        "criteria criteria": "Begin a file of criteria, and see how one is understood.",
-        "review review": "Run a review after a plan, stage by stage.",
+        "judge judge": "Judge the reasoning of each result of a finished batch against its record, in a new batch.",
+        "initial_filter initial-filter": "Count the records that each rule of the initial filter (tier 1) rejects. No "
+        "model is asked.",
+        "duplicates duplicates": "List certain and possible copies among the records, each pair with its reason.",
+        "criteria criteria": "Write a template for criteria, or check a file of criteria.",
+        "review review": "Run a review from a plan, stage by stage.",
     },
     Theme.READ: {
-        "status batches": "List the latest batches, and below them the calls of services in the last day.",
-        "status status": "Say how a batch stands; without an ID, which workers there are and which batches are open.",
-        "read results": "Write every item of a batch in its order, with its result.",
-        "read export": "Write the records back, each with its decision, as reference managers read them.",
+        "status batches": "List the latest batches, then the service calls of the last day.",
+        "status status": "Show the progress of a batch. Without an ID, show workers and open batches.",
+        "read results": "Write every item of a batch with its result, in the batch's order.",
+        "read export": "Write the records with their decisions, as a file for reference managers.",
         "report report": "Write a report: PRISMA 2020 flow, figures, every decision with its reasons, and methods.",
     },
     Theme.STEER: {
-        "control pause": "Begin no further item; calls in flight are finished, and `tamis resume` goes on.",
-        "control resume": "Go on with what was paused; with a new budget where the old one is used up.",
-        "control cancel": "End it: what has not begun is cancelled; calls in flight are finished, and results are "
-        "kept.",
-        "control priority": "Put it before, or behind, other batches; effective on all workers within seconds.",
-        "retry retry": "Ask about the failed items of a batch once more, in a new round; nothing that is decided "
-        "changes.",
-        "retry failures": "Say what failed in each round of a batch, and whether it depends on length, year or "
+        "control pause": "Pause a batch or review: start no new item, and finish calls in flight. `tamis resume` "
+        "continues it.",
+        "control resume": "Continue a paused batch or review. If its budget is used up, give a new one.",
+        "control cancel": "Cancel the remaining items of a batch or review. Finish calls in flight, and keep all "
+        "results.",
+        "control priority": "Set the priority of a batch or review. All workers apply it within seconds.",
+        "retry retry": "Ask again about the failed items of a batch, in a new round. Decided items do not change.",
+        "retry failures": "Show the failures of each round of a batch, and whether they depend on length, year or "
         "neighbours.",
     },
     Theme.CHECK: {
-        "explain explain": "Tell everything about one record: prompts as sent, answers, quotes, rules and formulas, "
-        "people, and the bill.",
-        "evaluate evaluate": "Compare the decisions of a batch with a human's labels: rates, lost evidence, "
-        "calibration, agreement.",
-        "evaluate calibrate": "Find, from a labelled random sample, the score from which on records are kept, with a "
-        "guaranteed recall.",
-        "reading next": "List the records to read next, best first: by the model's score, and by texts like "
-        "those included so far.",
-        "override override": "Decide about a record yourself. The model's result stays, beside yours; reports and "
-        "exports follow yours.",
-        "override overrides": "List what people decided about a batch's records.",
-        "label label": "Put a label on records, beside every decision; `tamis results --label` finds them again.",
-        "label note": "Write a note on a record, beside every decision; results and exports hold it.",
-        "label labels": "List the labels on a batch's records, and how many bear each.",
-        "import_decisions import-decisions": "Record what people decided elsewhere. Records are found by id, DOI, "
-        "PMID and title; others are listed.",
-        "blind blind": "Have people read a batch blind over HTTP: in pairs, beside the model, or a sample of "
-        "exclusions.",
-        "override conflicts": "List the records on which people decided differently, with who said what and why, and "
-        "the model's decision.",
-        "agreement agreement": "Say how far the software agrees with the people who decided about the same records, "
-        "and they among themselves.",
-        "pilot pilot": "Draw a random sample of the records, as a table that a human labels for `tamis calibrate` and "
-        "`evaluate`.",
-        "reading stop": "Say whether you may stop reading, with a promise that can be checked, and what it costs.",
-        "audit audit": "Have a human judge a random sample of what was excluded. `tamis audit ID` draws one.",
+        "explain explain": "Show everything about one record: prompts, answers, quotes, rules, formulas, people's "
+        "decisions, costs.",
+        "evaluate evaluate": "Compare a batch's decisions with human labels: rates, lost evidence, calibration, "
+        "agreement.",
+        "evaluate calibrate": "Find the score threshold for a guaranteed recall, from a labelled random sample.",
+        "reading next": "List the records to read next, best first: by the model's score, and by similarity to "
+        "included records.",
+        "override override": "Record your own decision on a record. The model's result is kept; reports and exports "
+        "use yours.",
+        "override overrides": "List people's decisions on a batch's records.",
+        "label label": "Add a label to records. It changes no decision; `tamis results --label` finds the records "
+        "again.",
+        "label note": "Add a note to a record. It changes no decision; results and exports contain it.",
+        "label labels": "List the labels on a batch's records, with the number of records for each.",
+        "import_decisions import-decisions": "Import decisions from other tools. Records are matched by id, DOI, PMID "
+        "and title; unmatched rows are listed.",
+        "blind blind": "Show or set blind reading over HTTP: in pairs, with the model as second reader, or of an audit "
+        "sample.",
+        "override conflicts": "List the records with contradicting decisions: each reviewer's with its reason, and the "
+        "model's.",
+        "agreement agreement": "Measure the agreement of the software with people, and of people with each other, on "
+        "the same records.",
+        "pilot pilot": "Draw a random sample of records, as a table to label for `tamis calibrate` and `tamis "
+        "evaluate`.",
+        "reading stop": "Show whether you may stop reading with a promised recall, and how many records each promise "
+        "costs.",
+        "audit audit": "Let a person judge a random sample of excluded records. `tamis audit ID` draws one.",
     },
     Theme.RUN: {
-        "stack up": "Run the whole stack here, in the foreground: Postgres, Redis, workers, page, and an LLM if none "
-        "is named.",
-        "stack demo": "Screen 24 fictional citations in a temporary folder, with recorded answers: needs no key, "
-        "model or server.",
-        "stack flower": "Run Flower, the window on the queue: read-only, behind a password, its history kept in "
+        "stack up": "Run the stack in the foreground: Postgres, Redis, workers, page, and a small LLM if you set none.",
+        "stack demo": "Screen 24 fictional citations in a temporary folder. Recorded answers: no key, model or server "
+        "is needed.",
+        "stack flower": "Run Flower, the monitor of the queue: read-only, with a password, and with its history in "
         "TAMIS_HOME.",
-        "worker worker": "Run one worker process against the servers that the environment names.",
-        "worker health": "Say whether a worker on this machine works, for probes: exit code 0 where it does, 1 where "
-        "it does not.",
-        "doctor doctor": "Examine servers, tables, LLM, clocks and workers, and say how to mend what is wrong.",
-        "migrate migrate": "Create the ledger's tables, or bring them up to this release; then say who may do what "
-        "with them.",
-        "status workers": "List the workers that are there: what each does, and why, where it does nothing.",
-        "purge purge": "Delete finished batches and reviews and everything that belongs to them; with --archive "
-        "psql can restore them.",
-        "serve serve": "Answer HTTP requests: the gateway, in the foreground, until Ctrl-C.",
-        "serve keys": "Keys of the HTTP gateway.",
-        "webhooks webhooks": "What was told to whom by webhooks, and tell it again.",
+        "worker worker": "Run one worker process, with the servers and the LLM set in your environment.",
+        "worker health": "Check whether a worker on this machine works, for probes: exit code 0 if it does, 1 if not.",
+        "doctor doctor": "Check servers, tables, LLM, clocks and workers, and show a remedy for each fault.",
+        "migrate migrate": "Create or upgrade the ledger's tables, and give the roles of workers and gateway their "
+        "rights.",
+        "status workers": "List the workers with their states, and the reason if one does nothing.",
+        "purge purge": "Delete finished batches and reviews with all their data. With --archive, psql can restore "
+        "them.",
+        "serve serve": "Run the HTTP gateway in the foreground, until Ctrl-C.",
+        "serve keys": "Manage the keys of the HTTP gateway.",
+        "webhooks webhooks": "List webhooks, send them again, and test a receiver.",
     },
     Theme.HELP: {
-        "manual help": "Show the page of a command, with examples; without one, all commands. `exit-codes` is a page, "
-        "too.",
-        "manual completion": "Print the script with which your shell completes commands, options and choices. It "
-        "changes no file of yours.",
+        "manual help": "Show the help of a command with examples, or list all commands. `tamis help exit-codes` "
+        "explains exit codes.",
+        "manual completion": "Print a script that completes commands, options and choices in your shell. It changes no "
+        "file.",
     },
 }
 

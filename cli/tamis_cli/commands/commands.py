@@ -33,7 +33,7 @@ class Documented(TyperCommand):
         super().format_help(ctx, formatter)
         if self.examples:
             formatter.write("\nExamples:\n" + "".join(f"  {line}\n" for line in self.examples))
-        formatter.write("\n`tamis help exit-codes` says what exit codes mean.\n")
+        formatter.write("\n`tamis help exit-codes` explains the exit codes.\n")
 
     def invoke(self, ctx: Any) -> Any:
         """Invoke the command. An error gets a note with the next step for this command."""
@@ -46,18 +46,18 @@ class Documented(TyperCommand):
 
 
 def next_step(error: TamisError, command: str) -> str | None:
-    """Return the next step after an error of a command (`review run`); None if the message contains it."""
+    """Return the next step after an error of a command (`review run`); None if the message names a step."""
     if NAMES_A_STEP.search(str(error)):
         return None
     match error:
         case Unavailable() | ConfigurationError() | OperationFailed() if command != DOCTOR:
-            return "`tamis doctor` examines everything that is needed"
+            return "`tamis doctor` checks servers, settings and LLM"
         case UnknownBatch():
-            return "`tamis batches` and `tamis review list` list what there is"
+            return "`tamis batches` and `tamis review list` list the latest"
         case InputError():
-            return f"`tamis help {command}` shows what it reads"
+            return f"`tamis help {command}` shows its input"
         case InvalidRequest():
-            return f"`tamis help {command}` shows how it is used"
+            return f"`tamis help {command}` shows its usage"
     return None
 
 
@@ -103,9 +103,9 @@ class Commands(typer.Typer):
 def with_json(command: Callable[..., Generator[Any, None, None]], *, lines: bool = False) -> Callable[..., None]:
     """Return a command with the option `--json`.
 
-    The generator yields its document once. With `--json` the document is printed, and the generator closed. Otherwise
-    the generator continues, and prints text for people. Instead of an expensive document, the generator yields a
-    function without arguments that makes the document. It is called only for `--json`.
+    The generator yields its JSON document once. With `--json` the document is printed, and the generator closed.
+    Otherwise the generator continues, and prints text for people. If the document is expensive, the generator yields a
+    function without arguments instead, which makes the document. The function is called only for `--json`.
     """
     option, show = (AsJsonLines, print_json_lines) if lines else (AsJson, print_json)
     parameters = signature(command, eval_str=True).parameters.values()
@@ -145,7 +145,7 @@ class Page:
     """A command with its path."""
 
     path: str
-    command: Any  # Typer's, of its click
+    command: Any  # a command object of Typer's own click
 
     @property
     def options(self) -> tuple[str, ...]:

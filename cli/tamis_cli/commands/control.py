@@ -15,57 +15,55 @@ from .app import app, out
 from .arguments import NewBudget
 from .facts import facts_of
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="A batch or a review, or how its id begins.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a batch or review, or its first characters.")]
 
 
 @app.command(examples=("tamis pause 3f2a91c0",))
 def pause(of: Id) -> Iterator[object]:
-    """Begin no further item; calls in flight are finished, and `tamis resume` goes on."""
+    """Pause a batch or review: start no new item, and finish calls in flight. `tamis resume` continues it."""
     with Client() as client:
         subject = find_batch_or_review(client, of)
         subject.pause()
-        yield from _said(subject, "is paused; calls in flight are finished", f"tamis resume {subject.id}", "goes on")
+        yield from _said(subject, "is paused; calls in flight finish", f"tamis resume {subject.id}", "continues it")
 
 
 @app.command(examples=("tamis resume 3f2a91c0", "tamis resume 3f2a91c0 --max-cost 5"))
 def resume(of: Id, max_cost: NewBudget = None) -> Iterator[object]:
-    """Go on with what was paused; with a new budget where the old one is used up."""
+    """Continue a paused batch or review. If its budget is used up, give a new one."""
     amount = None if max_cost is None else amount_of(max_cost)
     with Client() as client:
         subject = find_batch_or_review(client, of)
         subject.resume(amount)
         command = "tamis status" if isinstance(subject, Batch) else "tamis review status"
-        yield from _said(subject, "goes on", f"{command} {subject.id} --watch", "follows it")
+        yield from _said(subject, "continues", f"{command} {subject.id} --watch", "follows it")
 
 
 @app.command(examples=("tamis cancel 3f2a91c0",))
 def cancel(of: Id) -> Iterator[object]:
-    """End it: what has not begun is cancelled; calls in flight are finished, and results are kept."""
+    """Cancel the remaining items of a batch or review. Finish calls in flight, and keep all results."""
     with Client() as client:
         subject = find_batch_or_review(client, of)
         subject.cancel()
-        command, done = "tamis review status", "is cancelled; calls in flight are finished"
+        command, done = "tamis review status", "is cancelled; calls in flight finish"
         if isinstance(subject, Batch):
             command, counts = "tamis results", subject.status().counts
             kept = f"{counts.decided:,} decided and {counts.failed:,} failed are kept"
-            done = (
-                f"is cancelled: {counts.cancelled:,} records are not asked about, {kept}, calls in flight are finished"
-            )
-        yield from _said(subject, done, f"{command} {subject.id}", "shows what was decided")
+            done = f"is cancelled: {counts.cancelled:,} records are not asked about, {kept}, calls in flight finish"
+        yield from _said(subject, done, f"{command} {subject.id}", "shows the decisions")
 
 
 @app.command(examples=("tamis priority 3f2a91c0 high",))
 def priority(
     of: Id,
-    level: Annotated[Priority, typer.Argument(metavar="LEVEL", help="Who goes first.")],
+    level: Annotated[Priority, typer.Argument(metavar="LEVEL", help="The priority.")],
 ) -> Iterator[object]:
-    """Put it before, or behind, other batches; effective on all workers within seconds."""
+    """Set the priority of a batch or review. All workers apply it within seconds."""
     with Client() as client:
         subject = find_batch_or_review(client, of)
         subject.set_priority(level)
         command = "tamis status" if isinstance(subject, Batch) else "tamis review status"
         done = f"has priority {level.value} from now on"
-        yield from _said(subject, done, f"{command} {subject.id}", "shows how it stands")
+        yield from _said(subject, done, f"{command} {subject.id}", "shows its progress")
 
 
 def _said(subject: Batch | Review, what: str, command: str, does: str) -> Iterator[object]:

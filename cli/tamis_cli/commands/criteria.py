@@ -17,7 +17,7 @@ from .app import app, out
 
 STANDARD_OUTPUT = Path("-")
 
-criteria_app = app.group("criteria", "Begin a file of criteria, and see how one is understood.")
+criteria_app = app.group("criteria", "Write a template for criteria, or check a file of criteria.")
 
 
 @criteria_app.command(examples=("tamis criteria init", "tamis criteria init - > mine.yaml"))
@@ -26,7 +26,7 @@ def init(
         Path, typer.Argument(metavar="FILE", help="The file to write; - writes to standard output.")
     ] = Path("criteria.yaml"),
 ) -> None:
-    """Write a commented template for a review's criteria. A file that is there already is left as it is."""
+    """Write a commented template for a review's criteria. An existing file is not changed."""
     if file == STANDARD_OUTPUT:
         typer.echo(TEMPLATE, nl=False)
         return
@@ -34,17 +34,17 @@ def init(
         with file.open("x", encoding="utf-8") as stream:
             stream.write(TEMPLATE)
     except FileExistsError as error:
-        raise InputError("there is such a file already; it is left as it is", path=file) from error
+        raise InputError("the file already exists, and was not changed", path=file) from error
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", path=file) from error
-    out.say(f"{escape(str(file))} is written. Make it your own, then: tamis criteria check {escape(str(file))}")
+    out.say(f"{escape(str(file))} is written. Edit it, then run: tamis criteria check {escape(str(file))}")
 
 
 @criteria_app.command(examples=("tamis criteria check criteria.yaml",))
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The review's criteria, YAML or JSON.")],
 ) -> Iterator[object]:
-    """Read a review's criteria and show each under its label, with what is probably not meant."""
+    """Check a review's criteria: show each with its label, and list probable mistakes."""
     criteria = read_criteria(file)
     switched_off = InitialFilter(criteria).switched_off  # raises for a keyword that cannot be searched
     doubtful = doubts(criteria)
@@ -58,12 +58,12 @@ def check(
     for name, value in (("purpose", criteria.purpose), ("years", years), ("keywords that exclude", keywords)):
         if value:
             out.say(f"[dim]{name}[/]  {escape(value)}")
-    for title, excludes in (("included where all are met", False), ("excluded where one is met", True)):
+    for title, excludes in (("included if all are met", False), ("excluded if one is met", True)):
         labelled = [criterion for criterion in criteria.labelled() if criterion.excludes is excludes]
         if labelled:
             out.say(f"[dim]{title}[/]")
         for criterion in labelled:
-            worded = f" [dim](excludes as: {escape(criterion.exclude_as)})[/]" if criterion.exclude_as else ""
+            worded = f" [dim](exclusion reason: {escape(criterion.exclude_as)})[/]" if criterion.exclude_as else ""
             out.say(f"  [bold]{criterion.label}[/]  {escape(criterion.text)}{worded}")
     if criteria.examples:
         out.say("[dim]examples[/]")
@@ -71,10 +71,10 @@ def check(
         reason = f" [dim]({escape(example.reason)})[/]" if example.reason else ""
         out.say(f"  [bold]{example.decision}[/]  {escape(example.title)}{reason}")
     for rule, why in switched_off.items():
-        out.say(f"[dim]initial filter, without its rule {escape(rule)}:[/] {escape(why)}")
-    out.say(f"[dim]in common[/]  {beginning.words}")
+        out.say(f"[dim]initial filter, without the rule {escape(rule)}:[/] {escape(why)}")
+    out.say(f"[dim]shared[/]  {beginning.words}")
     for doubt in doubtful:
         out.say(f"[yellow]doubtful:[/] {escape(doubt)}")
     count = len(criteria.labelled())
     counted = f"{count} criteria" if count > 1 else "1 criterion"
-    out.say(f"{escape(str(file))} is valid: {counted}" + (f", {len(doubtful)} to look at." if doubtful else "."))
+    out.say(f"{escape(str(file))} is valid: {counted}" + (f", {len(doubtful)} doubtful." if doubtful else "."))

@@ -44,12 +44,12 @@ MOST_INCLUDED = 8  # ... and of the included, the most interesting group
 STOP_WITHIN = 2.0  # seconds: after an interrupt, further decisions of the demonstration are not needed
 
 WORTH = {
-    "recorded": "[yellow]The answers are recorded: written by hand beforehand, no model is asked.[/] All else is real.",
-    "small": f"[yellow]{MODEL_NAME} is far too small to screen: its decisions are worth nothing.[/] All else is real.",
-    "own": "The LLM is the one that the environment names.",
+    "recorded": "[yellow]The answers are recorded: written by hand, and no model is asked.[/] All else is real.",
+    "small": f"[yellow]{MODEL_NAME} is too small for screening: ignore its decisions.[/] All else is real.",
+    "own": "The LLM is the one set in your environment.",
 }
 NEXT = """\
-To screen records of your own with a real model:
+To screen your own records with a real model:
 {path}
   export TAMIS_LLM_API_KEY=...           # your key
   export TAMIS_MODEL=...                 # for example gpt-5-mini
@@ -73,12 +73,12 @@ def demo(console: Console, *, model: Model = "recorded", report: Path | None = N
         ):
             _run(console, Path(folder), model, report)
     except KeyboardInterrupt:
-        console.print("Interrupted; everything is stopped.")
+        console.print("Interrupted. Everything is stopped.")
         return 1
     except TamisError as error:
         console.print(f"[red]{escape(str(error))}[/]", soft_wrap=True)
         return 1
-    console.print("Everything is stopped and the temporary folder is removed.")
+    console.print("Everything is stopped, and the temporary folder is removed.")
     return 0
 
 
@@ -125,14 +125,14 @@ def _run(console: Console, folder: Path, model: Model, report: Path | None) -> N
             if report is not None:
                 with replacing(report) as stream:
                     write_report(client.engine, batch.id, ReportForm.HTML, stream)
-                console.print(f"The report of it is {escape(str(report))}.", soft_wrap=True)
+                console.print(f"The report is in {escape(str(report))}.", soft_wrap=True)
         # The first lets the shell find `tamis`, unless it does already.
         path = f'\n  export PATH="{Path(sys.executable).parent}:$PATH"' if shutil.which("tamis") is None else ""
         console.print(NEXT.format(path=path), markup=False, soft_wrap=True)
         if console.is_terminal and sys.stdin.isatty():
             _stay(stack, console)
         else:
-            console.print("\nOn a terminal all of it stays up, with a page to look at, until Enter is pressed.")
+            console.print("\nOn a terminal, the servers and a web page stay up until you press Enter.")
 
 
 def _submitted(client: Client, criteria: SearchCriteria, console: Console) -> Batch:
@@ -140,7 +140,7 @@ def _submitted(client: Client, criteria: SearchCriteria, console: Console) -> Ba
     identified = identify(CITATIONS, initial_filter=criteria)
     console.print(
         f"Screening {len(identified.records)} fictional citations against {len(criteria.labelled())} criteria. The "
-        f"initial filter rejects {identified.rejected} by rules; the other {len(identified.asked)} are asked about."
+        f"initial filter rejects {identified.rejected} by rules, and passes {len(identified.asked)} to the LLM."
     )
     return client.submit(
         Inclusion(criteria=criteria),
@@ -157,7 +157,7 @@ def _retry(batch: Batch, console: Console) -> None:
     if not rows:
         return
     print_failed(rows, console)
-    console.print(f"Asking again about exactly {'this one' if len(rows) == 1 else f'these {len(rows)}'} (tamis retry):")
+    console.print(f"Asking again about {'this record' if len(rows) == 1 else f'these {len(rows)}'} only (tamis retry):")
     places = [row.index for row in rows]
     batch.retry()
     watch(batch, console)
@@ -205,13 +205,13 @@ def print_decisions(rows: Sequence[Row], criteria: Sequence[Criterion], console:
         console.print(f"[green]Included: {len(included)}[/]")
         _print_group(console, included, most=MOST_INCLUDED)
     if excluded := by_status[InclusionStatus.EXCLUDE]:
-        console.print(f"\n[red]Excluded by a criterion: {len(excluded)}[/], each by words of the record")
+        console.print(f"\n[red]Excluded by a criterion: {len(excluded)}[/], with quotes from the record")
         for label, group in _by_criterion(excluded, criteria).items():
             reason = escape(group[0].exclusion_reason or "")
             console.print(Padding(f"{len(group)} by criterion [bold]{label}[/] ({reason})", (0, 0, 0, 2)))
             _print_group(console, group, partial(_quote, label=label), indent=4)
     if rejected := [row for row in rows if row.exclusion is not None]:
-        console.print(f"\n[red]Excluded by the initial filter: {len(rejected)}[/], by rules, before a model is asked")
+        console.print(f"\n[red]Excluded by the initial filter: {len(rejected)}[/], by rules, without a model")
         _print_group(console, rejected, lambda row: Text(row.exclusion.reason if row.exclusion else "", "dim"))
     if uncertain := by_status[InclusionStatus.UNCERTAIN]:
         console.print(f"\n[yellow]Uncertain: {len(uncertain)}[/], for a person to decide")
@@ -222,7 +222,7 @@ def print_decisions(rows: Sequence[Row], criteria: Sequence[Criterion], console:
 def print_failed(rows: Sequence[Row], console: Console) -> None:
     """Print the records without an answer, with the errors."""
     if failed := [row for row in rows if row.error_kind is not None]:
-        console.print(f"\n[bold red]Failed: {len(failed)}[/]; an LLM's failure is never a decision")
+        console.print(f"\n[bold red]Failed: {len(failed)}[/]. A failed call is never a decision.")
         _print_group(console, failed, lambda row: Text(f"{row.error_kind}: {row.error}", "dim"))
 
 
@@ -262,7 +262,7 @@ def _quote(row: Row, label: str) -> Text:
     """Return the record's words that support the deciding verdict."""
     quote = None if row.decision is None else row.decision.verdicts[label].quote
     if quote is None:
-        return Text("the record says nothing of it", "dim")
+        return Text("no quote: the record does not mention it", "dim")
     place = f"{quote.state.value} in the {quote.field or 'record'}"
     return Text.assemble((f"\u201c{quote.text}\u201d", "italic"), (f" {place}", "dim"))
 

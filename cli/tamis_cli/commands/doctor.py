@@ -24,17 +24,15 @@ SUBJECT_WIDTH = 12
 @app.command(examples=("tamis doctor", "tamis doctor --endpoint", "tamis doctor --no-call --json"))
 def doctor(
     as_json: AsJson = False,
-    endpoint: Annotated[
-        bool, typer.Option("--endpoint", help="Look at the LLM alone, which needs no servers and no stack.")
-    ] = False,
+    endpoint: Annotated[bool, typer.Option("--endpoint", help="Check only the LLM. Needs no servers.")] = False,
     call: Annotated[
-        bool, typer.Option("--call/--no-call", help="Ask the model one question of each operation; they are paid for.")
+        bool, typer.Option("--call/--no-call", help="Ask the model one question of each operation, at the usual price.")
     ] = True,
 ) -> None:
-    """Examine servers, tables, LLM, clocks and workers, and say how to mend what is wrong.
+    """Check servers, tables, LLM, clocks and workers, and show a remedy for each fault.
 
-    The model is asked seven short questions about a made-up record, and what they cost is told: with a model of $0.25
-    and $2 per million tokens about a fifth of a cent. Exit code 0 without failures, 1 with one.
+    The model gets seven short questions about a made-up record, and their cost is shown: about a fifth of a cent at
+    $0.25 and $2 per million tokens. Exit code 0 without failures, else 1.
     """
     from ..doctor.examination import examine
 
@@ -44,7 +42,7 @@ def doctor(
         findings = list(examine(settings, call=call, endpoint_only=endpoint))
         print_json(findings)
         raise typer.Exit(EXIT_FAILED if any(finding.level is Level.FAILURE for finding in findings) else EXIT_OK)
-    with out.status("looking") as doing:
+    with out.status("checking") as doing:
         well = _show(examine(settings, call=call, endpoint_only=endpoint, tell=doing.update))
     raise typer.Exit(EXIT_OK if well else EXIT_FAILED)
 

@@ -27,7 +27,7 @@ from .tables import facts_by_name
 def dry_run(
     planned: Planned, *, max_cost: Decimal | None = None, note: str | None = None, as_json: bool = False
 ) -> None:
-    """Rehearse a batch, and print its questions and cost. Raise as `rehearsed`."""
+    """Rehearse a batch, and print its questions and cost. Raises as `rehearsed` does."""
     if as_json:
         print_json({"dry_run": True, **rehearsal_facts(planned, max_cost)})
         return
@@ -40,7 +40,10 @@ def dry_run(
 
 
 def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[str, Any]:
-    """Return a rehearsal for programs; for a panel, a rehearsal for each model and their sums. Raise as `rehearsed`."""
+    """Return a rehearsal as a dict, for programs. For a panel, return a rehearsal for each model, and their sums.
+
+    Raises as `rehearsed` does.
+    """
     together = PanelRehearsal.of(planned, rehearsed)
     models = [{**asdict(rehearsal), "calls": rehearsal.calls} for rehearsal in together.models]
     if together.policy is None:
@@ -87,7 +90,7 @@ def _show_panel(panel: PanelRehearsal, max_cost: Decimal | None) -> None:
     """Print the figures of a panel's models together."""
     rows = {"policy": str(panel.policy), "calls": f"{panel.calls:,}"}
     if panel.cost is None or panel.most_cost is None:
-        rows["cost"] = "[yellow]price not known[/] of a model of the panel: see above"
+        rows["cost"] = "[yellow]unknown[/], because the price of a model is unknown: see above"
     else:
         rows["cost"] = f"[bold]about {dollars(panel.cost)}[/], at most {dollars(panel.most_cost)}"
         if max_cost is not None:
@@ -99,19 +102,19 @@ def _show_panel(panel: PanelRehearsal, max_cost: Decimal | None) -> None:
 def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:
     rows = {"model": _model(rehearsal), "records": f"{rehearsal.items:,}"}
     if rehearsal.unasked:
-        rows["records"] += f", {rehearsal.unasked:,} without anything to ask"
+        rows["records"] += f", {rehearsal.unasked:,} without a question"
     if rehearsal.unseen is not None:
-        rows["cache"] = f"[yellow]not looked at[/]: {escape(rehearsal.unseen)}"
+        rows["cache"] = f"[yellow]not checked[/]: {escape(rehearsal.unseen)}"
     elif rehearsal.cached:
-        rows["cache"] = f"{rehearsal.cached:,} of {rehearsal.questions:,} questions are answered already, at no cost"
-    further = " in the first round; further rounds follow from the answers" if rehearsal.more_rounds else ""
+        rows["cache"] = f"{rehearsal.cached:,} of {rehearsal.questions:,} questions are already answered, at no cost"
+    further = " in the first round; later rounds depend on the answers" if rehearsal.more_rounds else ""
     rows["calls"] = f"{rehearsal.calls:,}{further}"
     rows["tokens"] = (
-        f"about {rehearsal.prompt_tokens:,} of prompts and {rehearsal.answer_tokens:,} of answers "
+        f"about {rehearsal.prompt_tokens:,} in prompts and {rehearsal.answer_tokens:,} in answers "
         f"[dim]({rehearsal.basis}; at most {rehearsal.most_answer_tokens:,})[/]"
     )
     if rehearsal.beginning is not None:
-        rows["in common"] = rehearsal.beginning.words
+        rows["shared"] = rehearsal.beginning.words
     rows["cost"] = _cost(rehearsal)
     for tier, cost in rehearsal.other_tiers.items():
         rows[f"at {tier}"] = f"about {dollars(cost)} [dim]with --tier {tier}[/]"
@@ -122,31 +125,31 @@ def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:
     rows["time"] = f"{clock} at {rehearsal.duration.bound}"
     price = rehearsal.price
     saved = price is not None and price.cached_input is not None and price.cached_input < price.input
-    prompt_cache = "; what the endpoint's prompt cache saves" if saved else ""
-    rows["not in it"] = f"[dim]retries and repairs of unusable answers{prompt_cache}[/]"
+    prompt_cache = "; savings by the endpoint's prompt cache" if saved else ""
+    rows["uncounted"] = f"[dim]retries and repairs of unusable answers{prompt_cache}[/]"
     return rows
 
 
 def _model(rehearsal: Rehearsal) -> str:
-    name = "[yellow]not known here[/]" if rehearsal.model is None else escape(rehearsal.model)
+    name = "[yellow]unknown here[/]" if rehearsal.model is None else escape(rehearsal.model)
     return name if rehearsal.model_note is None else f"{name} [dim]({escape(rehearsal.model_note)})[/]"
 
 
 def _cost(rehearsal: Rehearsal) -> str:
     if rehearsal.cost is None or rehearsal.most_cost is None or rehearsal.price is None:
         if rehearsal.model is None:
-            return "[yellow]price not known[/], because the model is not"
+            return "[yellow]unknown[/], because the model is unknown"
         at_tier = "" if rehearsal.tier is None else f" at the tier {escape(rehearsal.tier)}"
-        return f"[yellow]price not known[/]{at_tier}: state the model's price in a file, and name that in TAMIS_PRICES"
+        return f"[yellow]price unknown[/]{at_tier}: put the model's price in a file, and set TAMIS_PRICES to it"
     at_tier = "" if rehearsal.tier is None else f" at {escape(rehearsal.tier)}"
     return (
         f"[bold]about {dollars(rehearsal.cost)}[/]{at_tier}, at most {dollars(rehearsal.most_cost)} "
-        f"[dim]({dollars(rehearsal.price.input)} of prompts and {dollars(rehearsal.price.output)} of answers per "
+        f"[dim]({dollars(rehearsal.price.input)} for prompts and {dollars(rehearsal.price.output)} for answers, per "
         "million tokens)[/]"
     )
 
 
 def _budget(max_cost: Decimal, cost: Decimal) -> str:
     if cost <= max_cost:
-        return f"{dollars(max_cost)} is enough for about all of it"
-    return f"[yellow]{dollars(max_cost)} is enough for about {max_cost / cost:.0%} of it[/]; the batch pauses there"
+        return f"{dollars(max_cost)} is probably enough"
+    return f"[yellow]{dollars(max_cost)} covers about {max_cost / cost:.0%} of the cost[/]; then the batch pauses"

@@ -28,7 +28,7 @@ def duplicates(
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say which records are copies of each other and which may be, each pair with its reason."""
+    """List certain and possible copies among the records, each pair with its reason."""
     result = find_pairs(files, max_bytes=ProducerSettings.load().max_file_bytes, strict=strict)
     for path, notes in result.notes.items():
         say_notes(notes, path)
@@ -57,7 +57,7 @@ def _print(result: DuplicatePairs) -> None:
     for pair in result.pairs:
         doubtful = pair.kind is PairKind.DOUBT
         out.say(f"[{'yellow' if doubtful else 'bold'}]{pair.kind}[/] {escape(pair.reason)}")
-        roles = ("", "") if doubtful else ("left out", "stays")
+        roles = ("", "") if doubtful else ("skipped", "kept")
         for role, placed in zip(roles, (pair.one, pair.stays), strict=True):
             out.say(f"  [dim]{role:<8}[/] {_described(placed)}")
     copies, doubts = len(result.of(PairKind.COPY)), len(result.of(PairKind.DOUBT))
@@ -65,8 +65,8 @@ def _print(result: DuplicatePairs) -> None:
         out.print(f"[green]no duplicates[/] among {result.records:,} records")
         return
     out.say(
-        f"{result.records:,} records: {copies:,} {'is a copy' if copies == 1 else 'are copies'} of another one, "
-        f"{result.records - copies:,} stay; {counted(doubts, 'pair')} for a human to decide"
+        f"{result.records:,} records: {copies:,} {'is a copy' if copies == 1 else 'are copies'} of another record, "
+        f"{result.records - copies:,} are kept; {counted(doubts, 'pair')} for a person to decide"
     )
 
 

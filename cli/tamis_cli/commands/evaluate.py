@@ -32,7 +32,7 @@ LISTED = 20  # records of lost evidence on the terminal
 
 Labels = Annotated[
     Path,
-    typer.Option(help="The file that was screened, with a column of labels; or a CSV of ids and labels."),
+    typer.Option(help="The screened file with a column of labels, or a CSV of ids and labels."),
 ]
 LabelColumn = Annotated[
     str | None,
@@ -54,11 +54,11 @@ def evaluate(
     labels: Labels,
     label_column: LabelColumn = None,
     as_json: AsJson = False,
-    output: Annotated[Path | None, to_file("A page (.html) or the reliability curve alone (.svg).")] = None,
+    output: Annotated[Path | None, to_file("A page (.html), or only the reliability curve (.svg).")] = None,
 ) -> None:
-    """Compare the decisions of a batch with a human's labels: rates, lost evidence, calibration, agreement."""
+    """Compare a batch's decisions with human labels: rates, lost evidence, calibration, agreement."""
     if output is not None and output.suffix.lower() not in {".html", ".htm", ".svg"}:
-        raise InvalidRequest(f"{output}: an evaluation is written as .html or .svg; --json gives every figure")
+        raise InvalidRequest(f"{output}: an evaluation is written as .html or .svg; --json prints all figures")
     with Client() as client:
         batch = client.batch(batch_id)
         view = batch.status()
@@ -94,7 +94,7 @@ def calibrate(
     as_json: AsJson = False,
     output: Annotated[Path | None, to_file("A CSV with every record, and whether it is kept.")] = None,
 ) -> None:
-    """Find, from a labelled random sample, the score from which on records are kept, with a guaranteed recall."""
+    """Find the score threshold for a guaranteed recall, from a labelled random sample."""
     with Client() as client:
         batch = client.batch(batch_id)
         view = batch.status()
@@ -130,7 +130,7 @@ def _print(result: GoldEvaluation, view: BatchView) -> None:
         out.print(f"[dim]referred to a human:[/] {escape(referred)}")
     out.print()
     rates = ((line.name, *map(escape, line.values)) for line in words.rates(result))
-    out.print(listing("", "screening: referred is kept", "decided: referred left out", rows=rates))
+    out.print(listing("", "screening: referred is kept", "decided: referred omitted", rows=rates))
     out.print()
     rest = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for line in words.more(result):
@@ -151,7 +151,7 @@ def _print_lost(result: GoldEvaluation) -> None:
         sure = "" if record.confidence is None else f" [dim]confidence {record.confidence:.2f}[/]"
         out.say(f"  {escape(record.item_id)}: {escape(record.title)} [dim]({escape(record.reason)})[/]{sure}")
     if len(result.lost) > LISTED:
-        out.print(f"  [dim]and {len(result.lost) - LISTED:,} more: --json and -o FILE.html name all[/]")
+        out.print(f"  [dim]and {len(result.lost) - LISTED:,} more: --json and -o FILE.html list all[/]")
 
 
 def _print_panel(panel: PanelFigures) -> None:
@@ -168,7 +168,7 @@ def _print_panel(panel: PanelFigures) -> None:
 def _say_matching(matching: Matching, view: BatchView, sampling: Sampling) -> None:
     if not view.finished:
         left = view.counts.pending + view.counts.running
-        out.print(f"[yellow]the batch is not finished[/]: {left:,} records still to do count as referred to a human")
+        out.print(f"[yellow]the batch is not finished[/]: {left:,} open records count as referred to a human")
     for remark in words.remarks(matching):
         out.say(f"[yellow]note:[/] {escape(remark)}")
     out.print(f"[dim]{matching.labelled:,} records of batch {view.id} have a label, matched by {matching.by}[/]")
@@ -185,7 +185,7 @@ def _print_threshold(result: Calibrated, view: BatchView) -> None:
     rows = {row.name: [*row.values, row.about] for row in words.threshold_rows(calibration)}
     value, about = rows["threshold"]
     rows["threshold"] = [f"[bold]{value}[/]:", about]
-    rows["below"][0] += "; -o FILE.csv and --json name them"
+    rows["below"][0] += "; -o FILE.csv and --json list them"
     out.print(facts_by_name((name, " ".join(texts).rstrip()) for name, texts in rows.items()))
     out.say(f"[dim]{words.holds_for(calibration.sampling)}[/]")
     out.say(f"[dim]{escape(words.score_remark(calibration.score))}[/]")

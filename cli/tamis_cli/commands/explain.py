@@ -17,10 +17,10 @@ from .arguments import Record
 
 @app.command(examples=("tamis explain 3f2a91c0 12", "tamis explain 3f2a91c0 id:pmid-31200 --json"))
 def explain(
-    of: Annotated[str, typer.Argument(metavar="ID", help="A batch; of a review its first stage.")],
+    of: Annotated[str, typer.Argument(metavar="ID", help="A batch, or a review: its first stage.")],
     record: Annotated[str, Record],
 ) -> Iterator[object]:
-    """Tell everything about one record: prompts as sent, answers, quotes, rules and formulas, people, and the bill."""
+    """Show everything about one record: prompts, answers, quotes, rules, formulas, people's decisions, costs."""
     with Client() as client:
         batch = client.first_batch(of)
         explanation = records.explain(batch, find_record(record, batch.item_ids()))

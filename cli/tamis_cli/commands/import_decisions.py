@@ -20,7 +20,7 @@ from .override import NOT_FOLLOWING
 from .tables import short
 
 NAMED = 10  # rows listed of each kind
-Column = Annotated[str | None, typer.Option(metavar="NAME", help="The column's name, where it is not to be guessed.")]
+Column = Annotated[str | None, typer.Option(metavar="NAME", help="The column's name, if Tamis should not guess it.")]
 
 
 @app.command(
@@ -43,11 +43,11 @@ def import_decisions(
     ],
     reviewer: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Who decided; of a file that names several people, whose are recorded."),
+        typer.Option(metavar="NAME", help="The reviewer. If the file names several, record only NAME's decisions."),
     ] = None,
     stage: Stage = OWN_STAGE,
     settles: Annotated[
-        bool, typer.Option("--settles", "--settle", help="These count, whatever others say; they end conflicts.")
+        bool, typer.Option("--settles", "--settle", help="Settle conflicts: these decisions count over all others.")
     ] = False,
     id_column: Column = None,
     decision_column: Column = None,
@@ -58,18 +58,18 @@ def import_decisions(
     include: Annotated[list[str] | None, typer.Option(metavar="VALUE", help="A word that means include.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(metavar="VALUE", help="A word that means exclude.")] = None,
     uncertain: Annotated[
-        list[str] | None, typer.Option(metavar="VALUE", help="A word that leaves the record to others.")
+        list[str] | None, typer.Option(metavar="VALUE", help="A word that means uncertain: others decide.")
     ] = None,
     everything: Annotated[
         Everything | None,
-        typer.Option("--all", help="Every record of the file was decided so, as in the lists that Covidence exports."),
+        typer.Option("--all", help="The decision on every record of the file, as in Covidence's lists."),
     ] = None,
     unmatched: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the rows that are left out to a CSV file, each with why.")
+        Path | None, typer.Option(metavar="FILE", help="Write the skipped rows with reasons to a CSV file.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how the file is read, and record nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show how the file is read, and record nothing.")] = False,
 ) -> Iterator[object]:
-    """Record what people decided elsewhere. Records are found by id, DOI, PMID and title; others are listed."""
+    """Import decisions from other tools. Records are matched by id, DOI, PMID and title; unmatched rows are listed."""
     with opened(batch_id) as batch:
         done = imported_decisions.import_decisions(
             batch,
@@ -90,7 +90,7 @@ def import_decisions(
         _write(unmatched, left_out)
     yield {"id": batch.id, **done.model_dump(mode="json")}
     _say(done, file)
-    for heading, rows in (("not found in the batch", done.unmatched), ("ambiguous, and left out", done.ambiguous)):
+    for heading, rows in (("not found in the batch", done.unmatched), ("ambiguous, and skipped", done.ambiguous)):
         if rows:
             _list(heading, rows, unmatched)
     if done.conflicts:
@@ -108,13 +108,13 @@ def _say(done: Imported, file: Path) -> None:
     matches = ", ".join(f"{n:,} by {by}" for by, n in done.found_by.items()) or "none"
     out.say(f"{done.rows:,} rows; records found: {matches}; without a decision: {done.undecided:,}")
     if not done.recorded:
-        out.say(f"[yellow]dry run[/]: {done.decisions:,} decisions would be recorded or are there already.")
+        out.say(f"[yellow]dry run[/]: {done.decisions:,} decisions would be recorded or already exist.")
         return
     who = escape(", ".join(done.reviewers))
-    changed = f", {done.changed:,} of them in the place of another" if done.changed else ""
+    changed = f", {done.changed:,} of them replace an earlier one" if done.changed else ""
     out.say(
-        f"[bold]{done.new:,} decisions recorded[/]{changed}, of {who}, {stage_name(done.stage)}; "
-        f"{done.decisions - done.new:,} were there already."
+        f"[bold]{done.new:,} decisions recorded[/]{changed}, by {who}, {stage_name(done.stage)}; "
+        f"{done.decisions - done.new:,} already existed."
     )
 
 

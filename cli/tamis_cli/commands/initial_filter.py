@@ -35,7 +35,7 @@ def initial_filter(
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say which records tier 1 rejects, by which rule, before anything is asked of a model."""
+    """Count the records that each rule of the initial filter (tier 1) rejects. No model is asked."""
     tier_one = filter_files(
         files,
         read_criteria(criteria),
@@ -61,7 +61,7 @@ def initial_filter(
 
 
 def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:
-    """Return counts, with rejected includes if there are labels."""
+    """Return the counts of tier 1. If there are labels, also return the rejected records that are labelled included."""
     lost = [
         {"file": outcome.path, "index": outcome.index, "id": outcome.item_id}
         | {"rule": outcome.result.rule, "reason": outcome.result.reason}
@@ -79,7 +79,7 @@ def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:
 
 
 def _print_counts(tier_one: FilterReport, *, labelled: bool) -> None:
-    """Print a line per rule, then the records that pass; label columns only with labels."""
+    """Print a line per rule, then lines for rejected, passed and all records. With labels, count these by label too."""
     table = listing("rule", numbers=("records", "included", "excluded") if labelled else ("records",))
     for count in tier_one.rules:
         lost = f"[bold red]{count.included:,}[/]" if count.included else "0"

@@ -1,4 +1,4 @@
-"""Messages about files before their records are submitted; and the sources of files."""
+"""Messages about files before their records are submitted, and the sources that the user names for files."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ LINES_NAMED = 8
 
 @dataclass(frozen=True)
 class Remedy:
-    """The options that include the removed records after all."""
+    """The options that make a command submit removed records after all."""
 
     duplicates: str
     rejected: str
@@ -45,9 +45,9 @@ def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource
         if not (name and separator and file):
             raise InvalidParameters(f"--source {text!r}: write NAME=FILE, for example Embase=embase.ris")
         if Path(file) not in files:
-            raise InvalidParameters(f"--source {text!r}: {file} is none of the files; name it among them, too")
+            raise InvalidParameters(f"--source {text!r}: {file} is not among the files; add it as FILE")
         if names.setdefault(Path(file), name) != name:
-            raise InvalidParameters(f"--source {text!r}: {file} is said to be from {names[Path(file)]}, too")
+            raise InvalidParameters(f"--source {text!r}: {file} already has the source {names[Path(file)]}")
     together: dict[str | int, list[Path]] = {}
     for place, path in enumerate(files):
         together.setdefault(names.get(path, place), []).append(path)
@@ -57,8 +57,8 @@ def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource
 def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> None:
     """Print on standard error the records skipped, lost and replaced, and the records that no model will see.
 
-    For several files it also prints which file completes which, and each source's number of records. Possible copies
-    are counted, with the command that shows them.
+    For several files it also prints which file completes the records of another file, and each source's number of
+    records. It prints the number of possible copies, with the command that shows them.
     """
     for file in identified.files:
         _say_of_file(file, alone=len(identified.files) == 1)
@@ -67,19 +67,19 @@ def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> Non
         listed = ", ".join(f"{source.name} {source.records:,}" for source in identified.sources)
         err.say(f"{total:,} records of {len(identified.sources)} sources: {escape(listed)}")
     if identified.known:
-        err.say(f"{identified.known:,} of {total:,} records kept out: the earlier search gave them, too")
+        err.say(f"{identified.known:,} of {total:,} records skipped: the earlier search has them already")
     if copies := identified.duplicates - identified.known:
-        _say(f"{copies:,} of {total:,} records kept out as copies of another one", remedy.duplicates)
+        _say(f"{copies:,} of {total:,} records skipped as copies of another record", remedy.duplicates)
     if pairs := len(identified.doubts):
         err.say(
-            f"[yellow]{pairs:,} pair{'s' if pairs > 1 else ''} of records may be copies[/] and stay: "
-            f"`tamis duplicates {escape(' '.join(quote(str(file.path)) for file in identified.files))}` shows them"
+            f"[yellow]{pairs:,} pair{'s' if pairs > 1 else ''} of records may be copies[/] and are kept: "
+            f"`tamis duplicates {escape(' '.join(quote(str(file.path)) for file in identified.files))}` lists them"
         )
     if identified.rejected:
         counted = Counter(exclusion.rule for exclusion in identified.exclusions.values() if exclusion.rule != DUPLICATE)
         rules = ", ".join(f"{rule} {count:,}" for rule, count in counted.most_common())
         _say(f"{identified.rejected:,} of {total:,} rejected by the initial filter: {rules}", remedy.rejected)
-    for rule, reason in identified.sources[0].switched_off.items():  # equal for all
+    for rule, reason in identified.sources[0].switched_off.items():  # equal for all sources
         err.print(f"[dim]rule {escape(rule)} is off: {escape(reason)}[/]")
 
 
@@ -107,7 +107,7 @@ def say_notes(notes: Sequence[Note], path: Path) -> None:
         return
     err.say(
         f"[yellow]{escape(path.name)}: {len(lost):,} record{'s' if len(lost) > 1 else ''} could not be read[/] and "
-        f"{'are' if len(lost) > 1 else 'is'} left out [dim](--strict makes this an error)[/]"
+        f"{'are' if len(lost) > 1 else 'is'} skipped [dim](--strict makes this an error)[/]"
     )
     for note in lost[:LINES_NAMED]:
         err.say(f"  line {note.line}: {escape(note.text)}")

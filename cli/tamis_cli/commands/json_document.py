@@ -7,8 +7,8 @@ import typer
 
 from .console import for_data
 
-AsJson = Annotated[bool, typer.Option("--json", help="For programs: one JSON document on standard output.")]
-AsJsonLines = Annotated[bool, typer.Option("--json", help="For programs: a JSON object a line on standard output.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
+AsJsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per line, for programs.")]
 
 
 def print_json(facts: object) -> None:

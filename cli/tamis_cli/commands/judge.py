@@ -27,14 +27,14 @@ SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
 def judge(
     submission: SubmissionOptions,
     batch_id: BatchId,
-    guidelines: Annotated[Path, typer.Option(help="A text file: which evidence counts.")],
-    noun: Annotated[str, typer.Option(help="What a reasoning cites by number: 'Email 3'.")] = "Email",
-    threshold: Annotated[float, typer.Option(help="Evidence of a lower quality blocks a result, 0 to 1.")] = 0.15,
+    guidelines: Annotated[Path, typer.Option(help="A text file that says which evidence counts.")],
+    noun: Annotated[str, typer.Option(help="The noun that a reasoning cites by number: 'Email 3'.")] = "Email",
+    threshold: Annotated[float, typer.Option(help="Block results with evidence of lower quality, 0 to 1.")] = 0.15,
 ) -> None:
-    """Judge the reasoning of each result of a finished batch against its record, as a batch of its own."""
+    """Judge the reasoning of each result of a finished batch against its record, in a new batch."""
     text = read_text(guidelines)
     if not text.strip():
-        raise InputError("the guidelines are empty: say which evidence counts", path=guidelines)
+        raise InputError("the guidelines are empty: state which evidence counts", path=guidelines)
     operation = validated(Judge, guidelines=text, noun=noun, block_threshold=threshold)
     with Client() as client:
         judged = client.batch(batch_id)
@@ -47,7 +47,7 @@ def judge(
         batch = client.submit(operation, judge_items(judged), label=label, **submission.options)
         n = batch.status().counts.n_items
         without = view.counts.n_items - n
-        headline = f"batch [bold]{batch.id}[/]: {n} results, {without} without a reasoning"
+        headline = f"batch [bold]{batch.id}[/]: {n} results, {without} without reasoning"
         attend(batch, submission, headline, tell=partial(_say_what_is_blocked, batch))
 
 

@@ -14,7 +14,7 @@ from .arguments import BatchId, Record, Reviewer, named
 from .opened import opened
 from .tables import counted, listing
 
-Remove = Annotated[bool, typer.Option("--remove", help="Take it off instead.")]
+Remove = Annotated[bool, typer.Option("--remove", help="Remove it instead.")]
 WHO = "who says so?"
 
 
@@ -26,12 +26,12 @@ WHO = "who says so?"
 )
 def label(
     batch_id: BatchId,
-    words: Annotated[str, typer.Argument(metavar="LABEL", help="A few words that several records may share.")],
+    words: Annotated[str, typer.Argument(metavar="LABEL", help="The label: a few words.")],
     records: Annotated[list[str], Record],
     reviewer: Reviewer = None,
     remove: Remove = False,
 ) -> Iterator[object]:
-    """Put a label on records, beside every decision; `tamis results --label` finds them again."""
+    """Add a label to records. It changes no decision; `tamis results --label` finds the records again."""
     with opened(batch_id) as batch:
         ids = batch.item_ids()
         places = [find_record(record, ids) for record in records]
@@ -39,8 +39,8 @@ def label(
         labels = count_labels(batch)
     kept = " ".join(words.split())
     yield {"id": batch.id, "changed": changed, "labels": labels}
-    way = "taken off" if remove else "put on"
-    out.say(f"{escape(kept)}: {way} {counted(changed, 'record')}; {labels[kept]:,} with it now.")
+    way = "removed from" if remove else "added to"
+    out.say(f"{escape(kept)}: {way} {counted(changed, 'record')}; now on {labels[kept]:,}.")
 
 
 @app.command(
@@ -56,7 +56,7 @@ def note(
     reviewer: Reviewer = None,
     remove: Remove = False,
 ) -> Iterator[object]:
-    """Write a note on a record, beside every decision; results and exports hold it."""
+    """Add a note to a record. It changes no decision; results and exports contain it."""
     with opened(batch_id) as batch:
         index = find_record(record, batch.item_ids())
         changed = remark(batch, [index], notes=[text], reviewer=named(reviewer, WHO), remove=remove)
@@ -65,16 +65,16 @@ def note(
     for line in row.notes:
         out.say(escape(line))
     if not row.notes:
-        out.say("there is no note on it now.")
+        out.say("the record has no note now.")
 
 
 @app.command(examples=("tamis labels 3f2a91c0",))
 def labels(batch_id: BatchId) -> Iterator[object]:
-    """List the labels on a batch's records, and how many bear each."""
+    """List the labels on a batch's records, with the number of records for each."""
     with opened(batch_id) as batch:
         counted = count_labels(batch)
     yield {"id": batch.id, "labels": counted}
     if not counted:
-        out.say(f"batch {batch.id}: no record has a label. `tamis label` puts one on.")
+        out.say(f"batch {batch.id}: no record has a label. `tamis label` adds one.")
         return
     out.print(listing("label", numbers=("records",), rows=((escape(words), f"{n:,}") for words, n in counted.items())))

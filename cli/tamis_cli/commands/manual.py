@@ -19,10 +19,10 @@ EXIT_CODES_TOPIC = "exit-codes"
 def help_(
     ctx: typer.Context,
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="COMMAND", help="For example: screen, or: review run.")
+        list[str] | None, typer.Argument(metavar="COMMAND", help="For example screen, or review run.")
     ] = None,
 ) -> Iterator[object]:
-    """Show the page of a command, with examples; without one, all commands. `exit-codes` is a page, too."""
+    """Show the help of a command with examples, or list all commands. `tamis help exit-codes` explains exit codes."""
     if command == [EXIT_CODES_TOPIC]:
         yield dict(EXIT_CODES)
         for code, meaning in EXIT_CODES.items():
@@ -43,7 +43,7 @@ def help_(
 def completion(
     shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="Your shell.")],
 ) -> None:
-    """Print the script with which your shell completes commands, options and choices. It changes no file of yours."""
+    """Print a script that completes commands, options and choices in your shell. It changes no file."""
     script = get_completion_script(prog_name=NAME, complete_var=COMPLETE_VARIABLE, shell=shell)
     if shell == "zsh":  # a script from `fpath` runs at the first Tab; it only defines the function for that Tab
         script += f'\n[[ $zsh_eval_context[-1] == loadautofunc ]] && _{NAME}_completion "$@"'

@@ -13,13 +13,13 @@ from .app import app, out
 
 RoleFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="With the URL of their role, which is made and given the least rights."),
+    typer.Option(metavar="FILE", help="A file with the URL of their role, which gets the least rights."),
 ]
 
 
 @app.command(examples=("tamis migrate", "tamis migrate --worker-url worker_url --gateway-url gateway_url"))
 def migrate(worker_url: RoleFile = None, gateway_url: RoleFile = None) -> Iterator[object]:
-    """Create the ledger's tables, or bring them up to this release; then say who may do what with them."""
+    """Create or upgrade the ledger's tables, and give the roles of workers and gateway their rights."""
     from tamis_schemas.ledger.migrate import upgrade
     from tamis_schemas.ledger.revisions import head
     from tamis_schemas.ledger.rights import GATEWAY, WORKER, grant
@@ -38,5 +38,5 @@ def _text_of(path: Path) -> str:
     try:
         return path.read_text("utf-8").strip()
     except (OSError, UnicodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no text"
+        why = getattr(error, "strerror", None) or "it is not text"
         raise ConfigurationError(f"{path}: the URL of a role cannot be read: {why}") from error

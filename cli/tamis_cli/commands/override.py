@@ -22,11 +22,11 @@ from .opened import opened
 from .tables import listing, short
 
 Settles = Annotated[
-    bool, typer.Option("--settle", "--settles", help="It counts, whatever others say; it ends a conflict.")
+    bool, typer.Option("--settle", "--settles", help="Settle a conflict: this decision counts over all others.")
 ]
 NOT_FOLLOWING = (
-    "The next stage of its review has begun: what is included now does not follow into it, and what is excluded now "
-    "stays in it."
+    "The next stage of the review has begun. Records included now are not added to it, and records excluded now stay "
+    "in it."
 )
 
 
@@ -46,35 +46,35 @@ def override(
         str | None,
         typer.Argument(
             metavar="DECISION",
-            help="include or exclude; of other operations what they give: a number, a text, fields as JSON.",
+            help="include or exclude; for other operations a number, a text, or fields as JSON.",
         ),
     ] = None,
     reviewer: Reviewer = None,
-    note: Annotated[str | None, typer.Option(help="Why.")] = None,
-    withdraw: Annotated[bool, typer.Option("--withdraw", help="Take back what you decided about the record.")] = False,
+    note: Annotated[str | None, typer.Option(help="A note on the decision.")] = None,
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="Withdraw your decision on the record.")] = False,
     settle: Settles = False,
     stage: Stage = OWN_STAGE,
     reason: Annotated[
-        str | None, typer.Option(help="Why a report could not be had, or is excluded, in a few words that are counted.")
+        str | None, typer.Option(help="The reason why the report was not retrieved, or was excluded, in a few words.")
     ] = None,
     file: Annotated[
         Path | None,
         typer.Option(
-            help="A table of decisions instead: columns number, index (from 0) or id, decision, note, reviewer. All of "
-            "it, or nothing."
+            help="A table of decisions: columns number, index (from 0) or id, decision, note, reviewer. An invalid row "
+            "rejects the table."
         ),
     ] = None,
 ) -> Iterator[object]:
-    """Decide about a record yourself. The model's result stays, beside yours; reports and exports follow yours."""
+    """Record your own decision on a record. The model's result is kept; reports and exports use yours."""
     if file is not None:
         if record is not None or withdraw or note is not None or reason is not None:
             raise InvalidRequest(
-                "--file holds records, decisions and notes: give neither RECORD nor --note, --reason or --withdraw"
+                "--file contains records, decisions and notes: omit RECORD, --note, --reason and --withdraw"
             )
         if stage != OWN_STAGE:
-            raise InvalidRequest("a table of decisions on full texts: `tamis import-decisions` reads it")
+            raise InvalidRequest("--file is only for title-abstract: use `tamis import-decisions` for other stages")
     elif record is None or (decision is None) is not withdraw:
-        raise InvalidRequest("say a record and a decision, or a record and --withdraw, or --file TABLE")
+        raise InvalidRequest("give a record and a decision, a record and --withdraw, or --file TABLE")
     with opened(batch_id) as batch:
         done, blank = _from_file(batch, file, reviewer, settle=settle) if file else ([], 0)
         if record is not None:
@@ -89,7 +89,7 @@ def override(
     conflicting = sorted({entry.index for entry in done if (entry.index, entry.stage) in conflicts})
     yield {"decisions": done, "in_conflict": conflicting, "later_stage_has_begun": later}
     if blank:
-        out.print(f"{blank:,} rows without a decision are left as they are.")
+        out.print(f"{blank:,} rows without a decision are skipped.")
     for entry in done:
         out.say(_line(entry, rows[entry.index]))
         against = conflicts.get((entry.index, entry.stage))
@@ -102,14 +102,14 @@ def override(
 @app.command(examples=("tamis overrides 3f2a91c0", "tamis overrides 3f2a91c0 --history --json"), json_lines=True)
 def overrides(
     batch_id: BatchId,
-    history: Annotated[bool, typer.Option("--history", help="Every decision ever made, withdrawals too.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="All decisions, including withdrawn ones.")] = False,
 ) -> Iterator[object]:
-    """List what people decided about a batch's records."""
+    """List people's decisions on a batch's records."""
     with opened(batch_id) as batch:
         decisions = list_overrides(batch, history=history)
     yield decisions
     if not decisions:
-        out.say(f"batch {batch.id}: no human has decided about a record. `tamis override` does.")
+        out.say(f"batch {batch.id}: no person has decided on a record. Use `tamis override`.")
         return
     table = listing("No.", "id", "stage", "human", "software", "reviewer", "when", "note")
     table.columns[0].justify = "right"
@@ -127,7 +127,7 @@ def overrides(
 
 @app.command(examples=("tamis conflicts 3f2a91c0", "tamis conflicts 3f2a91c0 --json"), json_lines=True)
 def conflicts(batch_id: BatchId) -> Iterator[object]:
-    """List the records on which people decided differently, with who said what and why, and the model's decision."""
+    """List the records with contradicting decisions: each reviewer's with its reason, and the model's."""
     with opened(batch_id) as batch:
         rows = list_conflicts(batch)
     yield rows
@@ -136,15 +136,15 @@ def conflicts(batch_id: BatchId) -> Iterator[object]:
         return
     for conflict in rows:
         system = words_of(conflict.system_value) if conflict.system_decided else "not decided"
-        system += ", and so differs as the second reader" * conflict.system_differs
+        system += ", a second reader who differs" * conflict.system_differs
         out.say(f"[bold]{escape(record_words(conflict.index, conflict.item_id))}[/] {escape(conflict.title or '')}")
         out.say(f"    {stage_name(conflict.stage)}; the software: {escape(system)}")
         for row in conflict.decisions:
             why = "; ".join(text for text in (row.reason, row.note) if text)
             out.say(f"    {escape(row.reviewer)}: {escape(words_of(row.value))}{escape(f': {why}') if why else ''}")
     out.say(
-        f"{len(rows):,} in conflict. Whoever settles one: [bold]tamis override {short(batch.id)} RECORD DECISION "
-        "--settle --reviewer NAME[/]; many at once: `tamis import-decisions ... --settles`."
+        f"{len(rows):,} in conflict. To settle one: [bold]tamis override {short(batch.id)} RECORD DECISION "
+        "--settle --reviewer NAME[/]; to settle many: `tamis import-decisions ... --settles`."
     )
 
 
@@ -152,7 +152,7 @@ def _from_file(batch: Batch, file: Path, reviewer: str | None, *, settle: bool) 
     """Record the decisions of a table; return them, and the number of rows without a decision."""
     table = read_decisions(file, batch.operation(), batch.item_ids(), reviewer=reviewer)
     if not table.decisions:
-        raise InputError("the column 'decision' is empty in every row: nothing is decided", path=file)
+        raise InputError("the column 'decision' is empty in every row: there is no decision", path=file)
     try:
         done = decide(batch, [replace(decision, settles=settle) for decision in table.decisions])
     except RefusedDecision as refused:
@@ -170,9 +170,9 @@ def _line(decision: Override, row: ItemResult) -> str:
     stage = "" if decision.stage is HumanStage.OWN else f" ({decision.stage.value})"
     if decision.withdrawn:
         software = f"the software's decision counts again: {escape(words_of(decision.system_value))}"
-        left = software if decision.system_decided else "it is not decided"
+        left = software if decision.system_decided else "the record is undecided"
         if row.decisions and not stage:
-            left = f"of others stands: {escape(row.decision_words or '')}"
+            left = f"the others' decision counts: {escape(row.decision_words or '')}"
         return f"{name}{stage}: withdrawn by {escape(decision.reviewer)}; " + left
     text = f"{name}{stage}: [bold]{escape(words_of(decision.value))}[/] by {escape(decision.reviewer)}"
     counts = row.override
@@ -181,16 +181,17 @@ def _line(decision: Override, row: ItemResult) -> str:
     if stage:
         return text
     if not decision.system_decided:
-        return f"{text}; the software had not decided"
-    return f"{text}; the software says {'so too' if decision.confirms else escape(words_of(decision.system_value))}"
+        return f"{text}; the software did not decide"
+    system = "agrees" if decision.confirms else f"decided {escape(words_of(decision.system_value))}"
+    return f"{text}; the software {system}"
 
 
 def _contradicting(batch_id: str, made: Override, decisions: Sequence[Override]) -> str:
     others = [f"{other.reviewer} ({words_of(other.value)})" for other in decisions if other.reviewer != made.reviewer]
     stage = "" if made.stage is HumanStage.OWN else f" --stage {made.stage.value}"
     return (
-        f"[yellow]conflict[/]: {'it' if not made.withdrawn else 'what is left'} contradicts "
-        f"{escape(', '.join(others))}, so that nobody's decision counts. Whoever settles it says so: "
+        f"[yellow]conflict[/]: {'this' if not made.withdrawn else 'the remaining decision'} contradicts "
+        f"{escape(', '.join(others))}, so no person's decision counts. To settle it: "
         f"[bold]tamis override {short(batch_id)} number:{record_number(made.index)} DECISION{stage} --settle "
         "--reviewer NAME[/]"
     )

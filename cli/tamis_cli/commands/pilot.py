@@ -30,7 +30,7 @@ def pilot(
     ] = None,
     output: Annotated[Path | None, to_file("The file.  [default: pilot-BATCH.csv]")] = None,
 ) -> Iterator[object]:
-    """Draw a random sample of the records, as a table that a human labels for `tamis calibrate` and `evaluate`."""
+    """Draw a random sample of records, as a table to label for `tamis calibrate` and `tamis evaluate`."""
     with Client() as client:
         batch = client.batch(batch_id)
         view = batch.status()
@@ -47,7 +47,7 @@ def pilot(
         markup=False,
     )
     err.say(
-        "Fill in the column include with yes or no, from the top: as far as you are, the rows are a random sample. "
+        "Fill in the column include with yes or no, from the top: if you stop early, these rows are a random sample. "
         "Then: "
         f"[bold]tamis calibrate {view.id} --labels {escape(str(output))}[/]"
     )

@@ -77,7 +77,7 @@ def follow(subject: "Batch | Review", console: Console = out, *, summarise: bool
     except KeyboardInterrupt:
         noun, command = ("batch", "status") if isinstance(subject, Batch) else ("review", "review status")
         watching = f"[bold]tamis {command} {subject.id} --watch[/]"
-        console.print(f"\nDetached; the {noun} goes on. Watch it with {watching}")
+        console.print(f"\nDetached; the {noun} continues. Watch it with {watching}")
         return EXIT_INTERRUPTED
     except BatchPaused as reason:
         err.say(f"[bold red]tamis:[/] {escape(str(reason))}")
@@ -129,7 +129,7 @@ def _bars(names: Sequence[str], console: Console) -> Iterator[Show]:
 
 
 def _lines(names: Sequence[str], console: Console) -> Show:
-    """Print a line per tenth of a stage, and when it pauses or begins to wait."""
+    """Print a line per tenth of a stage, and a line when the stage pauses or begins to wait."""
     printed: dict[str, tuple[float, bool, str | None]] = {}  # share, paused, reason to wait
 
     def show(stages: Sequence[BatchView]) -> None:
@@ -150,7 +150,7 @@ def _lines(names: Sequence[str], console: Console) -> Show:
 
 
 def detail(view: BatchView) -> str:
-    """Return the text beside the count: failed, rate, time left, tokens; or the reason to wait."""
+    """Return the text after the count: failed items, rate, time left and tokens; or the reason why the batch waits."""
     parts = [state_words(view)] if view.state.value not in ("running", "pending") else []
     if view.pause is not None:
         parts = [f"[yellow]paused: {view.pause.kind.value}[/]" if view.pause.by_itself else paused(view.id, view.pause)]
@@ -185,7 +185,7 @@ def _summarise_review(review: "Review", view: ReviewView, console: Console) -> N
         if (summary := batch.summary()) is not None:
             print_summary(summary, console)
     if view.state == "completed" and len(view.stages) < len(view.planned):
-        console.print(f"\nNothing passed {view.stages[-1].operation}: the stages after it have no record.")
+        console.print(f"\nNo record passed {view.stages[-1].operation}, so the later stages are empty.")
     if view.cost or view.unpriced:
         console.print(f"\n[dim]cost of all stages[/]  {paid(view.cost, view.unpriced)}")
-    console.print(f"\n[dim]tamis report {review.id} -o report.html[/] shows the flow and every decision.")
+    console.print(f"\n[dim]tamis report {review.id} -o report.html[/] writes the flow and every decision.")

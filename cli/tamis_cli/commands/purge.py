@@ -37,34 +37,36 @@ LISTED = 20  # of many batches
 )
 def purge_command(
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Batches and reviews, or how their ids begin.")
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="The ids of batches and reviews, or their first characters."),
     ] = None,
     older_than: Annotated[
-        str | None, typer.Option("--older-than", metavar="AGE", help="What ended so long ago: 90d, 12w, 36h.")
+        str | None,
+        typer.Option("--older-than", metavar="AGE", help="Batches and reviews that ended longer ago: 90d, 12w, 36h."),
     ] = None,
-    label: Annotated[str | None, typer.Option("--label", help="Only what has this label.")] = None,
+    label: Annotated[str | None, typer.Option("--label", help="Batches and reviews with this label.")] = None,
     answers_older_than: Annotated[
         str | None,
-        typer.Option("--answers-older-than", metavar="AGE", help="Answers that the cache has kept for so long."),
+        typer.Option("--answers-older-than", metavar="AGE", help="Cached answers that are older than this."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and delete nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the batches to delete, and delete nothing.")] = False,
     archive: Annotated[
-        Path | None, typer.Option("--archive", metavar="DIR", help="Archive there first, each in a folder of its own.")
+        Path | None, typer.Option("--archive", metavar="DIR", help="Archive there first, each in its own folder.")
     ] = None,
     space: Annotated[
-        bool, typer.Option("--give-back", help="Give free space back to the disk; all work stands still meanwhile.")
+        bool, typer.Option("--give-back", help="Return free space to the disk. All work waits until this is done.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete finished batches and reviews and everything that belongs to them; with --archive psql can restore them.
+    """Delete finished batches and reviews with all their data. With --archive, psql can restore them.
 
-    What is running, paused or pending stays, and so does a review that goes on. A purge that is interrupted is ended by
-    the next one; nobody is shown what is left meanwhile.
+    Running, paused and pending batches stay, and so do unfinished reviews. The next purge completes an interrupted one;
+    until then, its remaining data are hidden.
     """
     by_rule = older_than is not None or label is not None
     if not (ids or by_rule or answers_older_than or space) or (ids and by_rule):
-        raise InvalidRequest("say what is to go: ids, or --older-than and --label; or --answers-older-than")
+        raise InvalidRequest("give ids, or --older-than and --label, or --answers-older-than")
     age, answers_age = _age(older_than, "--older-than"), _age(answers_older_than, "--answers-older-than")
     with Client() as client:
         with ledger_errors(), client.engine.connect() as connection:
@@ -86,7 +88,7 @@ def purge_command(
             def progress(items: int) -> None:
                 nonlocal gone
                 gone += items
-                status.update(f"purging: {gone:,} items are gone")
+                status.update(f"purging: {gone:,} items deleted")
 
             done = list(purge(client.engine, subjects, archive=archive, progress=progress))
         answers = 0 if answers_age is None else prune_all_answers(client.engine, answers_age)
@@ -102,12 +104,12 @@ def purge_command(
     if wanted:
         items = sum(purging.items for purging in purged)
         where = "" if archive is None else f", archived in {escape(str(archive))}"
-        restored = "" if archive is None else "; psql restores one by the [bold]restore.sql[/] in its folder"
+        restored = "" if archive is None else "; to restore one, run [bold]restore.sql[/] in its folder with psql"
         out.say(f"purged {_subjects(purged)} with {items:,} items{where}{restored}")
     if answers_age is not None:
         out.print(f"deleted {answers:,} answers of the cache")
     if space:
-        out.print(f"the tables take {_bytes(after)} on the disk; they took {_bytes(before)}")
+        out.print(f"the tables use {_bytes(after)} on disk; before: {_bytes(before)}")
 
 
 def _age(text: str | None, option: str) -> timedelta | None:
@@ -115,7 +117,7 @@ def _age(text: str | None, option: str) -> timedelta | None:
         return None
     match = AGE.fullmatch(text.strip().lower())
     if match is None:
-        raise InvalidParameters(f"{option}: {text!r} is no age: say 90d, 12w or 36h")
+        raise InvalidParameters(f"{option}: {text!r} is not an age: write 90d, 12w or 36h")
     return timedelta(**{UNITS[match[2]]: int(match[1])})
 
 
@@ -134,7 +136,7 @@ def _facts(subjects: list[Subject], sizes: dict[UUID, int]) -> dict[str, object]
 
 def _print_plan(subjects: list[Subject], sizes: dict[UUID, int], *, would: bool) -> None:
     if not subjects:
-        out.print("nothing is to go: no finished batch or review is meant")
+        out.print("nothing to delete: no finished batch or review matches")
         return
     table = listing("", "id", "label", "ended", numbers=("items", "size"))
     for row in subjects[:LISTED]:
@@ -143,7 +145,7 @@ def _print_plan(subjects: list[Subject], sizes: dict[UUID, int], *, would: bool)
     out.print(table)
     if len(subjects) > LISTED:
         out.print(f"and {len(subjects) - LISTED:,} more; --json lists them all")
-    verb = "would go" if would else "go"
+    verb = "would be deleted" if would else "will be deleted"
     batches, items = sum(len(row.batch_ids) for row in subjects), sum(row.items for row in subjects)
     out.print(
         f"{counted(batches, 'batch', 'batches')} with {items:,} items and {_bytes(sum(sizes.values()))} of rows {verb}"
@@ -155,8 +157,8 @@ def _agreed(subjects: list[Subject], answers: str | None, archive: Path | None) 
     if not subjects and answers is None:
         return True
     if not (sys.stdin.isatty() and err.is_terminal):
-        raise InvalidRequest("nobody can be asked here: say --yes, or --dry-run to see what would go")
-    kept = "without an archive: it cannot be brought back" if archive is None else "after it is archived"
+        raise InvalidRequest("no terminal to confirm at: add --yes, or --dry-run to see what would be deleted")
+    kept = "without an archive: it cannot be restored" if archive is None else "after it is archived"
     what = f"Delete all of it, {kept}?" if subjects else f"Delete the cache's answers older than {answers}?"
     return typer.confirm(what, err=True)
 

@@ -21,7 +21,7 @@ from .arguments import BatchId, to_file
 from .console import for_data
 from .tables import short
 
-Label = Annotated[str | None, typer.Option(help="Records with this label alone.")]
+Label = Annotated[str | None, typer.Option(help="Only records with this label.")]
 ENDINGS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -34,16 +34,16 @@ def results(
     batch_id: BatchId,
     form: Annotated[
         Literal["csv", "jsonl", "parquet"] | None,
-        typer.Option("--format", help="csv, jsonl or parquet.  [default: as FILE ends, else csv]"),
+        typer.Option("--format", help="csv, jsonl or parquet.  [default: by the ending of FILE, else csv]"),
     ] = None,
     output: Annotated[Path | None, to_file("A file.  [default: the terminal]")] = None,
     label: Label = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
 ) -> None:
-    """Write every item of a batch in its order, with its result."""
+    """Write every item of a batch with its result, in the batch's order."""
     if as_json:
         if form not in {None, "jsonl"}:
-            raise InvalidRequest(f"--json and --format {form} do not go together")
+            raise InvalidRequest(f"--json and --format {form} cannot be combined")
         form = "jsonl"
     if form is None:
         form = "csv" if output is None else ENDINGS.get(output.suffix, "csv")
@@ -58,7 +58,7 @@ def _write(batch: Batch, form: str, places: Collection[int] | None, output: Path
     """Write the results of these places; return the number of results."""
     if form == "parquet":
         if output is None:
-            raise InvalidRequest("Parquet is no text for a terminal: name a file with -o")
+            raise InvalidRequest("Parquet is not text: name a file with -o")
         with replacing_bytes(output) as table:
             return write_parquet(batch.results(places), batch.operation(), table)
     stdout = for_data(typer.get_text_stream("stdout"))
@@ -78,13 +78,13 @@ def export(
         str | None,
         typer.Option(
             "--format",
-            help="ris, nbib, bibtex, endnote, csv, tsv or jsonl.  [default: that of the files that were screened]",
+            help="ris, nbib, bibtex, endnote, csv, tsv or jsonl.  [default: the format of the screened files]",
         ),
     ] = None,
-    only: Annotated[list[str] | None, typer.Option(help="Records of this decision alone; repeatable.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Only records with this decision. Repeatable.")] = None,
     label: Label = None,
 ) -> Iterator[object]:
-    """Write the records back, each with its decision, as reference managers read them."""
+    """Write the records with their decisions, as a file for reference managers."""
     from tamis_review.intake import write_records  # loads all file formats, which only this command needs
 
     with Client() as client:
@@ -98,33 +98,33 @@ def export(
 
 
 def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None:
-    """Return the default format: the format of all records' files, else the format of the output's suffix.
+    """Return the default format: the format of the records' files, otherwise the format of the output's suffix.
 
     Raises `InvalidRequest` if these two differ, or the records came in several formats and the suffix shows none.
     """
     ending = format_named(output.suffix.removeprefix("."))
     if len(came_as) > 1:
-        formats = " and ".join("something that is only read" if form is None else form.value for form in came_as)
+        formats = " and ".join("a format that cannot be written" if form is None else form.value for form in came_as)
         if ending is None:
-            raise InvalidRequest(f"the records came as {formats}: say by --format in which one they are written")
-        lost = "" if ending is Format.JSONL else ": of those that came otherwise the canonical fields alone"
+            raise InvalidRequest(f"the records came as {formats}: choose the output's format with --format")
+        lost = "" if ending is Format.JSONL else ": records of other formats keep only the canonical fields"
         err.say(f"The records came as {formats} and are written as {ending.value}{lost}.")
         return ending
     (only,) = came_as
     if only is not None and ending is not None and ending is not only:
         raise InvalidRequest(
-            f"the records came as {only.value}, which keeps every field; {output} looks like {ending.value}: say "
-            f"--format {only.value} or --format {ending.value}"
+            f"the records came as {only.value}, which keeps every field, but {output} looks like {ending.value}: "
+            f"add --format {only.value} or --format {ending.value}"
         )
     return ending if only is None else only
 
 
 def _labelled(batch: Batch, label: str | None) -> list[int] | None:
-    """Return the places of the records with a label; None: all. Raise `InvalidRequest` if no record has it."""
+    """Return the places of the records with a label; no label: None. Raise `InvalidRequest` if no record has it."""
     if label is None:
         return None
     words = " ".join(label.split())
     if not (places := list(labelled_places(batch, words))):
         there = ", ".join(count_labels(batch)) or "none"
-        raise InvalidRequest(f"no record of batch {short(batch.id)} has the label {words!r}; there are: {there}")
+        raise InvalidRequest(f"no record of batch {short(batch.id)} has the label {words!r}; existing labels: {there}")
     return places

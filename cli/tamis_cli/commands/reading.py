@@ -40,26 +40,22 @@ def next_(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Who reads, where people read in pairs: records that NAME has not decided on, whoever else has.  "
-            "[default: records that nobody has decided on]",
+            help="For people who read in pairs: records without a decision by NAME.  [default: records without any "
+            "decision]",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed and decisions give the same order.")] = 0,
-    explore: Annotated[
-        float, typer.Option(min=0, max=1, help="The share of places that go to records drawn by chance.")
-    ] = EXPLORE,
+    explore: Annotated[float, typer.Option(min=0, max=1, help="The share of records drawn at random.")] = EXPLORE,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Wait until the order knows every decision, of a large batch too.")
+        bool, typer.Option("--fresh", help="Wait until the order includes every decision, even for a large batch.")
     ] = False,
     by: Annotated[
         ReadingBy, typer.Option(help="disagreement: first the records on which the models of a panel differ.")
     ] = ReadingBy.ORDER,
-    output: Annotated[
-        Path | None, to_file("A sheet of them to decide in, as `tamis override --file` reads it back.")
-    ] = None,
+    output: Annotated[Path | None, to_file("Write them as a table to fill in, for `tamis override --file`.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the records to read next, best first: by the model's score, and by texts like those included so far."""
+    """List the records to read next, best first: by the model's score, and by similarity to included records."""
     is_new(output, may_hold="decisions")
     with Client() as client:
         batch = batch_of(client, batch_id)
@@ -73,7 +69,7 @@ def next_(
         else:
             _print_records(answer, output)
         if not answer.current:
-            err.say("The order is being brought up to date for the next call; Ctrl-C leaves it as it is.")
+            err.say("Updating the order for the next call; Ctrl-C skips this.")
             order_refits(client).wait()
 
 
@@ -90,9 +86,9 @@ def _print_records(answer: NextRecords, output: Path | None) -> None:
         if any(record.probability is not None for record in answer.records):
             out.say("Chance: of 100 records with a chance of 30%, people would include about 30.")
     elif answer.records:
-        out.say(f"{len(answer.records):,} records to read written to {escape(str(output))}, the next one first.")
+        out.say(f"{len(answer.records):,} records written to {escape(str(output))}, in reading order.")
         out.say(
-            "Fill in the column decision with include or exclude, and reviewer with who you are, then: "
+            "Fill in the column decision with include or exclude, and reviewer with your name, then: "
             f"[bold]tamis override {answer.batch_id} --file {escape(str(output))}[/]"
         )
     conflicts = f", {answer.conflicts:,} in conflict (`tamis conflicts` lists them)" if answer.conflicts else ""
@@ -119,34 +115,34 @@ def stop(
     batch_id: BatchId,
     recall: Annotated[
         float | None,
-        typer.Option(help="The share of all includes to be found.  [default: what the sample was drawn for, or 0.95]"),
+        typer.Option(help="The share of all includes to be found.  [default: that of the open sample, or 0.95]"),
     ] = None,
     confidence: Annotated[
-        float | None, typer.Option(help="Of the promise.  [default: what the sample was drawn for, or 0.95]")
+        float | None, typer.Option(help="The confidence of the promise.  [default: that of the open sample, or 0.95]")
     ] = None,
     draw: Annotated[
-        bool, typer.Option("--draw", help="Draw as many unread records as the promise needs, or more of them.")
+        bool, typer.Option("--draw", help="Draw the unread records that the promise needs, or those still missing.")
     ] = False,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Of a new sample: the same one draws the same.  [default: a new one]")
+        int | None, typer.Option(min=0, help="The same seed draws the same sample.  [default: a new one]")
     ] = None,
     audit: Annotated[
         str | None,
-        typer.Option(metavar="AUDIT", help="Begin a new sample with this audit, where it is of all that is unread."),
+        typer.Option(metavar="AUDIT", help="Start a new sample with this audit, if it covers all unread records."),
     ] = None,
     output: Annotated[Path | None, to_file("Write the records to read as a table to fill in.")] = None,
     close: Annotated[
-        bool, typer.Option("--close", help="End the sample and go back to reading in order; the next is a new attempt.")
+        bool, typer.Option("--close", help="End the sample, and read in order again. The next sample is a new attempt.")
     ] = False,
     human_errors: Annotated[
-        bool, typer.Option(help="Take in what people overlook, where two of them read the same records.")
+        bool, typer.Option(help="Allow for includes that people overlook, if two people read the same records.")
     ] = True,
 ) -> Iterator[object]:
-    """Say whether you may stop reading, with a promise that can be checked, and what it costs."""
+    """Show whether you may stop reading with a promised recall, and how many records each promise costs."""
     if close and (draw or output is not None):
-        raise InvalidRequest("--close ends a sample: give neither --draw nor --output with it")
+        raise InvalidRequest("--close cannot be combined with --draw or --output")
     if not draw and (seed is not None or audit is not None):
-        raise InvalidRequest("--seed and --audit are of a new sample: say --draw, too")
+        raise InvalidRequest("--seed and --audit need --draw")
     is_new(output, may_hold="decisions")
     with opened(batch_id) as batch:
         if close:
@@ -168,7 +164,7 @@ def stop(
 
 def _write(batch: Batch, sample: StopSample | None, path: Path) -> None:
     if sample is None:
-        raise InvalidRequest(f"no sample is open, so there is nothing to write to {path}: say --draw")
+        raise InvalidRequest(f"no sample is open, so there is nothing to write to {path}: add --draw")
     rows = batch.results([record.index for record in sample.waiting])
     with replacing(path) as stream:
         write_stop_sample(sample, rows, stream)
@@ -183,7 +179,7 @@ def _print_answer(answer: StopAnswer) -> None:
         _print_waiting(answer)
     _print_prices(answer)
     if answer.methods is not None:
-        out.say("And here is the sentence for your methods section:")
+        out.say("For your methods section:")
         out.say(answer.methods, markup=False)
 
 
@@ -198,7 +194,7 @@ def _print_waiting(answer: StopAnswer) -> None:
     if answer.sample is None:
         out.say(f"{draw} draws the sample, and writes it as a table to fill in.")
     elif answer.needed[0] > len(waiting):
-        out.say(f"{draw} draws the {answer.needed[0] - len(waiting):,} more that the promise takes now.")
+        out.say(f"{draw} draws the {answer.needed[0] - len(waiting):,} more that the promise needs now.")
 
 
 def _print_prices(answer: StopAnswer) -> None:
@@ -210,16 +206,16 @@ def _print_prices(answer: StopAnswer) -> None:
     for recall in sorted({price.recall for price in answer.prices}):
         table.add_row(f"{recall:.0%}", *(_price(of[recall, confidence]) for confidence in by_confidence))
     out.say(
-        "The price list: records of the sample to read from here for each promise if none of them is an include; in "
-        "brackets with as many as are expected by now."
+        "Records of the sample still to read for each promise, if none of them is an include. In brackets: with the "
+        "includes expected now."
     )
     out.print(table)
 
 
 def _price(price: StopPrice) -> str:
     if price.none_found is None:
-        return "not to be had"
+        return "impossible"
     if price.none_found == 0:
-        return "kept"
+        return "reached"
     more = price.as_expected
     return f"{price.none_found:,}" + (f" ({more:,})" if more is not None and more != price.none_found else "")

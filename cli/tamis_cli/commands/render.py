@@ -57,21 +57,21 @@ def print_summary(summary: Summary, console: Console) -> None:
         ("pass rate", percent(summary.pass_rate) if kind_of(summary.operation).decides() else None),
     ]
     if screening and to_humans:
-        rows.append(("to a human", f"{to_humans:,}: uncertain or failed, never excluded"))
+        rows.append(("to a person", f"{to_humans:,}: uncertain or failed, never excluded"))
     if screening and summary.unverified:
         rows.append(("", f"{summary.unverified:,} of them excluded by the model without a verified quote"))
     if summary.cut:
-        cut = f"[yellow]{summary.cut:,} too long to be sent whole[/]: see `cut` in the results; workers send "
-        rows.append(("cut", f"{cut}TAMIS_MAX_PROMPT_CHARS characters of an item"))
+        cut = f"[yellow]{summary.cut:,} shortened[/]: see `cut` in the results. The limit of an item is "
+        rows.append(("cut", f"{cut}TAMIS_MAX_PROMPT_CHARS characters"))
     rows += [
-        ("kept out", escape(", ".join(f"{rule} {n:,}" for rule, n in summary.exclusions.items())) or None),
+        ("removed", escape(", ".join(f"{rule} {n:,}" for rule, n in summary.exclusions.items())) or None),
         ("failed", ", ".join(f"[red]{kind.value}[/] {n}" for kind, n in summary.errors.items()) or None),
         ("confidence", None if median is None else f"median {median:.2f} ({spread})"),
     ]
     for number, label in enumerate(sorted(summary.evaluations, key=metric_rank)):
         rows.append(("" if number else "metrics", escape(f"{label}: {metric_words(summary.evaluations[label])}")))
     if recall is not None:
-        rows.append(("recall", f"a model was asked about that of {recall.count:,} of {recall.total:,} items"))
+        rows.append(("recall", f"a model was asked about the recall of {recall.count:,} of {recall.total:,} items"))
     calls = f"{summary.calls:,} calls, {summary.prompt_tokens:,} + {summary.completion_tokens:,} tokens"
     cached = f"; {summary.cached:,} from the cache" if summary.cached else ""
     rows += [
@@ -95,9 +95,9 @@ def metric_words(figures: MetricFigures) -> str:
 
 
 def paid(cost: Decimal, unpriced: int) -> str:
-    """Return the amount paid; if no price is known, how to state a price."""
+    """Return the amount paid, as text. If no price is known, the text says how to state a price."""
     if unpriced and not cost:
-        return "not known: state the model's price in a file, and name that in TAMIS_PRICES"
+        return "not known: put the model's price in a file, and set TAMIS_PRICES to it"
     return cost_words(cost, unpriced)
 
 
@@ -107,7 +107,7 @@ def _unbilled(figures: PossiblyUnbilled) -> tuple[str, str | None]:
 
 
 def _budget(budget: Budget) -> str:
-    held = f", {dollars(budget.reserved)} held for calls in flight" if budget.reserved else ""
+    held = f", {dollars(budget.reserved)} reserved for calls in flight" if budget.reserved else ""
     return f"{dollars(budget.spent)} of {dollars(budget.max_cost)} spent{held}"
 
 
@@ -122,7 +122,7 @@ def print_view(view: BatchView, console: Console) -> None:
     by = "" if view.submitted_by is None else f" by {escape(view.submitted_by)}"
     rows = (
         ("batch", view.id),
-        ("what", escape(f"{view.operation} of {view.label or 'unnamed items'}")),
+        ("operation", escape(f"{view.operation} of {view.label or 'unnamed items'}")),
         ("state", state_words(view) if view.pause is None else paused(view.id, view.pause)),
         ("waits", None if view.waits_for is None else f"[yellow]{escape(view.waits_for)}[/]"),
         ("items", _counts(view.counts)),
@@ -130,7 +130,7 @@ def print_view(view: BatchView, console: Console) -> None:
         ("cost", paid(view.cost, view.unpriced) if view.cost or view.unpriced else None),
         _unbilled(view),
         ("budget", None if view.budget is None else _budget(view.budget)),
-        ("model", escape(view.model or "the workers' own")),
+        ("model", escape(view.model or "the workers' model")),
         ("steering", None if view.steering is None else escape(view.steering.words)),
         ("submitted", f"{view.created_at:%Y-%m-%d %H:%M:%S %Z}{by}"),
     )
@@ -143,7 +143,7 @@ def state_words(view: BatchView) -> str:
 
 
 def paused(batch_id: str, pause: Pause) -> str:
-    """Return, with markup, that a batch is paused, the reason, and the command that resumes it."""
+    """Return a text with markup: a batch is paused, the reason, and the command that resumes the batch."""
     reason = f": {pause.reason}" if pause.by_itself else ""
     return f"[yellow]paused{escape(reason)}[/]. {escape(pause.remedy(batch_id))}"
 
@@ -152,14 +152,14 @@ def print_humans(batch_id: str, humans: "HumanCounts", console: Console) -> None
     """Print a line about people's decisions, which a summary omits."""
     conflicts = f", {humans.conflicts:,} in conflict" if humans.conflicts else ""
     console.print(
-        f"[dim]humans[/]      {humans.records:,} records decided, {humans.overridden:,} of them overridden, "
+        f"[dim]people[/]      {humans.records:,} records decided, {humans.overridden:,} of them overridden, "
         f"{humans.confirmed:,} confirmed{conflicts}: [dim]tamis overrides {batch_id}[/]",
         soft_wrap=True,
     )
 
 
 def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
-    """Print calls of services, a line per service and hour."""
+    """Print the number and cost of calls of services, a line per service and hour."""
     table = listing("service", "hour", numbers=("calls", "failed", "open", "cost"))
     for row in traffic:
         table.add_row(
@@ -176,7 +176,7 @@ def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
 def print_views(views: list[BatchView], console: Console) -> None:
     """Print batches, a line each."""
     by_keys = any(view.submitted_by is not None for view in views)
-    names = ("batch", "submitted", *(["by"] if by_keys else []), "what", "state")
+    names = ("batch", "submitted", *(["by"] if by_keys else []), "operation", "state")
     table = listing(*names, numbers=("items", "done", "failed"))
     for view in views:
         table.add_row(
@@ -221,7 +221,7 @@ def print_rounds(summaries: Sequence[Summary], view: BatchView, console: Console
 def say_failed(batch_id: str, console: Console) -> None:
     """Print the next step for the failed items of a finished batch."""
     console.print(
-        f"[dim]tamis failures {batch_id}[/] shows what failed; [dim]tamis retry {batch_id}[/] asks about it again.",
+        f"[dim]tamis failures {batch_id}[/] shows the failures; [dim]tamis retry {batch_id}[/] asks again.",
         soft_wrap=True,
     )
 
@@ -233,7 +233,7 @@ def print_failures(bias: "RetryBias", console: Console) -> None:
         counts = f"{failures.failed:,} of {failures.evaluated:,} records failed"
         console.print(f"\n[bold]round {failures.round}[/]: {counts}{kinds}")
         if failures.pass_rate.total:
-            console.print(f"[dim]passed of those decided in it[/]  {percent(failures.pass_rate)}")
+            console.print(f"[dim]passed, of the decided records[/]  {percent(failures.pass_rate)}")
         for comparison in failures.comparisons:
             _print_comparison(comparison, console)
 

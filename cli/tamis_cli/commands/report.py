@@ -25,14 +25,14 @@ from .tables import short
     )
 )
 def report(
-    subject: Annotated[str, typer.Argument(metavar="ID", help="A batch's or a review's id, or how it begins.")],
+    subject: Annotated[str, typer.Argument(metavar="ID", help="The id of a batch or review, or its first characters.")],
     output: Annotated[Path | None, to_file("A file.  [default: report-ID.html; other formats: the terminal]")] = None,
     form: Annotated[
         ReportForm | None,
         typer.Option(
             "--format",
-            help="html: the whole report in one file; svg, png: the PRISMA flow alone; md: flow and methods; "
-            "json: all figures.  [default: as the file ends, else html]",
+            help="html: the whole report in one file; svg, png: only the PRISMA flow; md: flow and methods; "
+            "json: all figures.  [default: by the ending of FILE, else html]",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
@@ -40,14 +40,14 @@ def report(
     """Write a report: PRISMA 2020 flow, figures, every decision with its reasons, and methods."""
     if as_json:
         if form not in {None, ReportForm.JSON}:
-            raise InvalidRequest(f"--json and --format {form} do not go together")
+            raise InvalidRequest(f"--json and --format {form} cannot be combined")
         form = ReportForm.JSON
     if form is None:
         form = ReportForm.HTML if output is None else form_of(output)
     with Client() as client:
         reported = find_batch_or_review(client, subject)
         if output is None and form is ReportForm.PNG and sys.stdout.isatty():
-            raise InvalidRequest("a PNG is no text for a terminal: say -o prisma.png")
+            raise InvalidRequest("a PNG is not text: name a file, such as -o prisma.png")
         if output is None and form is ReportForm.HTML:
             output = Path(f"report-{short(reported.id)}.html")
         if output is None:
@@ -55,7 +55,7 @@ def report(
         else:
             figures = write_report_file(reported, output, form)
     if output is not None:
-        state = "" if figures.finished else " (not finished: its numbers will change)"
+        state = "" if figures.finished else " (not finished: numbers will change)"
         err.print(f"report of {figures.kind} {figures.id}{state} written to {output}", markup=False)
         if overridden := sum(batch.humans.overridden for batch in figures.batches):
-            err.print(f"{overridden:,} decisions in it are a human's, instead of the software's")
+            err.print(f"{overridden:,} of its decisions are people's, in place of the software's")

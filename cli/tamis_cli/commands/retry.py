@@ -26,30 +26,30 @@ from .tables import counted
 
 @app.command(examples=("tamis retry 3f2a91c0 --kind timeout,connection --watch", "tamis retry --all-failed --yes"))
 def retry(
-    batch_id: Annotated[str | None, typer.Argument(metavar="ID", help="A batch's id, or how it begins.")] = None,
+    batch_id: Annotated[str | None, typer.Argument(metavar="ID", help="A batch's id, or its first characters.")] = None,
     kind: Annotated[
         list[str] | None,
         typer.Option(
             "--kind",
             metavar="KINDS",
-            help="Only what failed so: timeout, or timeout,connection; repeatable.  [default: all]",
+            help="Only failures of these kinds, such as timeout,connection. Repeatable.  [default: all]",
         ),
     ] = None,
-    cancelled: Annotated[bool, typer.Option("--cancelled", help="What was cancelled as well.")] = False,
+    cancelled: Annotated[bool, typer.Option("--cancelled", help="Cancelled items as well.")] = False,
     max_cost: NewBudget = None,
     watch: Annotated[bool, typer.Option("--watch/--no-watch", help="Follow the batch to its end.")] = False,
     all_failed: Annotated[bool, typer.Option("--all-failed", help="Every completed batch with failures.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all-failed: do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask about the failed items of a batch once more, in a new round; nothing that is decided changes."""
+    """Ask again about the failed items of a batch, in a new round. Decided items do not change."""
     kinds = None if kind is None else [name.strip() for listed in kind for name in listed.split(",") if name.strip()]
     rounds.kinds_of(kinds)  # reports a wrong name before any look-up
     amount = None if max_cost is None else amount_of(max_cost)
     if (batch_id is None) != all_failed:
-        raise InvalidRequest("name one batch, or say --all-failed: `tamis retry ID` or `tamis retry --all-failed`")
+        raise InvalidRequest("name one batch, or add --all-failed: `tamis retry ID` or `tamis retry --all-failed`")
     if all_failed and (cancelled or amount is not None or watch):
-        raise InvalidRequest("--cancelled, --max-cost and --watch are of one batch: `tamis retry ID ...`")
+        raise InvalidRequest("--cancelled, --max-cost and --watch are for one batch: `tamis retry ID ...`")
     with Client() as client:
         if batch_id is None:
             raise typer.Exit(_all_failed(client, kinds, ask=not yes, as_json=as_json))
@@ -62,13 +62,13 @@ def retry(
         next_command = "" if watch else f" [bold]tamis status {batch.id} --watch[/] follows it."
         out.say(f"batch {batch.id}: round {batch.status().round} asks about {counted(count, 'item')}.{next_command}")
         if has_later_stage(batch):
-            out.say("The next stage of its review has begun: what this round lets pass does not follow into it.")
+            out.say("The next stage of the review has begun. Records that pass in this round are not added to it.")
         raise typer.Exit(follow(batch) if watch else EXIT_OK)
 
 
 @app.command(examples=("tamis failures 3f2a91c0",))
 def failures(batch_id: BatchId) -> Iterator[object]:
-    """Say what failed in each round of a batch, and whether it depends on length, year or neighbours."""
+    """Show the failures of each round of a batch, and whether they depend on length, year or neighbours."""
     with opened(batch_id) as batch:
         bias = read_failures(batch)
         failed = batch.status().counts.failed
@@ -84,7 +84,7 @@ def failures(batch_id: BatchId) -> Iterator[object]:
 def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: bool) -> int:
     """Retry the failed items of all batches, and return the exit code.
 
-    At a terminal, ask first, on standard error: with `--json` too, a person confirms the cost.
+    At a terminal, first ask a person to confirm the cost, even with `--json`. The question goes to standard error.
     """
     retryable = client.retryable(kinds)
     ask = ask and bool(retryable) and sys.stdin.isatty() and err.is_terminal
@@ -96,7 +96,7 @@ def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: 
         out.print("no completed batch has failed items" + (" of this kind" if kinds else ""))
     else:
         for batch in retried:
-            line = f"batch {batch.batch.id}: {counted(batch.items, 'item')} again"
+            line = f"batch {batch.batch.id} retries {counted(batch.items, 'item')}"
             if batch.refused is not None:
                 line = f"[red]not retried:[/] {escape(batch.refused)}"
             out.say(line)
@@ -107,7 +107,7 @@ def _measure(retryable: list[Retryable]) -> str:
     """Return the size of a retry in words: `12 items of 2 batches, about $0.04`."""
     items, many = sum(batch.items for batch in retryable), len(retryable)
     costs = [batch.likely_cost for batch in retryable if batch.likely_cost is not None]
-    cost = f"about {dollars(sum(costs[1:], costs[0]))}" if costs else "at a cost that is not known"
+    cost = f"about {dollars(sum(costs[1:], costs[0]))}" if costs else "at an unknown cost"
     if costs and len(costs) < many:
-        cost += ", and more for batches whose prices are not known"
+        cost += ", plus batches with unknown prices"
     return f"{counted(items, 'item')} of {counted(many, 'batch', 'batches')}, {cost}"

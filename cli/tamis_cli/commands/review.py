@@ -25,9 +25,9 @@ from .render import paid, paused, state_words
 from .submission import SubmissionOptions, submitting, with_examples
 from .tables import listing, short
 
-reviews = app.group("review", "Run a review after a plan, stage by stage.")
+reviews = app.group("review", "Run a review from a plan, stage by stage.")
 
-ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or how it begins.")]
+ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or its first characters.")]
 
 
 @reviews.command(examples=("tamis review run plan.yaml", "tamis review run plan.yaml --dry-run"))
@@ -35,9 +35,9 @@ ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or h
 def run(
     submission: SubmissionOptions,
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The plan, YAML or JSON.")],
-    again: Annotated[bool, typer.Option("--again", help="A new review, even of the same plan and records.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="A new review, even with the same plan and records.")] = False,
 ) -> None:
-    """Begin the review of a plan, or go on with it where it stopped, and follow it to its end."""
+    """Start or continue the review of a plan, and follow it to its end."""
     planned = read_plan(plan)
     criteria = planned.criteria if planned.initial_filter else None
     identified = identify(
@@ -78,9 +78,9 @@ def status(
     watch: Annotated[bool, typer.Option("--watch", help="Follow the review to its end.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say how a review stands, stage by stage."""
+    """Show the progress of a review, stage by stage."""
     if watch and as_json:
-        raise InvalidRequest("--watch and --json do not go together")
+        raise InvalidRequest("--watch and --json cannot be combined")
     with Client() as client:
         review = find_review(client, review_id)
         if watch:
@@ -101,9 +101,9 @@ def list_(
         views = list_reviews(client, limit)
     yield [review_facts(view) for view in views]
     if not views:
-        out.print("no reviews yet: `tamis review run PLAN` begins one")
+        out.print("no reviews yet: `tamis review run PLAN` starts one")
         return
-    table = listing("review", "begun", "title", "state", "stage")
+    table = listing("review", "started", "title", "state", "stage")
     for view in views:
         stage = f"{len(view.stages)} of {len(view.planned)}: {view.stages[-1].operation}"
         table.add_row(short(view.id), f"{view.created_at:%Y-%m-%d %H:%M}", escape(view.label), view.state, stage)
@@ -111,7 +111,7 @@ def list_(
 
 
 def _rehearse(plan: ReviewPlan, records: Sequence[Item], submission: SubmissionOptions) -> None:
-    """Print each stage that can be rehearsed, as if every record passed the earlier stages."""
+    """Print the questions and cost of each stage that can be rehearsed, as if all records passed the earlier stages."""
     batches = [(stage, Planned.of_stage(stage, records, use_cache=submission.use_cache)) for stage in plan.stages]
     if submission.as_json:
         rehearsals = [
@@ -122,16 +122,16 @@ def _rehearse(plan: ReviewPlan, records: Sequence[Item], submission: SubmissionO
         return
     for number, (stage, planned) in enumerate(batches, 1):
         if planned is None:
-            out.print("\n[bold]judge[/]: of what passes the stages before it; not known beforehand")
+            out.print("\n[bold]judge[/]: depends on the results of earlier stages, so there is no estimate")
             continue
         out.print(f"\n[bold]stage {number} of {len(plan.stages)}: {stage.name}[/]")
-        note = None if number == 1 else "As if every record passed the stages before it: this is the most there can be."
+        note = None if number == 1 else "An upper limit, as if every record passed the earlier stages."
         dry_run(planned, max_cost=stage.max_cost, note=note)
 
 
 def _print_view(view: ReviewView, console: Console) -> None:
     console.print(f"review {view.id}: {escape(view.label)}: {view.state}")
-    numbers = ("items", "kept out", "decided", "failed", "to do", "cost")
+    numbers = ("items", "removed", "decided", "failed", "to do", "cost")
     table = listing("stage", "batch", "state", numbers=numbers)
     for stage in view.stages:
         counts = stage.counts
@@ -140,7 +140,7 @@ def _print_view(view: ReviewView, console: Console) -> None:
         cost = dollars(stage.cost) if stage.cost or not stage.unpriced else "not known"
         table.add_row(stage.operation, short(stage.id), state_words(stage), *map(str, cells), cost)
     for name in view.planned[len(view.stages) :]:
-        table.add_row(f"[dim]{name}[/]", "", "[dim]has not begun[/]")
+        table.add_row(f"[dim]{name}[/]", "", "[dim]not started[/]")
     console.print(table)
     if view.cost or view.unpriced:
         console.print(f"[dim]cost so far[/]  {paid(view.cost, view.unpriced)}")

@@ -22,39 +22,39 @@ from .tables import listing
 Models = Annotated[
     list[str] | None,
     typer.Option(
-        "--model", metavar="M", help="A model that its batches may ask; may be given several times.", show_default="any"
+        "--model", metavar="M", help="A model that the key's batches may use. Repeatable.", show_default="any"
     ),
 ]
 MonthlyCost = Annotated[
     str | None,
     typer.Option(
-        metavar="AMOUNT", help="Dollars that its batches of a calendar month may cost.", show_default="no bound"
+        metavar="AMOUNT", help="The most dollars for the key's batches in a calendar month.", show_default="no limit"
     ),
 ]
 CallbackUrl = Annotated[
     str | None,
-    typer.Option("--callback", metavar="URL", help="Who is told of its batches' ends.", show_default="nobody"),
+    typer.Option(
+        "--callback", metavar="URL", help="The receiver of webhooks about the key's batches.", show_default="none"
+    ),
 ]
 
 DROPPED_BY = {"models": "--any-model", "monthly_cost": "--no-monthly-cost", "callback": "--no-callback"}
 
-keys = app.group("keys", "Keys of the HTTP gateway.")
+keys = app.group("keys", "Manage the keys of the HTTP gateway.")
 
 
 @app.command(examples=("tamis serve", "tamis serve --host 0.0.0.0 --port 8080"))
 def serve(
-    host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 for every network.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 for all networks.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8080,
 ) -> None:
-    """Answer HTTP requests: the gateway, in the foreground, until Ctrl-C."""
+    """Run the HTTP gateway in the foreground, until Ctrl-C."""
     with needs("http"):
         from tamis_producer.gateway.server import serve as run
         from tamis_review.page.application import Screening
 
     def ready() -> None:
-        out.say(
-            f"the gateway listens at http://{host}:{port} and has a page there; [bold]tamis keys create[/] makes a key"
-        )
+        out.say(f"the gateway listens at http://{host}:{port} with its page; [bold]tamis keys create[/] creates a key")
 
     with Client(pool=GATEWAY) as client:
         run(client, host=host, port=port, ready=ready, application=Screening(_rehearsed))
@@ -68,15 +68,15 @@ def _rehearsed(planned: Planned) -> Rehearsal:
 
 @keys.command(examples=('tamis keys create "Reviewer A" --scope read --scope decide',))
 def create(
-    label: Annotated[str, typer.Argument(metavar="LABEL", help="Whose it is, for example a reviewer's name.")],
+    label: Annotated[str, typer.Argument(metavar="LABEL", help="The key's owner, for example a reviewer.")],
     scope: Annotated[
-        list[Scope] | None, typer.Option(help="What it allows; may be given several times.", show_default="read")
+        list[Scope] | None, typer.Option(help="A right of the key. Repeatable.", show_default="read")
     ] = None,
     model: Models = None,
     monthly_cost: MonthlyCost = None,
     callback: CallbackUrl = None,
 ) -> Iterator[object]:
-    """Make a key and print it; it cannot be shown again."""
+    """Create a key and print it. It cannot be shown again."""
     restrictions = _restrictions(models=model, monthly_cost=monthly_cost, callback=callback)
     with Client() as client:
         key = api_keys.create(client.engine, label, scope or [Scope.READ], restrictions)
@@ -87,18 +87,18 @@ def create(
 
 @keys.command("list", examples=("tamis keys list",))
 def list_keys() -> Iterator[object]:
-    """Say which keys there are; none of them can be read."""
+    """List all keys, without their secret parts."""
     with Client() as client:
         listed = api_keys.read_all(client.engine)
     yield listed
-    table = listing("key", "whose", "allows", "models", "a month", "callback", "made", "revoked")
+    table = listing("key", "owner", "scopes", "models", "per month", "callback", "created", "revoked")
     for key in listed:
         revoked = "" if key.revoked_at is None else f"{key.revoked_at:%Y-%m-%d %H:%M}"
         table.add_row(
             *(key.id, escape(key.label), ", ".join(sorted(key.scopes)), *_restricted(key)),
             *(f"{key.created_at:%Y-%m-%d %H:%M}", revoked),
         )
-    out.print(table if listed else "there are no keys: [bold]tamis keys create LABEL[/]")
+    out.print(table if listed else "no keys yet: [bold]tamis keys create LABEL[/] creates one")
 
 
 @keys.command(
@@ -110,13 +110,13 @@ def list_keys() -> Iterator[object]:
 def change(
     key: KeyId,
     model: Models = None,
-    any_model: Annotated[bool, typer.Option("--any-model", help="It may ask every model.")] = False,
+    any_model: Annotated[bool, typer.Option("--any-model", help="Allow every model.")] = False,
     monthly_cost: MonthlyCost = None,
-    no_monthly_cost: Annotated[bool, typer.Option("--no-monthly-cost", help="It may spend without a bound.")] = False,
+    no_monthly_cost: Annotated[bool, typer.Option("--no-monthly-cost", help="Remove the spending limit.")] = False,
     callback: CallbackUrl = None,
-    no_callback: Annotated[bool, typer.Option("--no-callback", help="Nobody is told.")] = False,
+    no_callback: Annotated[bool, typer.Option("--no-callback", help="Remove the callback.")] = False,
 ) -> Iterator[object]:
-    """Change what a key may ask and spend, and whom its batches tell."""
+    """Change a key's models, spending limit and callback."""
     drops = {"models": any_model, "monthly_cost": no_monthly_cost, "callback": no_callback}
     dropped = [name for name, drop in drops.items() if drop]
     restrictions = _restrictions(models=model, monthly_cost=monthly_cost, callback=callback, dropped=dropped)
@@ -124,16 +124,16 @@ def change(
         changed = api_keys.change(client.engine, key, restrictions)
     yield changed
     models, money, callback_shown = _restricted(changed)
-    out.print(f"key {changed.id}: models {models}; a month {money}; callback {callback_shown}")
+    out.print(f"key {changed.id}: models {models}; per month {money}; callback {callback_shown}")
 
 
 @keys.command(examples=("tamis keys revoke 1f9c02",))
 def revoke(key: KeyId) -> Iterator[object]:
-    """Let a key open nothing any more."""
+    """Revoke a key."""
     with Client() as client:
         api_keys.revoke(client.engine, key)
     yield {"id": key, "revoked": True}
-    out.print(f"key {key} opens nothing any more", markup=False)
+    out.print(f"key {key} is revoked", markup=False)
 
 
 def _restrictions(
@@ -152,12 +152,12 @@ def _restrictions(
     if callback is not None:
         chosen["callback"] = callback_of(callback, "--callback")
     if twice := [name for name in dropped if name in chosen]:
-        raise InvalidRequest(f"{DROPPED_BY[twice[0]]} does not go together with what it takes away")
+        raise InvalidRequest(f"{DROPPED_BY[twice[0]]} cannot be combined with a new value")
     return Restrictions(**dict.fromkeys(dropped), **chosen)
 
 
 def _restricted(key: ApiKey) -> tuple[str, str, str]:
     """Return the models, the money and the callback of a key, as people read them."""
     models = "any" if key.models is None else ", ".join(key.models)
-    money = "no bound" if key.monthly_cost is None else dollars(key.monthly_cost)
-    return escape(models), money, "nobody" if key.callback is None else escape(key.callback.url)
+    money = "no limit" if key.monthly_cost is None else dollars(key.monthly_cost)
+    return escape(models), money, "none" if key.callback is None else escape(key.callback.url)

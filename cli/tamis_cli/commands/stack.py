@@ -17,13 +17,13 @@ def up(
     llm: Annotated[
         Literal["auto", "local", "remote"],
         typer.Option(
-            help="local: the small embedded model; remote: the one the environment names; auto: remote if named."
+            help="local: the small embedded model; remote: the LLM in your environment; auto: remote if one is set."
         ),
     ] = "auto",
-    flower: Annotated[bool, typer.Option(help="Run Flower, the window on the queue.")] = True,
-    page: Annotated[bool, typer.Option(help="Run the HTTP gateway, with its page for browsers.")] = True,
+    flower: Annotated[bool, typer.Option(help="Run Flower, the monitor of the queue.")] = True,
+    page: Annotated[bool, typer.Option(help="Run the HTTP gateway with its web page.")] = True,
 ) -> None:
-    """Run the whole stack here, in the foreground: Postgres, Redis, workers, page, and an LLM if none is named."""
+    """Run the stack in the foreground: Postgres, Redis, workers, page, and a small LLM if you set none."""
     with needs("stack"):
         from ..embedded.commands import up as run_stack
     from tamis_worker.config.settings import WorkerSettings
@@ -37,13 +37,13 @@ def demo(
     model: Annotated[
         Literal["recorded", "small", "own"],
         typer.Option(
-            help="recorded: answers written by hand, no model is asked; small: the small embedded model; own: the one "
-            "the environment names."
+            help="recorded: answers written by hand, no model is asked; small: the small embedded model; own: the LLM "
+            "in your environment."
         ),
     ] = "recorded",
-    report: Annotated[Path | None, typer.Option(help="Keep the report of the screening as this HTML file.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the report of the screening to this HTML file.")] = None,
 ) -> None:
-    """Screen 24 fictional citations in a temporary folder, with recorded answers: needs no key, model or server."""
+    """Screen 24 fictional citations in a temporary folder. Recorded answers: no key, model or server is needed."""
     with out.status("loading"), needs("demo"):
         from .demo import demo as run_demo
     raise typer.Exit(run_demo(out, model=model, report=report))
@@ -51,9 +51,9 @@ def demo(
 
 @app.command(examples=("tamis flower", "tamis flower --port 5556"))
 def flower(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Where it listens.")] = FLOWER_PORT,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")] = FLOWER_PORT,
 ) -> None:
-    """Run Flower, the window on the queue: read-only, behind a password, its history kept in TAMIS_HOME."""
+    """Run Flower, the monitor of the queue: read-only, with a password, and with its history in TAMIS_HOME."""
     with needs("worker"):
         import flower as _  # noqa: F401 - the process becomes it, and would say less clearly that it is missing
     from tamis_worker.config.settings import WorkerSettings

@@ -27,9 +27,9 @@ DAY = timedelta(days=1)
 @app.command(examples=("tamis batches", "tamis batches --limit 5 --json", "tamis batches --services"))
 def batches(
     limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
-    services: Annotated[bool, typer.Option("--services", help="Only the calls of services, by the hour.")] = False,
+    services: Annotated[bool, typer.Option("--services", help="Only service calls, by the hour.")] = False,
 ) -> Iterator[object]:
-    """List the latest batches, and below them the calls of services in the last day."""
+    """List the latest batches, then the service calls of the last day."""
     with glance() as ledger:
         views = [] if services else ledger.batches(limit)
         if not services:
@@ -50,17 +50,17 @@ def batches(
 @app.command(examples=("tamis status", "tamis status 3f2a91c0 --watch", "tamis status 3f2a91c0 --json"))
 def status(
     batch_id: Annotated[
-        str | None, typer.Argument(metavar="ID", help="A batch's id, or how it begins; none: workers and open batches.")
+        str | None, typer.Argument(metavar="ID", help="A batch's id, or its first characters; else an overview.")
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Follow the batch to its end.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say how a batch stands; without an ID, which workers there are and which batches are open."""
+    """Show the progress of a batch. Without an ID, show workers and open batches."""
     if watch and as_json:
-        raise InvalidRequest("--watch and --json do not go together")
+        raise InvalidRequest("--watch and --json cannot be combined")
     if batch_id is None:
         if watch:
-            raise InvalidRequest("--watch follows one batch: `tamis batches` lists their ids")
+            raise InvalidRequest("--watch needs the ID of a batch: `tamis batches` lists them")
         _overview(as_json=as_json)
     if watch:
         from tamis_producer.client.client import Client
@@ -87,7 +87,7 @@ def status(
 
 @app.command(examples=("tamis workers", "tamis workers --json"))
 def workers() -> Iterator[object]:
-    """List the workers that are there: what each does, and why, where it does nothing."""
+    """List the workers with their states, and the reason if one does nothing."""
     from tamis_producer.client.client import Client
 
     with Client() as client:
@@ -99,7 +99,7 @@ def workers() -> Iterator[object]:
 def _overview(*, as_json: bool) -> NoReturn:
     """Print workers and open batches, and exit.
 
-    Without the ledger, print only workers, and exit with an error's code.
+    If the ledger does not answer, print only workers, and exit with the error's code.
     """
     away: LedgerUnavailable | None = None
     batches: list[BatchView] = []

@@ -33,16 +33,16 @@ def _dollars(text: str) -> Decimal:
     try:
         return amount_of(text)
     except InvalidParameters as error:
-        raise typer.BadParameter(f"{text!r} is no amount of dollars, for example 2.50") from error
+        raise typer.BadParameter(f"{text!r} is not an amount of dollars, for example 2.50") from error
 
 
 def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise typer.BadParameter(f"{text[:SHOWN]!r} is no JSON: {error}") from error
+        raise typer.BadParameter(f"{text[:SHOWN]!r} is not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise typer.BadParameter(f"{text[:SHOWN]!r} is no JSON object, for example '{{\"top_p\": 0.9}}'")
+        raise typer.BadParameter(f"{text[:SHOWN]!r} is not a JSON object, such as '{{\"top_p\": 0.9}}'")
     return value
 
 
@@ -50,7 +50,7 @@ def _headers(lines: Sequence[str]) -> dict[str, str]:
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        if not colon:  # it may all be a secret, so it is not repeated
+        if not colon:  # all of the text may be a secret, so the message omits it
             raise InvalidParameters("--extra-header: write 'Name: value', with a colon between the two")
         if name.strip() in headers:
             raise InvalidParameters(f"--extra-header: {name.strip()!r} is given twice")
@@ -62,14 +62,14 @@ def _headers(lines: Sequence[str]) -> dict[str, str]:
 class SubmissionOptions:
     """The options of a submitting command."""
 
-    model: Annotated[str | None, typer.Option(help="The model to ask.  [default: the workers' own]")] = None
+    model: Annotated[str | None, typer.Option(help="The model to ask.  [default: the workers' model]")] = None
     idempotency_key: Annotated[
         str | None, typer.Option("--idempotency-key", help="Submitting the same key again returns the first batch.")
     ] = None
     detach: Annotated[bool, typer.Option("--detach", help="Print the id and return at once.")] = False
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask anew, even what was answered before.")] = False
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask again, even if the cache has an answer.")] = False
     keep_duplicates: Annotated[
-        bool, typer.Option("--keep-duplicates", help="Ask about every copy of a record, not only about one of them.")
+        bool, typer.Option("--keep-duplicates", help="Ask about every copy of a record, not only one.")
     ] = False
     strict: Strict = False
     updates: Annotated[
@@ -77,7 +77,7 @@ class SubmissionOptions:
         typer.Option(
             "--updates",
             metavar="ID",
-            help="A later search for this batch or review: ask only about what it did not have. Reports count both.",
+            help="Update this batch or review with a later search: ask only about new records. Reports count both.",
         ),
     ] = None
     max_cost: Annotated[
@@ -86,39 +86,42 @@ class SubmissionOptions:
             "--max-cost",
             metavar="DOLLARS",
             parser=_dollars,
-            help="Pause before a call that could cost more than is left of this.  [default: no budget]",
+            help="The budget. The batch pauses before a call that could exceed it.  [default: no budget]",
         ),
     ] = None
-    priority: Annotated[Priority, typer.Option(help="Who goes first where batches wait.")] = Priority.NORMAL
+    priority: Annotated[Priority, typer.Option(help="The priority among waiting batches.")] = Priority.NORMAL
     callback_url: CallbackUrl = None
     reasoning_effort: Annotated[
         str | None,
         typer.Option(
-            metavar="WORD", help="How much the model thinks: none, low, high, ...  [default: the workers' own]"
+            metavar="WORD", help="The model's reasoning effort: none, low, high, ...  [default: the workers' setting]"
         ),
     ] = None
     extra_body: Annotated[
-        Any, typer.Option(metavar="JSON", parser=_object, help="Fields that a provider has of its own, an object.")
+        Any, typer.Option(metavar="JSON", parser=_object, help="Provider-specific request fields, as an object.")
     ] = None
     extra_header: Annotated[
         list[str] | None,
-        typer.Option(metavar="'NAME: VALUE'", help="A further header of each request; kept in the ledger. Repeatable."),
+        typer.Option(metavar="'NAME: VALUE'", help="An extra request header, stored in the ledger. Repeatable."),
     ] = None
     tier: Annotated[
-        Tier | None, typer.Option(help="flex: half the price, slow.  [default: the workers' own, else none]")
+        Tier | None, typer.Option(help="flex: half the price, but slow.  [default: the workers' setting, else none]")
     ] = None
     tier_patience: Annotated[
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help=f"How long an item waits for capacity.  [default: the workers' own, {TIER_PATIENCE:g}]",
+            help=f"How long an item waits for capacity.  [default: the workers' setting, else {TIER_PATIENCE:g}]",
         ),
     ] = None
     tier_fallback: Annotated[
-        TierFallback | None, typer.Option(help="What it does then.  [default: the workers' own, standard]")
+        TierFallback | None,
+        typer.Option(
+            help="After --tier-patience: change tier, or wait on.  [default: the workers' setting, else standard]"
+        ),
     ] = None
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Submit nothing: show three prompts, and what it would take and cost.")
+        bool, typer.Option("--dry-run", help="Submit nothing. Show three prompts, and estimate calls, time and cost.")
     ] = False
     as_json: AsJson = False
 
@@ -134,7 +137,7 @@ class SubmissionOptions:
         return {name: getattr(self, name) for name in same}
 
     def known(self) -> KnownRecords | None:
-        """Return the records of the search that this search updates; None: no update."""
+        """Return the records of the earlier search that this batch updates; None: no update."""
         if self.updates is None:
             return None
         with Client() as client:
@@ -166,7 +169,7 @@ class SubmissionOptions:
 def with_examples(operation: Operation) -> Operation:
     """Return the operation with its examples, as `Client.with_examples` does.
 
-    Without `examples_from`, use no ledger.
+    If the operation has no `examples_from`, the ledger is not used.
     """
     if not isinstance(operation, Inclusion) or operation.examples_from is None:
         return operation

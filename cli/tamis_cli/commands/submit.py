@@ -45,12 +45,10 @@ Sources = Annotated[
     typer.Option(
         "--source",
         metavar="NAME=FILE",
-        help="The database or register that one of the files is from, where it does not tell itself. Repeatable.",
+        help="The database or register of a file, if the file does not name it. Repeatable.",
     ),
 ]
-Graded = Annotated[
-    bool, typer.Option("--graded", help="Have the model grade the relevance of each record, too, from 0 to 100.")
-]
+Graded = Annotated[bool, typer.Option("--graded", help="Also grade the relevance of each record, from 0 to 100.")]
 PanelModels = Annotated[
     str | None,
     typer.Option(
@@ -80,20 +78,18 @@ def screen(
     files: Files,
     criteria: Annotated[Path, typer.Option(help="The review's criteria, YAML or JSON.")],
     initial_filter: Annotated[
-        bool, typer.Option(help="Reject first, by rules alone, what the criteria rule out (tier 1).")
+        bool, typer.Option(help="First reject records by the rules of the initial filter (tier 1).")
     ] = True,
-    unclear: Annotated[
-        UnclearPolicy, typer.Option(help="What a criterion that stays unclear counts as.")
-    ] = UnclearPolicy.INCLUDE,
+    unclear: Annotated[UnclearPolicy, typer.Option(help="How an unclear criterion counts.")] = UnclearPolicy.INCLUDE,
     unverified: Annotated[
-        UnverifiedPolicy, typer.Option(help="What becomes of an exclusion without a quote that the record holds.")
+        UnverifiedPolicy, typer.Option(help="The treatment of an exclusion without a verified quote.")
     ] = UnverifiedPolicy.REFER,
     examples_from: Annotated[
         str | None,
         typer.Option(
             "--examples-from",
             metavar="ID",
-            help="Show the model records that people decided about in this earlier batch of the review.",
+            help="Show the model examples: records that people decided in this earlier batch of the review.",
         ),
     ] = None,
     panel: PanelModels = None,
@@ -127,7 +123,7 @@ def filter_(
     policy: Policy = None,
     source: Sources = None,
 ) -> None:
-    """Ask one yes/no question of every record."""
+    """Ask one yes/no question about every record."""
     operation = validated(
         Filter, criteria=criteria, include_reasoning=reasoning, graded=graded, panel=panel_of_options(panel, policy)
     )
@@ -170,13 +166,11 @@ def extract(
     files: Files,
     instruction: Annotated[str, typer.Option(help="What to extract, for example 'What is the study design?'")],
     output_type: Annotated[str, typer.Option("--type", help="text, number, boolean or enum.")] = "text",
-    value: Annotated[
-        list[str] | None, typer.Option(help="One of the values of an enum; give it once for each.")
-    ] = None,
+    value: Annotated[list[str] | None, typer.Option(help="A value of an enum. Repeatable.")] = None,
     reasoning: Reasoning = True,
     source: Sources = None,
 ) -> None:
-    """Extract one value from every record; nothing where a record does not hold it."""
+    """Extract one value from every record, or nothing if the record does not contain it."""
     operation = validated(
         Extract,
         instruction=instruction,
@@ -197,12 +191,12 @@ def fields(
     submission: SubmissionOptions,
     files: Files,
     schema: Annotated[Path, typer.Option(help="A JSON Schema of an object, JSON or YAML.")],
-    instructions: Annotated[str, typer.Option(help="What to extract, in general.")],
-    field: Annotated[list[str] | None, typer.Option(help="NAME=INSTRUCTION for one field; repeatable.")] = None,
+    instructions: Annotated[str, typer.Option(help="General instructions for the extraction.")],
+    field: Annotated[list[str] | None, typer.Option(help="NAME=INSTRUCTION for one field. Repeatable.")] = None,
     reasoning: Reasoning = True,
     source: Sources = None,
 ) -> None:
-    """Extract several fields, as a JSON Schema describes them, from every record."""
+    """Extract several fields from every record, as described by a JSON Schema."""
     operation = validated(
         ExtractFields,
         schema=read_schema(schema),
@@ -222,14 +216,16 @@ def fields(
 def answer(
     submission: SubmissionOptions,
     instruct: Annotated[str, typer.Option(help="The question or the task.")],
-    resp_format: Annotated[str, typer.Option("--format", help="How the answer should look.")],
-    eval_crit: Annotated[str, typer.Option("--criteria", help="What makes an answer good.")],
+    resp_format: Annotated[str, typer.Option("--format", help="The form of the answer.")],
+    eval_crit: Annotated[str, typer.Option("--criteria", help="The criteria of a good answer.")],
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="Records, each answered for.  [default: one answer]")
+        Path | None, typer.Argument(metavar="FILE", help="Records, one answer for each.  [default: one answer]")
     ] = None,
-    iter_max: Annotated[int, typer.Option(help="How often to try, 1 to 10.")] = 3,
-    score_threshold: Annotated[float, typer.Option("--threshold", help="Good enough, 0 to 1.")] = 0.8,
-    parallel_attempts: Annotated[int, typer.Option("--attempts", help="Answers side by side, 1 to 10.")] = 1,
+    iter_max: Annotated[int, typer.Option(help="The most attempts, 1 to 10.")] = 3,
+    score_threshold: Annotated[
+        float, typer.Option("--threshold", help="The score of a good enough answer, 0 to 1.")
+    ] = 0.8,
+    parallel_attempts: Annotated[int, typer.Option("--attempts", help="Parallel answers, 1 to 10.")] = 1,
 ) -> None:
     """Generate an answer, evaluate it, and refine it until it is good enough."""
     operation = validated(
@@ -311,7 +307,7 @@ def panel_of_options(models: str | None, policy: PanelPolicy | None) -> Panel | 
     """
     if models is None:
         if policy is not None:
-            raise InvalidParameters("--policy: it says how a panel decides; name its models with --panel")
+            raise InvalidParameters("--policy needs a panel: name its models with --panel")
         return None
     policies = {} if policy is None else {"policy": policy}
     return validated(Panel, models=[model.strip() for model in models.split(",")], **policies)

@@ -13,7 +13,7 @@ def short(id: object) -> str:  # noqa: A002 - as everywhere
 
 
 def counted(n: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun; the plural takes an s unless it is given."""
+    """Return a number with its noun. Without a `plural`, the plural is the noun with an s."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 

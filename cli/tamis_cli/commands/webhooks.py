@@ -18,43 +18,43 @@ from .arguments import CallbackUrl, KeyId, callback_of
 from .json_document import AsJson, print_json
 from .tables import listing, short
 
-webhooks = app.group("webhooks", "What was told to whom by webhooks, and tell it again.")
+webhooks = app.group("webhooks", "List webhooks, send them again, and test a receiver.")
 
 
 @webhooks.command("list", examples=("tamis webhooks list", "tamis webhooks list --state given_up"))
 def list_webhooks(
     limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
-    state: Annotated[WebhookState | None, typer.Option(help="Those alone.", show_default="all")] = None,
+    state: Annotated[WebhookState | None, typer.Option(help="Only this state.", show_default="all")] = None,
 ) -> Iterator[object]:
-    """List the latest events: state, tries, what the receiver answered last, and when it is tried again."""
+    """List the latest webhooks: state, tries, the receiver's last answer, and the time of the next try."""
     with Client() as client:
         views = outbox.read_all(client.engine, limit=limit, state=state)
     yield views
     if views:
         _print(views)
     else:
-        out.print("there are no webhooks: [bold]--callback-url[/] of a command that submits names who is told")
+        out.print("no webhooks yet: [bold]--callback-url[/] of a command that submits sets their receiver")
 
 
 @webhooks.command(examples=("tamis webhooks replay 3f2a91c0", "tamis webhooks replay 3f2a91c0 --json"))
 def replay(
-    which: Annotated[str, typer.Argument(metavar="ID", help="Of an event, or of a batch for all of its events.")],
+    which: Annotated[str, typer.Argument(metavar="ID", help="A webhook's id, or a batch's for all its webhooks.")],
 ) -> Iterator[object]:
-    """Send an event once more, under the same id and with the same body, whether it was delivered or not."""
+    """Send a webhook again with the same id and body, even if it was delivered."""
     with Client() as client:
         views = outbox.replay(client.engine, which)
     yield views
     plural = "" if len(views) == 1 else "s"
-    out.print(f"{len(views)} webhook{plural} sent again within seconds: [bold]tamis webhooks list[/]")
+    out.print(f"{len(views)} webhook{plural} sent again within seconds; [bold]tamis webhooks list[/] shows the answers")
 
 
 @webhooks.command("test", examples=("tamis webhooks test https://hooks.example/tamis",))
 def try_receiver(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Of a receiver.")],
-    wait: Annotated[float, typer.Option(min=0, help="Seconds for the first answer.")] = 30,
+    url: Annotated[str, typer.Argument(metavar="URL", help="The receiver's URL.")],
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the first answer.")] = 30,
     as_json: AsJson = False,
 ) -> None:
-    """Have a worker send a signed test event, and say what came of it: exit code 0 where it was delivered."""
+    """Let a worker send a signed test webhook, and print the result. Exit code 0 means delivered."""
     callback = callback_of(url)
     with Client() as client:
         webhook_id = outbox.write_test(client.engine, callback)
@@ -64,7 +64,7 @@ def try_receiver(
     if as_json:
         print_json(view)
     else:
-        answer = view.last_said or f"no worker has sent it within {wait:g} s; `tamis webhooks list` shows when one has"
+        answer = view.last_said or f"no worker has sent it within {wait:g} s; `tamis webhooks list` shows its state"
         out.say(f"{view.state.value}: {answer}", markup=False)
     raise typer.Exit(EXIT_OK if view.state is WebhookState.DELIVERED else EXIT_FAILED)
 
@@ -77,12 +77,12 @@ def of_key(
     key: KeyId,
     url: CallbackUrl = None,
 ) -> Iterator[object]:
-    """Say who is told of batches that are submitted with a key and name nobody; without a URL, nobody is."""
+    """Set the receiver for a key's batches that name none. Without a URL, remove it."""
     callback = None if url is None else callback_of(url)
     with Client() as client:
         outbox.set_of_key(client.engine, key, callback)
     yield {"id": key, "callback": callback}
-    out.say(f"batches of key {key} tell {'nobody' if callback is None else callback.url}", markup=False)
+    out.say(f"receiver for batches of key {key}: {'none' if callback is None else callback.url}", markup=False)
 
 
 def _print(views: list[WebhookView]) -> None:

@@ -14,13 +14,13 @@ from .json_document import AsJson, print_json
 
 @app.command(RUNS_A_WORKER, examples=("tamis worker", "tamis worker --alive-file /tmp/alive"))
 def worker(
-    ready_file: Annotated[Path | None, typer.Option(help="Created once the worker consumes; for supervisors.")] = None,
+    ready_file: Annotated[Path | None, typer.Option(help="A file created when it is ready, for supervisors.")] = None,
     alive_file: Annotated[
-        Path | None, typer.Option(help="Written every few seconds as long as it works; for `tamis health`.")
+        Path | None, typer.Option(help="A file written every few seconds while it works, for `tamis health`.")
     ] = None,
     log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
-    """Run one worker process against the servers that the environment names."""
+    """Run one worker process, with the servers and the LLM set in your environment."""
     with needs("worker"):
         from tamis_worker.process.run import run
     from tamis_worker.config.settings import WorkerSettings
@@ -31,11 +31,11 @@ def worker(
 
 @app.command(examples=("tamis health /tmp/alive", "tamis health /tmp/alive --within 60"))
 def health(
-    alive_file: Annotated[Path, typer.Argument(metavar="FILE", help="The --alive-file of a worker here.")],
-    within: Annotated[float, typer.Option(min=1, help="Seconds since it was last written, at most.")] = FRESH,
+    alive_file: Annotated[Path, typer.Argument(metavar="FILE", help="The --alive-file of a worker on this machine.")],
+    within: Annotated[float, typer.Option(min=1, help="The most seconds since the last write.")] = FRESH,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether a worker on this machine works, for probes: exit code 0 where it does, 1 where it does not."""
+    """Check whether a worker on this machine works, for probes: exit code 0 if it does, 1 if not."""
     state = health_at(alive_file, within=within)
     if as_json:
         print_json(state)

@@ -19,39 +19,38 @@ from .interview import AskedQuestion, Call
 
 Key = TypeVar("Key", bound=Hashable)
 LONGEST_SHOWN = 120  # characters of an answer
-ANY_TIER = frozenset({"auto"})  # no particular tier
+ANY_TIER = frozenset({"auto"})  # names that request no particular tier
 
 # How the model gets the shape of an answer, by rung.
 SHAPE_BY_RUNG = {
-    Rung.STRICT: "by a strict schema",
-    Rung.BOUNDED: "by a strict schema with every bound written out",
+    Rung.STRICT: "as a strict schema",
+    Rung.BOUNDED: "as a strict schema with every bound written out",
     Rung.JSON_OBJECT: "in the messages, with JSON mode",
-    Rung.TEXT: "in the messages alone",
-    Rung.REMINDED: "in the messages, and their last words say that it counts",
+    Rung.TEXT: "in the messages only",
+    Rung.REMINDED: "in the messages, with a reminder at the end",
 }
 
 # Parameters sent by default, with the effect of omitting them on answers.
-OWN = {"temperature": " (answers vary as the model likes)", KEY: "", **dict.fromkeys(OF_TOKENS, "")}
+OWN = {"temperature": " (the model's default applies, so answers vary)", KEY: "", **dict.fromkeys(OF_TOKENS, "")}
 
 # For a harmless question: the severity, and the remedy.
 OF_ONE_QUESTION = {
     ErrorKind.TRUNCATED: (
         warning,
-        "raise TAMIS_MAX_OUTPUT_TOKENS, which reasoning is spent from too; workers ask once more with twice as much",
+        "raise TAMIS_MAX_OUTPUT_TOKENS: reasoning counts towards it. Workers ask once more with twice as much",
     ),
     ErrorKind.EMPTY: (failure, "raise TAMIS_MAX_OUTPUT_TOKENS, or name another model in TAMIS_MODEL"),
     ErrorKind.REFUSED: (warning, "the record is harmless: name another model in TAMIS_MODEL"),
-    ErrorKind.CONTENT_FILTER: (warning, "the record is harmless: have the endpoint's filter loosened"),
+    ErrorKind.CONTENT_FILTER: (warning, "the record is harmless: relax the endpoint's filter"),
     ErrorKind.TIMEOUT: (
         warning,
-        "it is slow, or busy with others: workers wait for TAMIS_CALL_TIMEOUT, and ask no more at once than "
-        "TAMIS_LIMIT_CONCURRENCY",
+        "the endpoint is slow or busy: raise TAMIS_CALL_TIMEOUT, or lower TAMIS_LIMIT_CONCURRENCY",
     ),
 }
 
 
 def judge_answers(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) -> list[Finding]:
-    """Return the findings about the answers; without answers, the reasons why there are none."""
+    """Return the findings about the answers. If there are no answers, return the reasons."""
     findings = [*_used(questions), *_unusable(questions), *_unanswered(endpoint, questions)]
     answers = [call for question in questions for call in question.calls if isinstance(call.reply, ChatAnswer)]
     if not answers:
@@ -70,9 +69,9 @@ def _used(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
     read = [question for question in questions if question.last.read]
     if read:
         took = median(question.last.reply.latency_ms for question in read)
-        which = "its answer" if len(read) == 1 else "their answers"
+        which = "the answer is" if len(read) == 1 else "the answers are"
         seconds = f"{took / 1000:.1f} s" if took >= 100 else f"{took:.0f} ms"
-        yield ok("answers", f"{_named(read)}: {which} can be used; {seconds} a call")
+        yield ok("answers", f"{_named(read)}: {which} usable; {seconds} per call")
 
 
 def _unusable(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
@@ -81,8 +80,8 @@ def _unusable(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
         first = same[0].last.reply
         content = " ".join(first.content.split()) if isinstance(first, ChatAnswer) else ""
         shown = content if len(content) <= LONGEST_SHOWN else f"{content[: LONGEST_SHOWN - 3]}..."
-        what = f"{_named(same)}: no answer that can be used: {problem}; {same[0].operation} was answered {shown!r}"
-        mend = "name another model in TAMIS_MODEL: this one does not follow the shape, however it is told"
+        what = f"{_named(same)}: unusable answer: {problem}; the answer to {same[0].operation}: {shown!r}"
+        mend = "name another model in TAMIS_MODEL: this one does not follow the schema in any form"
         yield failure("answers", what, mend)
 
 
@@ -112,32 +111,32 @@ def _alike(questions: Iterable[AskedQuestion], key: Callable[[Call], Key | None]
 def _shape(questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
     by_rung = _alike(questions, lambda call: call.dialect.rung if call.read else None)
     for rung, same in by_rung.items():
-        text = f"the shape is told {SHAPE_BY_RUNG[rung]} ({rung})"
+        text = f"requests describe the answer {SHAPE_BY_RUNG[rung]} ({rung})"
         if len(by_rung) > 1:
             text = f"{_named(same)}: {text}"
         wasted = [call for question in same for call in question.calls[:-1]]
-        finding_out = f"; to find out took {len(wasted)} call{'' if len(wasted) == 1 else 's'}" if wasted else ""
+        finding_out = f"; learning this took {len(wasted)} call{'' if len(wasted) == 1 else 's'}" if wasted else ""
         if rung in WITH_SCHEMA:
-            yield ok("shape", f"{text}, which is followed{finding_out}")
+            yield ok("shape", f"{text}, and answers follow it{finding_out}")
         elif any(call.dialect.rung in WITH_SCHEMA for call in wasted):
-            mend = "nothing has to be done, workers do the same; where a schema is enforced, fewer answers are unusable"
-            yield warning("shape", f"it takes a schema and does not hold to it: {text}{finding_out}", mend)
+            mend = "no action needed: workers do the same. With an enforced schema, fewer answers are unusable"
+            yield warning("shape", f"the endpoint accepts a schema but does not enforce it: {text}{finding_out}", mend)
         else:
-            yield ok("shape", f"{text}: the endpoint refuses a strict schema, at no cost{finding_out}")
+            yield ok("shape", f"{text}: the endpoint refuses strict schemas, at no cost{finding_out}")
 
 
 def _parameters(questions: Iterable[AskedQuestion], answers: Sequence[Call]) -> Iterator[Finding]:
     budget = answers[-1].dialect.budget
     refused = {name for call in answers for name in call.dialect.left_out}
     taken = sorted({name for question in questions for name in question.optional} - refused)
-    text = f"taken: {', '.join((budget, *taken))}"
+    text = f"accepted: {', '.join((budget, *taken))}"
     without = [*([OLDER_BUDGET] if budget == NEWER_BUDGET else []), *sorted(refused & set(OWN))]
     if without:
-        text += f"; refused, and done without: {', '.join(name + OWN.get(name, '') for name in without)}"
+        text += f"; refused, so omitted: {', '.join(name + OWN.get(name, '') for name in without)}"
     yield ok("parameters", text)
     for name in sorted(refused - set(OWN)):
-        mend = "take it out of the settings, or name an endpoint and a model that know it"
-        yield warning("parameters", f"{name} is refused and left out: it has no effect", mend)
+        mend = "remove it from the settings, or name an endpoint and a model that accept it"
+        yield warning("parameters", f"the endpoint refuses {name}: it is omitted and has no effect", mend)
 
 
 def _probabilities(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
@@ -147,22 +146,22 @@ def _probabilities(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
         return
     weighed = [entry for entry in deciding if entry.probability is not None]
     if weighed:
-        yield ok("probability", f"{_named(weighed)}: the tokens of the answer give the decision a probability")
+        yield ok("probability", f"{_named(weighed)}: the answer's tokens give the probability of the decision")
         return
     refused = any(OF_TOKENS[0] in entry.last.dialect.left_out for entry in deciding)
     came = any(isinstance(entry.last.reply, ChatAnswer) and entry.last.reply.tokens for entry in deciding)
-    why = "it refuses those of tokens" if refused else "those of its tokens are no use" if came else "it gives none"
-    yield ok("probability", f"none: {why}; records are put in order by the stated confidence, or by a grade (--graded)")
+    why = "the endpoint refuses them" if refused else "they are unusable" if came else "the endpoint sends none"
+    yield ok("probability", f"no token probabilities: {why}; records are ordered by confidence or grade (--graded)")
 
 
 def _model(endpoint: ExaminedEndpoint, answers: Sequence[Call]) -> Finding:
     names = sorted({call.reply.model for call in answers if isinstance(call.reply, ChatAnswer)})
     if names == [""]:
-        return warning("model", "the answers name no model", "none is needed; which one it was is not in the results")
+        return warning("model", "the answers name no model", "no action needed; results cannot name the model")
     others = [name for name in names if not _is_of(endpoint.model, name)]
     if others:
-        what = f"{endpoint.model} was asked, and {', '.join(others)} answers"
-        return warning("model", what, "look at the endpoint's names: the price is that of the model that is asked")
+        what = f"{endpoint.model} was requested, but {', '.join(others)} answers"
+        return warning("model", what, "check the endpoint's model names: costs use the price of the requested model")
     under = "under this name" if names == [endpoint.model] else f"as {', '.join(names)}"
     return ok("model", f"{endpoint.model} answers {under}")
 
@@ -179,14 +178,14 @@ def _is_of(model: str, answering: str) -> bool:
 def _limits(questions: Iterable[AskedQuestion]) -> Finding:
     rates = [call.reply.rate for question in questions for call in question.calls if call.reply.rate is not None]
     if not rates:
-        return ok("limits", "the endpoint says nothing of its limits: those of TAMIS_LIMIT_* hold")
+        return ok("limits", "the endpoint reports no limits: TAMIS_LIMIT_* apply")
     latest = rates[-1]
     parts = [
         f"{limit:,} {of}"
         for limit, of in ((latest.limit_requests, "requests"), (latest.limit_tokens, "tokens"))
         if limit is not None
     ]
-    return ok("limits", f"the endpoint says its limits, which workers keep to: {' and '.join(parts) or 'what is left'}")
+    return ok("limits", f"workers obey the endpoint's limits: {' and '.join(parts) or 'the remainder'}")
 
 
 def _named(questions: Iterable[AskedQuestion]) -> str:
@@ -206,13 +205,13 @@ def _bill(model: str, questions: Sequence[AskedQuestion], paid: Sequence[Call], 
     cost = _sum(model, paid, prices)
     if cost is not None:
         lost = _sum(model, [call for question in questions for call in question.calls[:-1] if call in paid], prices)
-        finding_out = f", {dollars(lost)} of it to find out how to ask" if lost else ""
+        finding_out = f", {dollars(lost)} of it to learn the format" if lost else ""
         yield ok("bill", f"{calls} cost {dollars(cost)}{finding_out}: {counted}")
     elif prices.knows(model):
         yield ok("bill", f"{calls}: {counted}")
     else:
-        mend = "name it in a file, and the file in TAMIS_PRICES: without a price there is no bill, and no budget"
-        yield warning("bill", f"{calls}: {counted}; what {model} costs is not known", mend)
+        mend = "put its price in a file, and name the file in TAMIS_PRICES: bills and budgets need a price"
+        yield warning("bill", f"{calls}: {counted}; the price of {model} is unknown", mend)
 
 
 def _counted(paid: Sequence[Call]) -> str:
@@ -226,14 +225,14 @@ def _counted(paid: Sequence[Call]) -> str:
         (usage.reasoning_tokens, "of them reasoning"),
     )
     parts = [f"{tokens:,} {of}" for tokens, of in counts if tokens] + [f"tier {tier}" for tier in tiers]
-    return ", ".join(parts) or "no tokens are counted"
+    return ", ".join(parts) or "no token counts"
 
 
 def _uncounted(paid: Sequence[Call]) -> Iterator[Finding]:
     blank = [call for call in paid if not call.reply.usage.total_tokens]
     if blank:
-        what = f"{len(blank)} of {len(paid)} answers do not say how many tokens they took"
-        yield warning("bill", what, "have the endpoint count (usage): without it costs and token limits are estimates")
+        what = f"{len(blank)} of {len(paid)} answers report no token counts"
+        yield warning("bill", what, "make the endpoint report `usage`: otherwise costs and token limits are estimates")
 
 
 def _other_tier(questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
@@ -242,8 +241,8 @@ def _other_tier(questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
     } - ANY_TIER
     others = {call.reply.tier for question in questions for call in question.calls if call.reply.tier} - wanted
     if wanted and others:
-        what = f"tier {', '.join(sorted(wanted))} was asked for, and {', '.join(sorted(others))} is billed"
-        yield warning("bill", what, "look at which models and accounts have the tier: the answer's is what is paid")
+        what = f"tier {', '.join(sorted(wanted))} was requested, but {', '.join(sorted(others))} is billed"
+        yield warning("bill", what, "check if the model and the account have the tier: the answer's tier is billed")
 
 
 def _sum(model: str, calls: Sequence[Call], prices: Prices) -> Decimal | None:

@@ -27,9 +27,9 @@ from .finding import Finding, failure, ok, ok_if, warning
 from .redis_server import RedisReading, judge_redis_server, read_redis_server
 from .surroundings import judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers, read_clock
 
-DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # so that an unnamed pooler accepts it
+DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # no limits: an undeclared pooler accepts it
 SLOW = 0.05  # s for an answer
-# 8 for its ledger, 6 for grouped writes, and one or two for dispatch.
+# Connections to Postgres: 8 for the ledger, 6 for grouped writes, and 1 or 2 for dispatch.
 CONNECTIONS_OF_A_WORKER = 16
 
 
@@ -77,43 +77,43 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
 
 
 def _stands_between(connection: Connection) -> bool:
-    """Return whether a pooler is in front: the present session is not the session that the driver connected to."""
+    """Return whether a pooler is in front of Postgres: the driver connected to another session than the present one."""
     driver: Any = connection.connection.driver_connection
     server = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
     return bool(server != driver.info.backend_pid)
 
 
 def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Sequence[str]) -> list[Finding]:
-    """Return the findings about the ledger. `revisions`: all that this release knows, its own last."""
+    """Return the findings about the ledger. `revisions`: all that this release knows, oldest first."""
     subject = "ledger"
     if isinstance(reading, TamisError):
-        return [failure(subject, str(reading), "start Postgres, or put TAMIS_DATABASE_URL right")]
+        return [failure(subject, str(reading), "start Postgres, or correct TAMIS_DATABASE_URL")]
     line = (
         f"Postgres answers in {1000 * reading.latency:.1f} ms, version {reading.version}, {reading.size / 1e6:,.0f} MB"
     )
-    mend = "bring Postgres nearer to the workers: claims and results wait for it"
+    mend = "move Postgres closer to the workers: claims and results wait for it"
     findings = [ok_if(reading.latency <= SLOW, subject, line, mend)]
     if reading.read_only:
-        mend = "name the primary in TAMIS_DATABASE_URL, or have its operator let it write"
-        findings.append(failure(subject, "it is read-only: a standby, or set so", mend))
+        mend = "name the primary in TAMIS_DATABASE_URL, or make Postgres writable"
+        findings.append(failure(subject, "it is read-only: a standby, or configured so", mend))
     if reading.pooler and not reading.pooled:
-        what = "a pooler (PgBouncer) stands before Postgres, and TAMIS_DATABASE_URL does not say so"
-        mend = "add ?pgbouncer=true to TAMIS_DATABASE_URL where it pools transactions: docs/operations.md"
+        what = "a pooler (PgBouncer) is in front of Postgres, but TAMIS_DATABASE_URL does not say so"
+        mend = "if it pools transactions, add ?pgbouncer=true to TAMIS_DATABASE_URL: docs/operations.md"
         findings.append(warning(subject, what, mend))
     elif reading.pooler:
-        findings.append(ok(subject, "a pooler (PgBouncer) stands before Postgres, as TAMIS_DATABASE_URL says"))
+        findings.append(ok(subject, "a pooler (PgBouncer) is in front of Postgres, as TAMIS_DATABASE_URL says"))
     return [*findings, _tables(subject, reading.revision, revisions), _connections(subject, reading)]
 
 
 def _tables(subject: str, revision: str | None, revisions: Sequence[str]) -> Finding:
     *older, newest = revisions
     if revision == newest:
-        return ok(subject, f"its tables are those of this release (revision {revision})")
+        return ok(subject, f"its tables match this release (revision {revision})")
     if revision is None:
         return failure(subject, "it has no tables yet", "run `tamis migrate`")
     if revision in older:
         what = f"its tables are older (revision {revision}) than this release's ({newest})"
-        return failure(subject, what, "run `tamis migrate`; workers of the older release go on meanwhile")
+        return failure(subject, what, "run `tamis migrate`; workers of the older release continue")
     what = f"its tables are newer (revision {revision}) than this release's ({newest})"
     return failure(subject, what, "install the newer release of Tamis on this machine")
 
@@ -126,7 +126,7 @@ def _connections(subject: str, reading: LedgerReading) -> Finding:
     mend = "raise max_connections and restart Postgres, or run fewer workers with more TAMIS_CONCURRENCY"
     if left <= 0:
         return failure(subject, line, mend)
-    return warning(subject, f"{line}; one more worker would need up to {CONNECTIONS_OF_A_WORKER}", mend)
+    return warning(subject, f"{line}; one more worker needs up to {CONNECTIONS_OF_A_WORKER}", mend)
 
 
 NEWEST = 5  # endpoints and models
@@ -159,12 +159,12 @@ def judge_learned(row: Learned) -> Finding:
     what = f"workers ask {row.model} at {row.endpoint} on rung {row.rung} since {row.since:%Y-%m-%d %H:%M} UTC"
     if row.unusable:
         plural = "" if row.unusable == 1 else "s"
-        what = f"{what}; the last {row.unusable} answer{plural} could not be used"
-        return warning("learned", what, "name another model: on the lowest rung nothing more can be done about it")
-    return ok("learned", what if row.proven else f"{what}, which no answer has proven yet")
+        what = f"{what}; the last {row.unusable} answer{plural} {'was' if row.unusable == 1 else 'were'} unusable"
+        return warning("learned", what, "name another model: this is already the lowest rung")
+    return ok("learned", what if row.proven else f"{what}; no answer has confirmed it yet")
 
 
-LATE = 60  # s of delay: workers look every two
+LATE = 60  # s of delay: workers look every two seconds
 
 _READ = text("""
 SELECT (SELECT count(*) FROM webhooks WHERE state = 'waiting' AND url NOT LIKE :tasks) AS waiting,
@@ -190,7 +190,7 @@ class WebhookBacklog:
 
 
 def read_backlog(engine: Engine) -> WebhookBacklog:
-    """Return the counts. Raise `LedgerUnavailable`."""
+    """Return the counts of waiting and failed webhooks. Raise `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         return WebhookBacklog(**connection.execute(_READ, {"late": LATE, "tasks": TASKS}).mappings().one())
 
@@ -200,14 +200,14 @@ def judge_backlog(backlog: WebhookBacklog, *, secret: bool) -> list[Finding]:
     subject = "webhooks"
     findings = []
     if not secret and (backlog.waiting or backlog.batches):
-        waiting = f"{backlog.waiting:,} wait, {backlog.batches:,} batches are to tell somebody"
-        what = f"{waiting}, and TAMIS_WEBHOOK_SECRET is not set"
-        findings.append(warning(subject, what, "set it for all workers, and start them anew: see docs/webhooks.md"))
+        waiting = f"{backlog.waiting:,} wait, and {backlog.batches:,} batches will send one"
+        what = f"{waiting}, but TAMIS_WEBHOOK_SECRET is not set"
+        findings.append(warning(subject, what, "set it for all workers, and restart them: see docs/webhooks.md"))
     elif backlog.late:
-        mend = "set TAMIS_WEBHOOK_SECRET for the workers too, and see that one of them runs"
-        findings.append(warning(subject, f"{backlog.late:,} should have been sent, and no worker does", mend))
+        mend = "set TAMIS_WEBHOOK_SECRET for the workers too, and check that one runs"
+        findings.append(warning(subject, f"{backlog.late:,} are overdue, and no worker sends them", mend))
     if backlog.given_up or backlog.failing:
-        what = f"{backlog.failing:,} failed and are tried again, {backlog.given_up:,} were given up within a day"
+        what = f"{backlog.failing:,} failed and will be retried, {backlog.given_up:,} were given up in the last day"
         findings.append(
             warning(subject, what, "`tamis webhooks list` says why; `tamis webhooks replay ID` sends one again")
         )
@@ -227,7 +227,7 @@ def examine(
     """Yield findings about everything that Tamis needs, without secrets.
 
     Args:
-        settings: of this process.
+        settings: the settings of this process.
         call: put a question of each operation to the model, which costs money.
         endpoint_only: examine only the LLM, which needs no servers.
         tell: receives the current step, if it takes time.
@@ -245,7 +245,7 @@ def _llm(
         with needs("worker"):
             from .llm import examine_llm
     except ConfigurationError as error:
-        yield warning("LLM", "it is not examined: what asks it is not installed", str(error))
+        yield warning("LLM", "it was not checked: a required package is not installed", str(error))
         return
     yield from examine_llm(settings, call=call, tell=tell, learn=learn)
 
@@ -282,14 +282,14 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
 
 
 def _other_broker(settings: WorkerSettings) -> Finding:
-    """Return the finding about a broker other than Redis: whether it answers, and nothing more."""
+    """Return the finding about a broker other than Redis: only whether the broker answers."""
     try:
         with closing(make_app(settings)) as app:
             waiting_messages(app, within=ANSWER_WITHIN)
     except BrokerUnavailable as error:
-        mend = "start it, or name the right one with TAMIS_BROKER_URL: amqp://user:password@host:5672/vhost"
+        mend = "start it, or correct TAMIS_BROKER_URL: amqp://user:password@host:5672/vhost"
         return failure("broker", str(error), mend)
-    return ok("broker", f"{place(settings.broker)} answers; it is no Redis, so how it keeps messages is not examined")
+    return ok("broker", f"{place(settings.broker)} answers; it is not Redis, so its persistence was not checked")
 
 
 def _redis_servers(settings: WorkerSettings) -> dict[str, str]:
@@ -313,7 +313,7 @@ def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[F
         learned = read_learned(engine)
         backlog = read_backlog(engine)
     except (LedgerUnavailable, ConfigurationError) as error:
-        yield failure("workers", f"which there are is not known: {error}", "mend the ledger first")
+        yield failure("workers", f"the running workers are unknown: {error}", "repair the ledger first")
     else:
         yield from judge_workers(workers, waiting, version=version("tamis"))
         yield judge_repairs(repairs)

@@ -1,7 +1,7 @@
 """An interview: a real question of each operation, put to the endpoint with the workers' own client.
 
 The first question is asked alone and finds the request format that the endpoint accepts. Then the other questions are
-asked concurrently. Answers are parsed, and lead to other request formats, as in the engine, but only in this process.
+asked concurrently. As in the engine, unusable answers lead to other request formats, but only in this process.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class SampleQuestion:
 
 
 def sample_questions(model: str, patience: CallPolicy, steering: Steering = NO_STEERING) -> tuple[SampleQuestion, ...]:
-    """Return a question of each operation's shape, a short one first. The records are made up."""
+    """Return a sample question for each operation, a short question first. The records are made up."""
     questions = []
     for operation, item in _samples():
         program = operations.program_of(operation, item)
@@ -142,7 +142,7 @@ async def _asked(llm: LlmClient, question: SampleQuestion, until: float) -> Aske
 
 
 def _problem(question: SampleQuestion, reply: Reply) -> str | None:
-    """Return why the engine could not use an answer; None if it could, or there is none."""
+    """Return why the engine could not use an answer; None if the answer is usable, or there is no answer."""
     if isinstance(reply, CallError):
         return None
     try:

@@ -29,7 +29,7 @@ ANSWERS_WITHIN = 120.0  # s per question, or TAMIS_CALL_TIMEOUT if that is short
 ALL_ANSWER_WITHIN = 300.0  # s for all questions; a small model on a busy CPU takes a minute for each
 
 # The client sends a key, and accepts no second credential.
-NO_USER = "take them out of TAMIS_LLM_BASE_URL: an endpoint is told who asks by TAMIS_LLM_API_KEY"
+NO_USER = "remove them from TAMIS_LLM_BASE_URL: only TAMIS_LLM_API_KEY identifies the caller"
 KEY_SUBJECT = "LLM key"
 SOON = timedelta(hours=24)  # a possible duration of a batch
 
@@ -60,7 +60,7 @@ def examine_llm(
         yield failure(SUBJECT, str(error), "see docs/settings.md")
         return
     except TamisError as error:
-        yield failure(SUBJECT, str(error), "put TAMIS_PRICES right")
+        yield failure(SUBJECT, str(error), "correct TAMIS_PRICES")
         return
     yield from _beside_the_stack(settings, endpoint)
     yield from judge_list(endpoint, listed, asking=bool(answered))
@@ -130,7 +130,7 @@ def _beside_the_stack(settings: WorkerSettings, endpoint: ExaminedEndpoint) -> I
     theirs = shown_url(stack.llm_base_url)
     if theirs != endpoint.base_url:
         what = f"the workers of the running stack ask {stack.model or 'a model'} at {theirs}, not {endpoint.base_url}"
-        mend = "what follows is about this terminal's; start `tamis up` anew where its workers should ask it"
+        mend = "the checks below are of this terminal's endpoint; restart `tamis up` here to make its workers use it"
         yield warning(SUBJECT, what, mend)
 
 
@@ -142,8 +142,8 @@ def _has_key(settings: WorkerSettings) -> bool:
 def _renewal_of(settings: WorkerSettings) -> str | None:
     """Return the source of fresh keys; None for a key that is read once, at process start."""
     if settings.llm_api_key_file is not None:
-        return "the file of TAMIS_LLM_API_KEY_FILE is read again when it changes"
-    return None if settings.llm_api_key is not None else "TAMIS_LLM_API_KEY_COMMAND prints a fresh one"
+        return "TAMIS_LLM_API_KEY_FILE is read again when it changes"
+    return None if settings.llm_api_key is not None else "TAMIS_LLM_API_KEY_COMMAND prints a fresh key"
 
 
 def expiry_of(key: str) -> datetime | None:
@@ -162,15 +162,15 @@ def judge_key(expires: datetime | None, now: datetime, *, renewed: str | None) -
     """Return the finding about the key. `renewed`: the source of fresh keys; None: there is none."""
     how = f"; {renewed}" if renewed else ""
     if expires is None:
-        return ok(KEY_SUBJECT, f"it does not say when it expires{how}")
+        return ok(KEY_SUBJECT, f"it states no expiry date{how}")
     left = expires - now
     at = f"{expires:%Y-%m-%d %H:%M} UTC"
     if left <= timedelta(0):
-        mend = "have it renewed" if renewed else "put a fresh one into TAMIS_LLM_API_KEY"
+        mend = "renew it" if renewed else "put a fresh key in TAMIS_LLM_API_KEY"
         return warning(KEY_SUBJECT, f"it expired at {at}", mend)
     text = f"it expires in {_words(left)}, at {at}"
     if left <= SOON and not renewed:
-        mend = "name a file that is renewed in TAMIS_LLM_API_KEY_FILE, or a command in TAMIS_LLM_API_KEY_COMMAND"
+        mend = "set TAMIS_LLM_API_KEY_FILE to a file that is renewed, or TAMIS_LLM_API_KEY_COMMAND"
         return warning(KEY_SUBJECT, f"{text}, and nothing renews it", mend)
     return ok(KEY_SUBJECT, f"{text}{how}")
 

@@ -1,4 +1,4 @@
-"""A Redis server: whether it answers, keeps its data, and has room."""
+"""A Redis server: whether it answers, keeps its data, and has free memory."""
 
 from dataclasses import dataclass
 
@@ -77,47 +77,47 @@ def judge_redis_server(subject: str, where: str, reading: RedisReading | Unreach
     """Return the findings about a server."""
     if isinstance(reading, Unreachable):
         if reading.refused:
-            mend = "put user and password into the URL of TAMIS_BROKER_URL: redis://user:password@host:6379/0"
-            return [failure(subject, f"{where} refuses us: {reading.why}", mend)]
-        mend = "start it, or name the right one with TAMIS_BROKER_URL (and TAMIS_LIMITER_URL, TAMIS_RESULT_BACKEND_URL)"
+            mend = "put user and password in TAMIS_BROKER_URL: redis://user:password@host:6379/0"
+            return [failure(subject, f"{where} denies access: {reading.why}", mend)]
+        mend = "start it, or correct TAMIS_BROKER_URL (and TAMIS_LIMITER_URL, TAMIS_RESULT_BACKEND_URL)"
         return [failure(subject, f"{where} does not answer: {reading.why}", mend)]
     line = f"{where} answers in {1000 * reading.latency:.1f} ms, version {reading.version}"
-    mend = "bring Redis nearer to the workers: every grant of the rate limit waits for it"
+    mend = "move Redis closer to the workers: every permit of the rate limit waits for it"
     findings = [ok_if(reading.latency <= SLOW, subject, line, mend)]
     if reading.replica:
         mend = "name the primary in TAMIS_BROKER_URL"
-        findings.append(failure(subject, "it is a replica, which takes no writes", mend))
+        findings.append(failure(subject, "it is a replica, which accepts no writes", mend))
     return [*findings, *_memory(subject, reading), _persistence(subject, reading)]
 
 
 def _memory(subject: str, reading: RedisReading) -> list[Finding]:
     if reading.policy is None or reading.maxmemory is None or reading.used is None:
-        mend = "grant this user INFO, or look yourself: maxmemory-policy must be noeviction, appendonly yes"
-        return [warning(subject, "it does not say how it evicts and how it persists (no permission for INFO)", mend)]
+        mend = "grant this user INFO, or check yourself: maxmemory-policy must be noeviction, appendonly yes"
+        return [warning(subject, "its eviction and persistence are unknown (no permission for INFO)", mend)]
     findings = []
     if reading.policy == "noeviction":
-        findings.append(ok(subject, "it evicts nothing (noeviction)"))
+        findings.append(ok(subject, "it evicts no data (noeviction)"))
     elif reading.maxmemory == 0:
-        findings.append(warning(subject, f"it would evict messages ({reading.policy}) if it had a maxmemory", KEEP_ALL))
+        findings.append(warning(subject, f"it would evict messages ({reading.policy}) if maxmemory were set", KEEP_ALL))
     else:
         findings.append(failure(subject, f"it evicts messages when it is full ({reading.policy})", KEEP_ALL))
     if reading.evicted:
-        mend = "nothing is lost, the ledger knows every item; but set noeviction, and give it more memory"
-        findings.append(warning(subject, f"it has evicted {reading.evicted:,} keys since it was started", mend))
+        mend = "set noeviction, and give it more memory. No item is lost: the ledger has them all"
+        findings.append(warning(subject, f"it has evicted {reading.evicted:,} keys since its start", mend))
     used = f"{reading.used / 1e6:,.0f} MB"
     if reading.maxmemory == 0:
-        findings.append(ok(subject, f"it uses {used} of memory, without a bound of its own"))
+        findings.append(ok(subject, f"it uses {used} of memory, without a limit"))
     else:
         line = f"it uses {used} of {reading.maxmemory / 1e6:,.0f} MB ({reading.used / reading.maxmemory:.0%})"
-        mend = "raise maxmemory: workers hold back once it is full. 1 KB a message; TAMIS_SHARD_WINDOW bounds a batch"
+        mend = "raise maxmemory: workers wait while it is full. A message takes 1 KB; TAMIS_SHARD_WINDOW limits a batch"
         findings.append(ok_if(reading.used < FULL * reading.maxmemory, subject, line, mend))
     return findings
 
 
 def _persistence(subject: str, reading: RedisReading) -> Finding:
     if reading.last_write_ok is False:
-        return failure(subject, "its last write to disk failed", "look into its log: its disk is full, or not writable")
+        return failure(subject, "its last write to disk failed", "check its log: its disk is full, or not writable")
     if reading.append_only is False:
-        mend = "redis-cli CONFIG SET appendonly yes, and the same in redis.conf; without it a restart costs a sweep"
-        return warning(subject, "it does not persist (no append-only file)", mend)
-    return ok(subject, "it persists" if reading.append_only else "how it persists is not known")
+        what = "it has no append-only file: a restart loses messages, and the reconciler must replace them"
+        return warning(subject, what, "redis-cli CONFIG SET appendonly yes, and the same in redis.conf")
+    return ok(subject, "it persists its data" if reading.append_only else "its persistence is unknown")

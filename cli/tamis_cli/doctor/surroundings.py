@@ -11,12 +11,12 @@ from .finding import Finding, failure, ok, ok_if, warning
 SKEW = 30.0  # s
 JOINS = 60  # s for a chord's join; a message redelivered before would run it twice
 REPAIRED = {
-    "released": "items of dead workers taken back",
+    "released": "items of dead workers released",
     "lost": "lost messages replaced",
-    "given_up": "items given up whose workers kept dying",
+    "given_up": "items failed because their workers kept dying",
     "closed": "shards closed",
     "dispatched": "shards dispatched",
-    "begun": "stages of reviews begun",
+    "begun": "review stages begun",
 }
 DISK_LEFT = 2_000_000_000  # bytes
 
@@ -36,15 +36,15 @@ def judge_clocks(ahead: Mapping[str, float]) -> Finding:
     """Return the finding about clocks; `ahead`: seconds of each server's lead over this machine."""
     subject = "clocks"
     if not ahead:
-        return warning(subject, "no server said what time it is", "see above")
+        return warning(subject, "no server reported its time", "see above")
     far = {name: seconds for name, seconds in ahead.items() if abs(seconds) > SKEW}
     if not far:
         widest = max(abs(seconds) for seconds in ahead.values())
-        return ok(subject, f"those of {' and '.join(ahead)} and of this machine agree within {widest:.1f} s")
+        return ok(subject, f"{' and '.join(ahead)} and this machine agree within {widest:.1f} s")
     which = ", ".join(
         f"{name}'s is {abs(s):.0f} s {'ahead of' if s > 0 else 'behind'} this machine's" for name, s in far.items()
     )
-    mend = "set them by NTP. Leases and limits go by the servers' clocks: nothing is lost, messages may come twice"
+    mend = "set them by NTP. Leases and limits use the servers' clocks: no item is lost, messages may arrive twice"
     return warning(subject, which, mend)
 
 
@@ -55,15 +55,15 @@ def judge_times(*, visibility: float, item_deadline: float, call_timeout: float)
     """
     subject = "time limits"
     longest = item_deadline + call_timeout
-    line = f"a message that is not acknowledged comes again after {visibility:.0f} s; an item may take {longest:.0f} s"
+    line = f"an unacknowledged message is delivered again after {visibility:.0f} s; an item may take {longest:.0f} s"
     if visibility < JOINS:
-        mend = f"set TAMIS_VISIBILITY_TIMEOUT to {JOINS} at least, better to {longest:.0f}"
+        mend = f"set TAMIS_VISIBILITY_TIMEOUT to at least {JOINS}, better to {longest:.0f}"
         return failure(subject, f"{line}, and the end of a shard {JOINS} s", mend)
     if visibility < call_timeout:
-        mend = f"set TAMIS_VISIBILITY_TIMEOUT to {longest:.0f}: every call that is slow has its message delivered again"
+        mend = f"set TAMIS_VISIBILITY_TIMEOUT to {longest:.0f}: the message of every slow call is delivered again"
         return warning(subject, line, mend)
     if visibility < longest:
-        return ok(subject, f"{line}: it is evaluated once all the same, as a claim is granted once")
+        return ok(subject, f"{line}: it is still evaluated once, because a claim is granted once")
     return ok(subject, line)
 
 
@@ -74,19 +74,19 @@ def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | No
     if not workers:
         mend = "start one with `tamis worker`, or `tamis up`"
         if messages:
-            return [failure(subject, f"none is running, and {messages:,} messages wait", mend)]
-        return [warning(subject, "none is running", mend)]
+            return [failure(subject, f"no worker is running, and {messages:,} messages wait", mend)]
+        return [warning(subject, "no worker is running", mend)]
     plural = "" if len(workers) == 1 else "s"
     room = sum(worker.concurrency or 0 for worker in workers)
     findings = [ok(subject, f"{len(workers)} worker{plural}, room for {room} items, {messages:,} messages wait")]
     others = sorted({worker.version or "unknown" for worker in workers} - {version})
     if others:
         what = f"some run another release ({', '.join(others)}) than this one ({version})"
-        findings.append(warning(subject, what, "install one release everywhere, and start the workers anew one by one"))
+        findings.append(warning(subject, what, "install one release everywhere, and restart the workers one by one"))
     for worker in workers:
         if worker.state is WorkerState.HOLDING_BACK:
-            what = f"{worker.pid}@{worker.host} holds back: {worker.reason}"
-            findings.append(warning(subject, what, "mend that; it goes on by itself"))
+            what = f"{worker.pid}@{worker.host} takes no items: {worker.reason}"
+            findings.append(warning(subject, what, "repair the cause; the worker continues by itself"))
     return findings
 
 
@@ -95,11 +95,11 @@ def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
     subject = "reconciler"
     done = [f"{REPAIRED[repair.kind]} {repair.total:,}" for repair in repairs if repair.kind in REPAIRED]
     if not done:
-        return ok(subject, "it never had anything to set going again")
-    return ok(subject, f"up to now: {', '.join(done)}; last at {repairs[0].last_at:%Y-%m-%d %H:%M} UTC")
+        return ok(subject, "no repair was ever needed")
+    return ok(subject, f"repairs so far: {', '.join(done)}; last at {repairs[0].last_at:%Y-%m-%d %H:%M} UTC")
 
 
 def judge_disk(where: str, left: int) -> Finding:
     """Return the finding about the disk; `left`: free bytes."""
-    line = f"{left / 1e9:,.1f} GB are left for {where}"
-    return ok_if(left >= DISK_LEFT, "disk", line, "make room: Postgres stops when it is full")
+    line = f"{left / 1e9:,.1f} GB are free for {where}"
+    return ok_if(left >= DISK_LEFT, "disk", line, "free some space: Postgres stops when the disk is full")

@@ -61,11 +61,11 @@ class _FirstQuestion:
 
 @dataclass(frozen=True)
 class _Experience:
-    """The ledger's experience with batches like this one."""
+    """The cached answers in the ledger, and figures of earlier batches like this one."""
 
     cached: frozenset[str] = frozenset()
-    answer_tokens: float | None = None  # per call
-    seconds: float | None = None  # per call
+    answer_tokens: float | None = None  # mean per call
+    seconds: float | None = None  # median per call
 
 
 def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
@@ -73,7 +73,7 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
 
     Nothing is submitted, and no model is asked. If the batch names no model, the workers' model counts, which the
     running stack or the ledger may know. For an unknown model there is no price. If the ledger does not answer, nothing
-    counts as cached, and `unseen` gives the reason.
+    counts as cached, and the result's `unseen` says why.
 
     Raises:
         InputError: TAMIS_PRICES names an unreadable file.
@@ -87,7 +87,7 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
     rounds = [list(_first_round(planned.operation, item, model, patience, steering)) for item in planned.items]
     questions = [question for first_round in rounds for question in first_round]
     experience = _Experience()
-    unseen = None if known_model else "what it answers depends on the model"
+    unseen = None if known_model else "cached answers depend on the model"
     try:
         if known_model:
             experience = _look(settings, planned, model, questions)
@@ -155,7 +155,7 @@ def _samples(questions: list[_FirstQuestion]) -> Iterator[Sample]:
 
 
 def _look(settings: WorkerSettings, planned: Planned, model: str, questions: list[_FirstQuestion]) -> _Experience:
-    """Return which questions the cache answers, and how long answers were and took in the latest similar batches."""
+    """Return which questions the cache answers, and the mean length and median time of answers in similar batches."""
     keys = [question.key for question in questions] if planned.use_cache else []
     cached: set[str] = set()
     days = settings.cache_days
@@ -192,7 +192,7 @@ def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float 
     last is at least as long as one call.
     """
     call = seconds or ASSUMED_CALL
-    taken = "as the latest ones took" if seconds else "assumed"
+    taken = "as in the latest batches" if seconds else "assumed"
     flight = settings.limit_concurrency
     longest = 0.0 if calls == 0 else max(call, calls * call / flight)
     durations = [Duration(longest, f"{flight:,} calls in flight, {call:.1f} s each ({taken})")]
@@ -216,15 +216,15 @@ def workers_model(
         return named, None
     if (here := settings.batch_model) is not None:
         differs = theirs is not None and theirs != here
-        note = f"TAMIS_MODEL of this terminal goes with the batch; the workers' own model is {theirs}"
+        note = f"the batch uses TAMIS_MODEL of this terminal; the workers' model is {theirs}"
         return here, note if differs else None
     if theirs is not None:
         ignored = settings.model is not None and settings.model != theirs
-        note = f"the model that `tamis up` serves counts, not TAMIS_MODEL of this terminal: {settings.model}"
+        note = f"the batch uses the model of `tamis up`, not TAMIS_MODEL of this terminal: {settings.model}"
         return theirs, note if ignored else None
     if (seen := latest()) is not None:
-        return seen, "as the workers' latest answers name it: TAMIS_MODEL is not set here"
-    return None, "only the workers know it: say --model, or set TAMIS_MODEL here as it is set there"
+        return seen, "from the workers' latest answers, because TAMIS_MODEL is not set here"
+    return None, "only the workers know it: add --model, or set TAMIS_MODEL here as for the workers"
 
 
 def _latest_model(settings: WorkerSettings) -> str | None:

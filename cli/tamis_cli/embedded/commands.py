@@ -25,7 +25,7 @@ USUAL_PORTS = {11434: "Ollama", 8080: "llama-server", 8000: "vLLM"}
 def local_endpoints(ports: Mapping[int, str] = USUAL_PORTS) -> Iterator[str]:
     """Yield the settings for each endpoint on this machine that lists models now. No model is asked."""
     for port, program in ports.items():
-        with suppress(ValueError):  # an empty answer is no list of models either
+        with suppress(ValueError):  # an answer that is not JSON is no list of models
             model = next(iter(names_in(get(port, "/v1/models", most=LONGEST) or b"")), "...")
             yield f"TAMIS_LLM_BASE_URL=http://{HOST}:{port}/v1 TAMIS_MODEL={model} ({program}'s usual port)"
 
@@ -44,7 +44,7 @@ def up(
 ) -> int:
     """Run the stack in the foreground until a signal stops it; return the process's exit status.
 
-    `auto` serves the small model if the environment names no LLM. If that is impossible too, everything but the
+    `auto` serves the small model if the environment names no LLM. If no model can be served either, everything but the
     workers runs, and the settings for an LLM are printed.
 
     Raises:
@@ -72,15 +72,15 @@ def up(
                 console.print(f"[bold]{name:<9}[/] {escape(place)}", soft_wrap=True)
             if choice == "local":
                 console.print(
-                    f"[yellow]{MODEL_NAME} shows that everything works; its decisions are worth nothing.[/] A real "
-                    "model: set TAMIS_LLM_API_KEY, TAMIS_MODEL and, for others than OpenAI, TAMIS_LLM_BASE_URL."
+                    f"[yellow]{MODEL_NAME} only tests the stack: ignore its decisions.[/] For a real model, set "
+                    "TAMIS_LLM_API_KEY, TAMIS_MODEL and, for endpoints other than OpenAI's, TAMIS_LLM_BASE_URL."
                 )
             if choice == "none":
                 _say_how_to_name_one(console)
             console.print("[bold]Ctrl-C stops everything.[/]")
             stack.run_until_stopped()
     except KeyboardInterrupt:
-        console.print("Stopped while it was starting.")
+        console.print("Stopped during the start.")
         return INTERRUPTED
     console.print("Stopped.")
     return 0
@@ -96,10 +96,10 @@ def _choice(settings: WorkerSettings, llm: Literal["auto", "local", "remote"]) -
 
 def _say_how_to_name_one(console: Console) -> None:
     lines = [
-        f"No LLM is named, and the small model cannot be served here ({why_no_server()}): no worker runs, and what is "
-        "submitted waits. Start again with TAMIS_LLM_API_KEY and TAMIS_MODEL and, for others than OpenAI, "
-        "TAMIS_LLM_BASE_URL.",
-        *(f"One answers on this machine: {endpoint}" for endpoint in local_endpoints()),
+        f"No LLM is set, and the small model cannot run here ({why_no_server()}). No worker runs, so batches wait. "
+        "Set TAMIS_LLM_API_KEY, TAMIS_MODEL and, for endpoints other than OpenAI's, TAMIS_LLM_BASE_URL. Then start "
+        "again.",
+        *(f"An endpoint answers on this machine: {endpoint}" for endpoint in local_endpoints()),
     ]
     for line in lines:
         console.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
@@ -108,13 +108,11 @@ def _say_how_to_name_one(console: Console) -> None:
 def _places(stack: Stack, console: Console) -> dict[str, str]:
     """Return the address of each part."""
     places = {
-        "Postgres": f"{stack.database_url} ({stack.postgres.program})"
-        if stack.postgres
-        else "the one of TAMIS_DATABASE_URL",
+        "Postgres": f"{stack.database_url} ({stack.postgres.program})" if stack.postgres else "from TAMIS_DATABASE_URL",
         # Without its password, which programs read in the stack file.
         "Redis": f"redis://{HOST}:{stack.valkey.port}/0 ({stack.valkey.program})"
         if stack.valkey
-        else "the one of TAMIS_BROKER_URL",
+        else "from TAMIS_BROKER_URL",
         "LLM": f"{stack.llm_base_url} ({stack.model})" if stack.llm_base_url else "none",
         "Workers": f"{len(stack.workers)} process{'' if len(stack.workers) == 1 else 'es'}",
     }

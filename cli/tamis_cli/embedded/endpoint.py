@@ -71,8 +71,8 @@ def need_server() -> None:
     """Raise `ConfigurationError` if no model can be served on this machine."""
     if (why := why_no_server()) is not None:
         raise ConfigurationError(
-            f"the small model cannot be served here: {why}. Or name an LLM with TAMIS_LLM_BASE_URL and "
-            "TAMIS_MODEL, and TAMIS_LLM_API_KEY where it asks for one"
+            f"the small model cannot run here: {why}. Or use another LLM: set TAMIS_LLM_BASE_URL, TAMIS_MODEL and, "
+            "if it needs a key, TAMIS_LLM_API_KEY"
         )
 
 

@@ -12,6 +12,6 @@ from tamis_schemas import ConfigurationError
 
 if not (os.environ.get("FLOWER_BASIC_AUTH") or os.environ.get("FLOWER_AUTH")):
     # By default Flower listens on every address, without a login.
-    raise ConfigurationError("Flower is not started without a password: set FLOWER_BASIC_AUTH to user:password")
+    raise ConfigurationError("Flower needs a password: set FLOWER_BASIC_AUTH to user:password")
 
 app = make_app(ProducerSettings.load())

@@ -22,7 +22,7 @@ def main(parent: int, death_signal: int, user: str, command: list[str]) -> None:
         # After the change of user, which would clear it; it survives exec.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, death_signal)
     if os.getppid() != parent:
-        sys.exit(f"the process {parent} that wanted {command[0]} is gone")
+        sys.exit(f"the process {parent} that started {command[0]} has ended")
     # Python ignores these two, and exec keeps ignored signals ignored.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)

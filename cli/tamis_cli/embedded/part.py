@@ -147,7 +147,7 @@ class WebPart(Part):
     usual_port: int | None = None  # used if it is free; None: any
 
     def choose_port(self) -> int:
-        """Return the last port, else the usual one, else a free one."""
+        """Return the last port. Without an earlier start, return the usual port if it is free, else any free port."""
         self._port = self._port or free_port(self.usual_port)
         return self._port
 

@@ -75,7 +75,7 @@ class Postgres(Part):
 
     @cached_property
     def program(self) -> ServerProgram:
-        """Return the server program. Raise `ConfigurationError` if there is none, or none reads the data."""
+        """Return the server program. Raise `ConfigurationError` if no program is found, or none reads the data."""
         return server_program(self.data)
 
     @property
@@ -142,8 +142,8 @@ class Postgres(Part):
             return True
         if owner != self._owner:
             raise ConfigurationError(
-                f"{self.data} belongs to another user: run as that user (root made it where it belongs to "
-                f"{SYSTEM_USER} or {DEBIAN_USER}), or name another folder with TAMIS_HOME"
+                f"{self.data} belongs to another user: run as that user (as root, if it belongs to {SYSTEM_USER} or "
+                f"{DEBIAN_USER}), or set TAMIS_HOME to another folder"
             )
         return False
 
@@ -190,8 +190,8 @@ class Postgres(Part):
         status = self.socket_folder.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != self._owner:
             raise ConfigurationError(
-                f"{self.socket_folder} belongs to another user: Postgres would put its socket there; name another "
-                "folder with TAMIS_HOME"
+                f"{self.socket_folder}, the folder for the Postgres socket, belongs to another user: set TAMIS_HOME to "
+                "another folder"
             )
         self.socket_folder.chmod(0o700)
 
@@ -210,8 +210,8 @@ class Postgres(Part):
         _, alive = psutil.wait_procs(processes, timeout=self._patience)
         if alive:
             raise ConfigurationError(
-                f"a Postgres server (process {min(process.pid for process in alive)}) runs on {self.data} already: "
-                "end it, or name another folder with TAMIS_HOME"
+                f"a Postgres server (process {min(process.pid for process in alive)}) already uses {self.data}: "
+                "stop it, or set TAMIS_HOME to another folder"
             )
         pid_file.unlink(missing_ok=True)
 
@@ -239,16 +239,16 @@ def server_program(data: Path) -> ServerProgram:
     """Return the program `postgres` for a data folder, with `initdb` beside it. A release reads only its own data.
 
     Raises:
-        ConfigurationError: there is none; the message names packages to install.
+        ConfigurationError: there is no such program; the message names packages to install.
     """
     release = release_of(data)
-    runs: list[Version] = []  # that do not read the data
+    runs: list[Version] = []  # versions that do not read the data
 
     def unfit(version: Version) -> str | None:
         if release in (None, version[0]):
             return None
         runs.append(version)
-        return f"and the data are of {release}"
+        return f"but the data need {release}"
 
     try:
         return choose(POSTGRES, candidates(), unfit=unfit)
@@ -256,9 +256,9 @@ def server_program(data: Path) -> ServerProgram:
         if not runs:
             raise
         raise ConfigurationError(
-            f"the data in {data} are of Postgres {release}, and here runs {' and '.join(map(shown, runs))}, which does "
-            f"not read them: install Postgres {release} (Debian's package is postgresql-{release}), where it runs move "
-            "the ledger by a dump (docs/operations.md, Backup), or begin anew in another folder with TAMIS_HOME"
+            f"the data in {data} need Postgres {release}, and here is {' and '.join(map(shown, runs))}. Install "
+            f"Postgres {release} (Debian's package is postgresql-{release}), or move the ledger with a dump from a "
+            "machine that has it (docs/operations.md, Backup), or set TAMIS_HOME to a new folder"
         ) from error
 
 
@@ -304,7 +304,7 @@ def _release_in_path(folder: Path) -> int:
 
 
 def server_account() -> pwd.struct_passwd | None:
-    """Return the account that must run the server: for root a separate account, else None (ours)."""
+    """Return the account that must run the server: for root, a separate account; otherwise None (the present one)."""
     if os.geteuid() != 0:
         return None
     with contextlib.suppress(KeyError):
@@ -317,7 +317,7 @@ def server_account() -> pwd.struct_passwd | None:
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(DEBIAN_USER)
         raise ConfigurationError(
-            f"Postgres does not run as root, and the user {SYSTEM_USER!r} cannot be made ({error}): run as another user"
+            f"Postgres cannot run as root, and creating the user {SYSTEM_USER!r} failed ({error}): run as another user"
         ) from error
 
 

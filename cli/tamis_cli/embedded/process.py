@@ -43,7 +43,7 @@ class ChildRecord(BaseModel):
     stop_signal: int
 
     def find(self) -> psutil.Process | None:
-        """Return the process if it still runs; None if it is gone or its pid belongs to another."""
+        """Return the process if it still runs; None if it is gone, or its pid now belongs to another process."""
         try:
             process = psutil.Process(self.pid)
             same = abs(process.create_time() - self.create_time) < SAME_START
@@ -211,7 +211,7 @@ class Process:
 
 
 def launcher(death_signal: signal.Signals = signal.SIGKILL, user: str | None = None) -> tuple[str, ...]:
-    """Return the words before a command so that the kernel ends the command with this process (Linux).
+    """Return the words to put before a command so that the kernel ends it when this process ends (Linux).
 
     The kernel sends `death_signal`. `user`: the system user that runs the command; None: the present user.
     """

@@ -79,12 +79,12 @@ class Flower(WebPart):
         address: str = HOST,
         password: str | None = None,
     ) -> None:
-        """`password`: None: a random one, kept under `home`. Any other address than 127.0.0.1 needs a password."""
+        """Without a `password`, a random password is kept under `home`. Addresses other than 127.0.0.1 need one."""
         super().__init__("flower", home / "log" / "flower.log", environment, children)
         self._home = home
         self.usual_port = usual_port
         if password is None and not is_loopback(address):
-            raise ConfigurationError(f"Flower does not listen on {address!r} without a password of your own")
+            raise ConfigurationError(f"to listen on {address!r}, Flower needs your own TAMIS_FLOWER_PASSWORD")
         self._address = address
         self.host = HOST if address in EVERYWHERE else address
         self._password = password

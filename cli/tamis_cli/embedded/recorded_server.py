@@ -58,10 +58,10 @@ def completion(recordings: Recordings, request: Any) -> tuple[HTTPStatus, Body]:
     try:
         prompt = "\n".join(message["content"] for message in request["messages"])
     except (KeyError, TypeError):
-        return _error("the request has no messages, or one of them is no text")
+        return _error("the request has no messages, or a message is not text")
     content = recordings.answer(prompt)
     if content is None:
-        return _error("no answer is recorded for this record: only those of the example are, and no model is asked")
+        return _error("no answer is recorded for this record: only the records of the example have answers")
     usage = {"prompt_tokens": _tokens(prompt), "completion_tokens": _tokens(content)}
     return HTTPStatus.OK, {
         "id": "recorded",
@@ -91,7 +91,7 @@ def serve(recordings: Recordings, port: int, *, latency: float = LATENCY) -> Thr
             try:
                 request = json.loads(body)
             except ValueError:
-                return self._send(*_error("the request is no JSON"))
+                return self._send(*_error("the request is not JSON"))
             time.sleep(latency)
             return self._send(*completion(recordings, request))
 

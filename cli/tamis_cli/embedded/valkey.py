@@ -135,5 +135,5 @@ class Valkey(Part):
                 raise
             raise ConfigurationError(
                 f"the data in {self.folder / 'data'} were written by a newer server than {self.program}: delete them "
-                "(the ledger knows every item, and sends again what was waiting), or install that server again"
+                "(waiting items are sent again from the ledger), or install that server again"
             ) from error

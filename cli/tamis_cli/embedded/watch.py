@@ -16,12 +16,12 @@ STEADY = 60.0  # seconds of running after which earlier failures no longer count
 
 
 def restart_delay(failures: int) -> float:
-    """Return the seconds before a restart, after so many ends in a row: min(30, 0.5 * 2 ** (failures - 1))."""
+    """Return the seconds before a restart, after `failures` ends in a row: min(30, 0.5 * 2 ** (failures - 1))."""
     return float(min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 16)))
 
 
 def failures_in_a_row(before: int, ran_for: float) -> int:
-    """Return the number of ends in a row: 1 if the part had run for `STEADY` seconds, else one more than before."""
+    """Return the number of ends in a row: 1 if the part had run for `STEADY` seconds, otherwise `before` + 1."""
     return 1 if ran_for >= STEADY else before + 1
 
 
@@ -92,4 +92,4 @@ class Watch(threading.Thread):
         delay = restart_delay(watched.failures)
         watched.due = now + delay
         watched.coming_back = False
-        self._announce(f"{watched.part.name} {what}; it is started again in {delay:g} s (log: {process.command.log})")
+        self._announce(f"{watched.part.name} {what}; it restarts in {delay:g} s (log: {process.command.log})")

@@ -1,4 +1,4 @@
-"""Results of single calls, each as soon as its item has ended.
+"""The reader of single calls' results: each result is returned as soon as its item has ended.
 
 Postgres notifies that items have ended. Polling finds results whose notification was lost.
 """
@@ -32,18 +32,18 @@ CHANNELS = (wire.BATCHES_CHANNEL, wire.CALLS_CHANNEL)
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # s between two attempts to connect
 
 # Seconds.
-LOOK_ANYWAY = 1.0  # between two reads while notifications arrive, as one may be lost with its connection
+LOOK_ANYWAY = 1.0  # between two reads while notifications arrive: a lost connection may lose a notification
 FIRST_LOOK = 0.02  # until the first read of a result without a notification
-LOOKS_GROW = 0.1  # of the time waited so far, from one read to the next
-HINDERED_AFTER = 0.5  # without a result, after which a pause or a missing worker is looked for
-EACH_PENDING = 0.0002  # between two reads for each pending item, so that items that end one by one share a read
+LOOKS_GROW = 0.1  # pause between two reads, as a share of the time waited so far
+HINDERED_AFTER = 0.5  # without a result, before a pause or a missing worker is looked for
+EACH_PENDING = 0.0002  # between two reads, times the pending items: items that end one by one share a read
 LINGER = 30.0  # after the last result, until the connections are closed
 
 log = logging.getLogger(__name__)
 
 
 class Notifications:
-    """A connection on one event loop that receives Postgres's notifications that items of a batch have ended.
+    """A connection on one event loop that receives Postgres's notifications about ended items.
 
     Notifications only save time: without them, results are read later. Behind a pooler that assigns connections by
     transaction, no notification arrives.
@@ -56,7 +56,7 @@ class Notifications:
         """
         self._engine = engine
         self._told = on_event
-        self.heard = False  # True if a notification of ours has arrived over the present connection
+        self.heard = False  # True if the present connection has received this object's own test notification
 
     async def listen(self) -> None:
         """Listen until cancelled; replace a lost connection."""
@@ -65,7 +65,7 @@ class Notifications:
             try:
                 await self._listen()
             except (SQLAlchemyError, psycopg.Error, OSError) as error:
-                log.debug("nothing is heard of batches: %s", type(error).__name__)
+                log.debug("no notifications of batches arrive: %s", type(error).__name__)
             if self.heard:
                 pause = FIRST_PAUSE
             self.heard = False
@@ -80,7 +80,7 @@ class Notifications:
             try:
                 for channel in CHANNELS:
                     await driver.execute(f"LISTEN {channel}")
-                # Over another connection, because a pooler may return a connection's own notifications.
+                # Sent over another connection, because a pooler may return a connection's own notifications.
                 async with connected(self._engine) as other:
                     await other.execute(select(func.pg_notify(wire.BATCHES_CHANNEL, token)))
                 async for notification in driver.notifies():
@@ -89,13 +89,13 @@ class Notifications:
                     else:
                         self._tell(notification)
             finally:
-                await connection.invalidate()  # else the pool would reuse a connection that listens
+                await connection.invalidate()  # otherwise the pool would reuse this listening connection
 
     def _tell(self, notification: psycopg.Notify) -> None:
         try:
             batch_id = UUID(notification.payload)
         except ValueError:
-            return  # another process's token, or foreign text: any client may notify
+            return  # another process's token, or other text: any client may notify
         self._told(notification.channel, batch_id)
 
 
@@ -107,7 +107,7 @@ class FollowedBatch:
         self.id = batch_id
         self.results: list[asyncio.Future[CallResult]] = [loop.create_future() for _ in range(items)]
         self.since = now  # by the loop's clock, as are the next fields
-        self.due = now  # time of the next read; at once, as the batch may have ended during its submission
+        self.due = now  # time of the next read: now, because the batch may have ended during its submission
         self.not_before = now
         self.ask_why = now + HINDERED_AFTER  # time to look for a pause or a missing worker
         self.told_to_wait = False  # True after the log line that no worker runs
@@ -150,7 +150,7 @@ class CallResults:
         self._clock = asyncio.get_running_loop().time
 
     def follow(self, batch_id: UUID, items: int) -> FollowedBatch:
-        """Follow a batch, and return it. Its futures are set as results arrive; they fail if the ledger fails."""
+        """Begin to follow a batch, and return it. Its futures get the results as they arrive, or the ledger's error."""
         batch = FollowedBatch(batch_id, items, self._clock())
         self._followed[batch_id] = batch
         if self._task is None:
@@ -165,7 +165,7 @@ class CallResults:
         n = len(batch.results)
         done = f"{n - len(batch.pending)} of {n} items done after {within:g} s"
         return WaitTimeout(
-            f"batch {batch.id}: {done}; it goes on" + ("" if hindrance.live_workers else ", once a worker runs")
+            f"batch {batch.id}: {done}; it continues" + ("" if hindrance.live_workers else " once a worker runs")
         )
 
     def stop(self) -> None:
@@ -207,7 +207,7 @@ class CallResults:
         self._wake.set()
 
     async def _something_is_due(self) -> bool:
-        """Wait until a batch is due for a read, and return True; False after `stop`, or after a long idle time."""
+        """Wait until a batch is due for a read, and return True. Return False after `stop` or a long idle time."""
         while not self._stopped:
             self._followed = {batch.id: batch for batch in self._followed.values() if batch.pending}
             until = min((batch.due for batch in self._followed.values()), default=None)
@@ -279,4 +279,4 @@ class CallResults:
     def _say_that_none_works(self, batch: FollowedBatch, hindrance: Hindrance) -> None:
         if hindrance.live_workers == 0 and not batch.told_to_wait:
             batch.told_to_wait = True
-            log.warning("batch %s waits: no worker is running; `tamis worker` starts one", batch.id)
+            log.warning("batch %s waits: no worker is running; start one with `tamis worker`", batch.id)

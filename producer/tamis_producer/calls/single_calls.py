@@ -145,7 +145,7 @@ class SingleCalls:
         self._lock = Lock()
 
     async def ask(self, question: CallQuestion, source: object, *, within: float | None = None) -> CallResult:
-        """Return the result of one item, or of an object for `to_item`.
+        """Return the result of one item. `source`: the item, or an object that `to_item` converts to an item.
 
         Arguments and errors are the same as for `ask_all`. Simultaneous calls may share a batch.
         """
@@ -162,17 +162,17 @@ class SingleCalls:
         max_concurrent: int = LARGEST_SHARD,
         within: float | None = None,
     ) -> list[CallResult]:
-        """Return the result of each item in order, when all items have ended or their batch is stopped. No source: [].
+        """Return the result of each item in order, when all items have ended or their batch is stopped.
 
         Args:
             question: the question about every item.
-            sources: items, or objects for `to_item`.
+            sources: items, or objects that `to_item` converts. Without sources, no batch is written.
             max_concurrent: most items in flight, within the workers' own limits. One shard of this size is in flight at
                 a time. The next shard starts when the last item of the present one has ended.
             within: longest wait in seconds. None: no limit.
 
         After a cancellation or a timeout, the workers finish the items. A batch that paused itself stays paused until a
-        person corrects the cause and resumes it, or cancels it.
+        person corrects the cause and resumes the batch, or cancels the batch.
 
         Raises:
             InvalidParameters: an invalid item, or `max_concurrent` below 1. Nothing is written.
@@ -180,7 +180,7 @@ class SingleCalls:
             WaitTimeout: the time is over; the message names the batch.
         """
         if isinstance(max_concurrent, bool) or not isinstance(max_concurrent, int) or max_concurrent < 1:
-            raise InvalidParameters(f"max_concurrent: {max_concurrent!r} is no whole number from 1")
+            raise InvalidParameters(f"max_concurrent: {max_concurrent!r} is not a whole number from 1")
         items = await _items(sources)
         if not items:
             return []
@@ -221,7 +221,7 @@ class SingleCalls:
 
 
 async def _items(sources: Iterable[object]) -> list[dict[str, Any]]:
-    """Return the sources as items, converted on the caller's thread, to which a database session's objects belong."""
+    """Return the sources as items. Call it on the caller's thread, to which a database session's objects belong."""
     if isinstance(sources, str | bytes | dict) or not isinstance(sources, Iterable):
         raise InvalidParameters(f"items: a {type(sources).__name__}, not a list of items")
     items: list[dict[str, Any]] = []

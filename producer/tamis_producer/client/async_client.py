@@ -88,7 +88,7 @@ class Bridge:
             return here
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the function's result. Where the function waits, the event loop does other work."""
+        """Run the function on the event loop, and return its result. While it waits, the loop does other work."""
         return await greenlet_spawn(lambda: function(*args, **kwargs))
 
     async def on_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -142,17 +142,20 @@ class Mirror(Protocol):
     _bridge: Bridge
 
     def _blocking(self, client: Client) -> Any:
-        """Return the synchronous object, over this client."""
+        """Return the synchronous object, which uses this client."""
 
     async def run_sync(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call the function with the synchronous object on this event loop, and return its result.
 
-        For functions of `tamis_review`: `await batch.run_sync(override, 3, "include", reviewer="Reviewer A")`.
+        Use it for functions of `tamis_review`: `await batch.run_sync(override, 3, "include", reviewer="Reviewer A")`.
         """
         return await self._bridge.run(function, self._blocking(self._bridge.here()), *args, **kwargs)
 
     async def run_on_thread(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call the function with the synchronous object on a thread, for long computations, and return its result."""
+        """Call the function with the synchronous object on a thread, and return its result.
+
+        Use it for long computations.
+        """
         return await self._bridge.on_thread(function, self._blocking(self._bridge.blocking), *args, **kwargs)
 
 
@@ -182,7 +185,7 @@ def awaited_as(method: Callable[Concatenate[S, P], T], convert: Callable[[Bridge
 def on_thread(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
     """Return the method as a coroutine that runs on a thread.
 
-    For methods that read whole batches, or whose server has no asyncio client.
+    Use it for methods that read whole batches, or that call a server without an asyncio client.
     """
 
     @wraps(method)
@@ -205,7 +208,7 @@ def iterated(method: Callable[Concatenate[S, P], Iterator[T]]) -> Callable[Conca
             while (value := await self._bridge.run(next, values, _End.END)) is not _End.END:
                 yield value
         finally:
-            cast(Generator[T, None, None], values).close()  # between two values it holds no connection
+            cast(Generator[T, None, None], values).close()  # between two values the generator uses no connection
 
     return run
 

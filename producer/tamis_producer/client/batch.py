@@ -40,7 +40,7 @@ class Batch(Generic[V_co]):
     """
 
     def __init__(self, session: Session, batch_id: UUID, *, replayed: bool = False) -> None:
-        self.session = session  # session of the client that made it
+        self.session = session  # session of the client that made this handle
         self.uuid = batch_id
         self.replayed = replayed  # True if the idempotency key had been used before
 
@@ -86,7 +86,7 @@ class Batch(Generic[V_co]):
             stage=lambda view: view,
             late=lambda view: (
                 f"batch {self.id}: {view.counts.finished} of {view.counts.n_items} items done after {timeout:g} s; it "
-                f"goes on: `tamis status {self.id} --watch` follows it"
+                f"continues: follow it with `tamis status {self.id} --watch`"
             ),
         )
 
@@ -106,8 +106,8 @@ class Batch(Generic[V_co]):
             max_cost: a new budget in dollars, if the batch has one.
 
         Raises:
-            InvalidParameters: the batch has no budget, or its budget is used up and the new one is no larger; or
-                `max_cost` is not an amount.
+            InvalidParameters: `max_cost` is set and the batch has no budget; its budget is used up and `max_cost` is no
+                larger; or `max_cost` is not an amount.
             NotAllowed: the batch's gateway key does not allow the larger budget, or its model.
             IllegalTransition: the batch is completed or cancelled.
             LedgerUnavailable: the ledger does not answer.
@@ -152,7 +152,7 @@ class Batch(Generic[V_co]):
 
         Raises:
             IllegalTransition: the batch is neither completed nor cancelled, or its last calls are still in flight.
-            InvalidRequest: there is no such item; the message lists the kinds that exist.
+            InvalidRequest: the batch has no such item to retry; the message lists the kinds that exist.
             InvalidParameters: an unknown kind; or a budget that is not an amount, or is used up.
             LedgerUnavailable: the ledger does not answer.
         """
@@ -177,7 +177,7 @@ class Batch(Generic[V_co]):
             return ledger.read_item_ids(connection, self.uuid)
 
     def summary(self, round: int | None = None) -> Summary | MaybeNone:  # noqa: A002 - what it is called everywhere
-        """Return the summary of a round, or of the latest finished round; None if there is none.
+        """Return the summary of a round (None: of the latest finished round); None if there is no such summary.
 
         A summary counts the whole batch at the end of its round; its bill covers all rounds so far. Raises
         `LedgerUnavailable`.
@@ -205,11 +205,11 @@ def watch_to_end(
     """Yield the result of `look` repeatedly (at first quickly, then every second), until the batch has ended.
 
     Args:
-        session: its `waiting` makes the pauses between two reads.
+        session: the client's session, which makes the pauses between two reads.
         look: reads the present state.
         timeout: longest wait in seconds. None: no limit.
-        stage: returns the batch of a view that may be paused.
-        late: returns the message of `WaitTimeout` for the last view.
+        stage: returns the view's present batch, whose pause is raised as `BatchPaused`.
+        late: returns the message of `WaitTimeout`, made from the last view.
 
     Raises `BatchPaused`, `WaitTimeout`, and the errors of `look`.
     """

@@ -60,11 +60,11 @@ Retriable = TypeVar("Retriable")
 
 @dataclass(frozen=True)
 class Retried(Generic[Retriable]):
-    """The outcome of retrying a batch together with others."""
+    """The outcome for one batch when several batches are retried together."""
 
     batch: Retriable
-    items: int  # items that are asked again
-    refused: str | None = None  # reason why no item is asked again
+    items: int  # items in the new round
+    refused: str | None = None  # reason why the batch has no new round
 
 
 class Client(Session):
@@ -114,7 +114,7 @@ class Client(Session):
                 iterator is read once and to its end before anything is written: it may be slow, and larger than memory.
             model: the model to ask. None: the model of the settings, else the workers' model.
             panel: several models and the rule that combines their answers, instead of `model`. Sets `panel` of an
-                `Inclusion` or a `Filter`; no other operation takes it.
+                `Inclusion` or a `Filter`; other operations cannot have a panel.
             idempotency_key: submitting again with the same key and `api_key_id` returns the first batch.
             label: a name for people to read, for example a file's name.
             use_cache: reuse answers to the same questions from the ledger, at no cost. If False, every question is
@@ -126,7 +126,7 @@ class Client(Session):
             source: the database, register or other source of the items. With several sources, the items come in the
                 order of the sources, `records` items from each.
             updates: the batch or review whose search this batch updates; reports count the records of both.
-            priority: the order among waiting batches.
+            priority: the batch's rank among the waiting batches.
             max_cost: budget in dollars. Workers pause the batch before a call that could exceed the rest of the budget;
                 the remaining items stay pending. None: no budget.
             steering: reasoning effort, further fields and headers, and the tier; overrides the workers' settings. The
@@ -152,10 +152,10 @@ class Client(Session):
             LedgerUnavailable: the ledger does not answer. Nothing is written.
         """
         if idempotency_key is not None and not idempotency_key.strip():
-            raise InvalidParameters("idempotency_key: it is blank; leave it out or give it a name")
+            raise InvalidParameters("idempotency_key: it is blank; omit it or give it a name")
         bounds = SubmissionBounds.of(self.settings)
         if callback is not None and on_complete is not None:
-            raise InvalidParameters("on_complete: there is a callback, too; of the two a batch has one")
+            raise InvalidParameters("on_complete: a batch has a callback or on_complete, not both")
         question = with_panel(self.with_examples(cast(Operation, operation)), panel)
         models = batch_model(question, model, self.settings.batch_model)
         params = parameters(question, bounds=bounds)
@@ -203,14 +203,14 @@ class Client(Session):
             return Batch(self, ledger.find_first_batch(connection, of))
 
     def with_examples(self, operation: Operation) -> Operation:
-        """Return an inclusion with the examples from the batch that it names, or any other operation unchanged.
+        """Return an inclusion with examples from the batch in its `examples_from`; return other operations unchanged.
 
-        `submit` calls it too. A submitted batch keeps its examples when people later decide otherwise.
+        `submit` calls it too. A submitted batch keeps its examples, even if people later change their decisions.
 
         Raises:
             UnknownBatch: there is no such batch.
-            InvalidParameters: the batch asks another question; or people have not both included and excluded records of
-                it; or the criteria already have examples.
+            InvalidParameters: the batch asks another question; people have included none of its records, or excluded
+                none; or the criteria already have examples.
             LedgerUnavailable: the ledger does not answer.
         """
         if not isinstance(operation, Inclusion) or operation.examples_from is None:
@@ -246,7 +246,7 @@ class Client(Session):
             return self._calls
 
     def retryable(self, kinds: Collection[ErrorKind | str] | None = None) -> list[runs.Retryable]:
-        """Return the completed batches with failed items (of these kinds, if any), oldest first.
+        """Return the completed batches with items that failed with these `kinds` of error (None: any), oldest first.
 
         Services' batches are omitted: their callers already have the errors. Raises `InvalidParameters` for an unknown
         kind, and `LedgerUnavailable`.
@@ -255,9 +255,10 @@ class Client(Session):
             return runs.find_retryable(connection, kinds)
 
     def retry_all_failed(self, kinds: Collection[ErrorKind | str] | None = None) -> list[Retried[Batch]]:
-        """Retry every completed batch with failed items (of these kinds, if any).
+        """Retry every completed batch with items that failed with these `kinds` of error. None: any kind.
 
-        If a batch refuses (budget used up, or already retried), its entry has the reason, and the others continue.
+        If a batch cannot be retried (budget used up, or already retried), its entry has the reason. The other batches
+        are still retried.
         Raises `InvalidParameters` for an unknown kind, and `LedgerUnavailable`.
         """
         done = []
@@ -272,8 +273,8 @@ class Client(Session):
     def workers(self) -> list[WorkerView]:
         """Return the live workers, longest running first. Raises `LedgerUnavailable`.
 
-        If the ledger does not answer, the workers' reports are read from Redis. The error is raised if Redis does not
-        answer either.
+        If the ledger does not answer, the workers' reports are read from Redis. So the error is raised only if Redis
+        does not answer either.
         """
         return runs.read_workers(self.engine, self._broker)
 
@@ -295,5 +296,5 @@ def _at_least_one(name: str, value: int | None, default: int) -> int:
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidParameters(f"{name}: {value!r} is no whole number from 1")
+        raise InvalidParameters(f"{name}: {value!r} is not a whole number from 1")
     return value

@@ -1,7 +1,7 @@
 """A quick read of the state of batches, over one connection, without the imports that submitting needs.
 
-Its classes return the same as a `Client`. For URLs that the driver cannot read alone, and for batches with people's
-decisions, the client itself is used.
+Its methods return the same values as those of `Client`. For URLs that the driver cannot read alone, and for batches
+with people's decisions, a `Client` is used.
 """
 
 from collections.abc import Iterator

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..transport.dispatch import Dispatcher
 import time
 
-LASTS = 5.0  # s; until then only the workers dispatch new batches
+LASTS = 5.0  # s after a failure of the broker, during which only the workers dispatch new batches
 log = logging.getLogger(__name__)
 
 
@@ -37,12 +37,12 @@ class BrokerAbsence:
         self._until: float | None = None
 
     def begins(self) -> None:
-        """Note that the broker has just failed to answer."""
+        """Record that the broker has just failed to answer."""
         self._until = self._clock() + LASTS
 
     @property
     def lasts(self) -> bool:
-        """True if the broker failed to answer within the last `LASTS` seconds."""
+        """True if the broker's last failure to answer was less than `LASTS` seconds ago."""
         return self._until is not None and self._clock() < self._until
 
 
@@ -90,9 +90,9 @@ class Session:
             yield connection
 
     def attached(self, kind: type[C], make: Callable[[], C]) -> C:
-        """Return the client's object of this kind, which belongs to a higher layer.
+        """Return the client's object of this class, which a module of a higher layer defines.
 
-        The first call makes the object by `make`. Closing the client closes the object.
+        The first call creates the object by `make`. Closing the client closes the object.
         """
         with self._lock:
             if kind not in self._attached:
@@ -117,7 +117,7 @@ class Session:
     def dispatch(self, batch_id: UUID) -> None:
         """Dispatch shards until the batch's window is full. Raises `LedgerUnavailable`.
 
-        If the broker does not answer, the workers dispatch them later.
+        If the broker does not answer, the workers dispatch the shards later.
         """
         message = "batch %s is in the ledger; the workers will dispatch it: %s"
         self._publish(message, batch_id, lambda: self._dispatcher().fill_window(batch_id))
@@ -128,7 +128,7 @@ class Session:
         self._publish(message, batch_id, lambda: self._dispatcher().request_summary(batch_id))
 
     def forget(self) -> object:
-        """Start with new connections in the child of a fork; return the parent's connections."""
+        """Start with new connections in a fork's child. The result holds the parent's connections, which stay open."""
         publisher = None if self._made is None else self._made.forget()
         parents = (self.engine.pool, self._attached, self._made, publisher)
         self.engine.dispose(close=False)
@@ -140,7 +140,7 @@ class Session:
         return ledger.connect(self.settings.database, self._pool)
 
     def _publish(self, message: str, batch_id: UUID, publish: Callable[[], object]) -> None:
-        """Publish, unless the broker was away a moment ago; if it does not answer, the workers publish later."""
+        """Call `publish`, unless the broker was away a moment ago. If it does not answer, the workers publish later."""
         if self._absence.lasts:
             log.warning(message, batch_id, "the broker did not answer a moment ago")
             return

@@ -19,13 +19,13 @@ def write_private(path: Path, text: str) -> None:
 def read_private(path: Path) -> str:
     """Return the text of a file, and make it readable by its owner only. Raises `OSError` if it cannot be read."""
     with path.open(encoding="utf-8") as stream:
-        if os.fstat(stream.fileno()).st_mode & 0o077:  # a copy, or a file from an archive
+        if os.fstat(stream.fileno()).st_mode & 0o077:  # others may read it: a copy, or from an archive
             os.fchmod(stream.fileno(), 0o600)
         return stream.read()
 
 
 def kept_secret(path: Path) -> str:
-    """Return the secret in `path`, made at the first call. It has letters, digits, `-` and `_` only."""
+    """Return the secret in the file `path`. The first call creates it, of letters, digits, `-` and `_` only."""
     try:
         return read_private(path).strip()
     except FileNotFoundError:

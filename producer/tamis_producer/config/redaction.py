@@ -131,7 +131,7 @@ def _keys(values: Iterable[object]) -> Iterator[str]:
     for value in values:
         if isinstance(value, SecretStr):
             yield value.get_secret_value()
-        elif isinstance(value, Mapping):  # of headers
+        elif isinstance(value, Mapping):  # names and values of headers
             yield from _keys(value.values())
 
 

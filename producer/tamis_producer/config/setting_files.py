@@ -14,7 +14,7 @@ LARGEST = 65_536  # bytes, for a password or a URL
 
 
 def files_named(environment: Mapping[str, str]) -> dict[str, Path]:
-    """Return the file for each variable, by the variable's name. A variable that has a value itself is omitted."""
+    """Return, by the variable's name, the file with its value. Variables with a value themselves are omitted."""
     return {
         variable: Path(value)
         for name, value in environment.items()
@@ -41,7 +41,7 @@ def settings_of(environment: Mapping[str, str], names: Iterable[str]) -> dict[st
     """Return the texts of these settings by name.
 
     A setting is omitted if its variable and its file are missing or empty. A variable overrides the file of the same
-    setting, and its name may be in small letters.
+    setting. The variable's name may be in small letters.
 
     Raises:
         ConfigurationError: a file cannot be read; the message names its variable.

@@ -18,11 +18,11 @@ from .setting_files import settings_of
 from .stack_file import StackFile
 
 REDIS_SCHEMES = ("redis", "rediss")
-NOT_SET = "is not set: name both servers, or neither to use the embedded stack"
+NOT_SET = "is not set: set broker and ledger, or neither to use the embedded stack"
 
 
 class ProducerSettings(BaseModel):
-    """Frozen; every field can be set as `TAMIS_<NAME>`."""
+    """Settings that never change; every field can be set as `TAMIS_<NAME>`."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -42,12 +42,12 @@ class ProducerSettings(BaseModel):
     shard_window: int = Field(default=4, ge=1, le=100)  # shards of a batch in flight at once
     visibility_timeout: int = Field(default=900, ge=1)  # s; a message not acknowledged by then is delivered again
     max_items: int = Field(default=1_000_000, ge=1)  # in a batch
-    max_item_bytes: int = Field(default=1_000_000, ge=1_000)  # in an item as JSON
+    max_item_bytes: int = Field(default=1_000_000, ge=1_000)  # of an item as JSON
     max_item_depth: int = Field(default=20, ge=1, le=100)  # levels of values inside a field
-    max_parameter_bytes: int = Field(default=100_000, ge=1_000)  # in an operation as JSON, sent with every item
+    max_parameter_bytes: int = Field(default=100_000, ge=1_000)  # of an operation as JSON, sent with every item
     max_schema_depth: int = Field(default=10, ge=1, le=10)  # levels of fields inside fields, the limit of strict modes
     max_schema_properties: int = Field(default=1_000, ge=1, le=1_000)  # properties that a schema requests
-    max_file_bytes: int = Field(default=500_000_000, ge=1_000)  # in a file of records
+    max_file_bytes: int = Field(default=500_000_000, ge=1_000)  # of a file of records
     http_wait_seconds: int = Field(default=60, ge=1, le=300)  # s that an HTTP request waits for its results
     prices: Path | None = None  # file with prices of models, which override Tamis's
 
@@ -57,7 +57,7 @@ class ProducerSettings(BaseModel):
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
-        """Refuse a ledger without a broker. `database` reports a missing ledger, because Flower needs none."""
+        """Refuse a ledger without a broker. `database` reports a missing ledger, because Flower needs no ledger."""
         if self.broker_url is None and self.database_url is not None:
             raise ValueError(f"TAMIS_BROKER_URL {NOT_SET}")
         return self
@@ -78,8 +78,8 @@ class ProducerSettings(BaseModel):
             _ = None if url is None else urlsplit(url).port
         except ValueError:
             raise ValueError(
-                "cannot be read as a URL: scheme://user:password@host:port/name; a /, @, # or ? in a password is "
-                "written %2F, %40, %23 or %3F"
+                "is not a URL like scheme://user:password@host:port/name; in a password, write /, @, # and ? as %2F, "
+                "%40, %23 and %3F"
             ) from None
         return url
 
@@ -88,7 +88,7 @@ class ProducerSettings(BaseModel):
     def _for_browsers(cls, url: str | None) -> str | None:
         """Check that the link cannot run code in a browser."""
         if url is not None and not url.startswith(("http://", "https://")):
-            raise ValueError("cannot be opened: an address begins with http:// or https://")
+            raise ValueError("the address must begin with http:// or https://")
         return url
 
     @classmethod
@@ -115,7 +115,7 @@ class ProducerSettings(BaseModel):
     def batch_model(self) -> str | None:
         """The model for batches that name no model; None: the workers' model.
 
-        The embedded model answers under any name, so the setting has no effect there.
+        With the embedded model, which answers under any name, the setting has no effect.
         """
         return None if self.stack is not None and self.stack.llm_embedded else self.model
 
@@ -145,8 +145,8 @@ class ProducerSettings(BaseModel):
         """
         if urlsplit(self.broker).scheme not in REDIS_SCHEMES:
             raise ConfigurationError(
-                f"TAMIS_{name.upper()}_URL is not set: the broker is no Redis server, and what is counted there needs "
-                "one: redis://:password@host:6379/0"
+                f"TAMIS_{name.upper()}_URL is not set: it must name a Redis server, because the broker is not Redis: "
+                "redis://:password@host:6379/0"
             )
         return next_database(self.broker, offset)
 
@@ -154,7 +154,7 @@ class ProducerSettings(BaseModel):
         if self.stack is None:
             raise ConfigurationError(
                 f"no stack is running in {str(self.home)!r}: start one with `tamis up` in another terminal, "
-                "or name your own servers with TAMIS_BROKER_URL and TAMIS_DATABASE_URL"
+                "or set TAMIS_BROKER_URL and TAMIS_DATABASE_URL to your own servers"
             )
         return self.stack
 
@@ -169,8 +169,8 @@ def next_database(url: str, offset: int) -> str:
     number = parts.path.strip("/") or "0"
     if not number.isdigit():  # it may be a password with an unquoted /, so the message omits it
         raise ConfigurationError(
-            "a Redis URL ends in the number of a database and looks like redis://:password@host:6379/0; a / or @ in a "
-            "password is written %2F or %40"
+            "a Redis URL must end in the number of a database: redis://:password@host:6379/0; in a password, write / "
+            "and @ as %2F and %40"
         )
     return urlunsplit(parts._replace(path=f"/{int(number) + offset}"))
 

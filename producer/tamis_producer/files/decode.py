@@ -49,8 +49,8 @@ STRAY_BYTES = {
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\ufffe\uffff]")
 LINE_END = re.compile(r"\r\n|\r|\n")
-# In UTF-16 without a mark, at least this share of the bytes at one place of each pair are NUL: blanks, digits, line
-# ends and the tags of every format are ASCII, in any language.
+# In UTF-16 without a mark, at least this share of the bytes at the same place of each pair are NUL: blanks, digits,
+# line ends and the tags of every format are ASCII, in any language.
 ASCII_SHARE = 0.2
 
 
@@ -90,21 +90,21 @@ def read_decoded(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Decode
     except FileNotFoundError as error:
         raise InputError("there is no such file", path=path) from error
     except IsADirectoryError as error:
-        raise InputError("this is a directory; name one file in it", path=path) from error
+        raise InputError("this is a folder; name a file in it", path=path) from error
     except PermissionError as error:
-        raise InputError("the file may not be read: its permissions forbid it", path=path) from error
+        raise InputError("the file's permissions do not allow reading it", path=path) from error
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror or error}", path=path) from error
     if raw is None or len(raw) > max_bytes:  # a pipe has no size beforehand
         remedy = "" if max_bytes == WRITTEN_BYTES else " (TAMIS_MAX_FILE_BYTES): split it, or raise the setting"
-        raise InputError(f"the file has more than {max_bytes:,} bytes, the most that is read{remedy}", path=path)
+        raise InputError(f"the file has more than {max_bytes:,} bytes, the maximum{remedy}", path=path)
     if kind := _binary_kind(raw):
-        raise InputError(f"this is {kind}, not a text file; export or save it as text first", path=path)
+        raise InputError(f"this is {kind}, not a text file: export or save it as text first", path=path)
     try:
         decoded = decode(raw)
     except UnicodeDecodeError as error:
         raise InputError(
-            f"the file begins with the mark of {error.encoding} but does not go on in it (byte {error.start}): "
+            f"the file begins with the mark of {error.encoding}, but is invalid from byte {error.start}: "
             "is it cut off?",
             path=path,
         ) from error
@@ -113,7 +113,7 @@ def read_decoded(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Decode
         raise InputError("the file is empty", path=path)
     if (at := text.find("\0")) >= 0:
         raise InputError(
-            "a NUL byte: the file is damaged, or is UTF-16 without its mark; save it as UTF-8",
+            "a NUL byte: the file is damaged, or is UTF-16 without its mark. Save it as UTF-8",
             path=path,
             line=len(LINE_END.findall(text[:at])) + 1,
         )

@@ -35,17 +35,17 @@ def read_prices(path: Path | str) -> PriceTable:
     """Return the prices in a file; raises as `known_prices` does."""
     from .yaml_file import read_yaml
 
-    file = read_yaml(path, what="the prices of models", example=EXAMPLE)
+    file = read_yaml(path, what="a price file", example=EXAMPLE)
     file.check_names(PriceTable.model_fields)
     models = file.values.get("models")
     if not isinstance(models, dict) or not models:
-        raise file.wrong(f"takes models, each with its prices, for example:\n{EXAMPLE}", ("models",))
+        raise file.wrong(f"must list models, each with its prices, for example:\n{EXAMPLE}", ("models",))
     for name, prices in models.items():
         location: Location = ("models", name)
         if not isinstance(name, str):
-            raise file.wrong("a model's name that is a number must stand in quotes", ("models",))
+            raise file.wrong("put a model's name that is a number in quotes", ("models",))
         if not isinstance(prices, dict):
-            raise file.wrong("takes input and output, dollars per 1,000,000 tokens, each in a line below it", location)
+            raise file.wrong("needs input and output on the lines below it, in dollars per 1,000,000 tokens", location)
         file.check_names(ModelPrice.model_fields, location)
         if "tiers" in prices:
             _check_tiers(file, prices["tiers"], (*location, "tiers"))
@@ -58,11 +58,11 @@ def read_prices(path: Path | str) -> PriceTable:
 
 def _check_tiers(file: "YamlFile", tiers: object, location: "Location") -> None:
     if not isinstance(tiers, dict) or not all(isinstance(name, str) for name in tiers):
-        raise file.wrong("takes tiers by their names, flex for example, each with what it costs", location)
+        raise file.wrong("must list tiers by name, for example flex, each with its prices", location)
     file.check_names(tiers, location)  # no name occurs twice
     for name, price in tiers.items():
         if not isinstance(price, dict):
-            raise file.wrong("takes a factor of the standard prices, or input and output of its own", (*location, name))
+            raise file.wrong("needs a factor of the standard prices, or its own input and output", (*location, name))
         file.check_names(TierPrice.model_fields, (*location, name))
 
 
@@ -70,11 +70,9 @@ def _wrong(file: "YamlFile", error: ValidationError) -> Exception:
     first = error.errors(include_url=False)[0]
     location = first["loc"]
     if first["type"] == "missing":
-        return file.wrong(
-            f"{location[-1]!r} is missing: dollars per 1,000,000 tokens, 0 where it is free", location[:-1]
-        )
+        return file.wrong(f"{location[-1]!r} is missing: dollars per 1,000,000 tokens, or 0 if free", location[:-1])
     if first["type"] == "value_error":
         return file.wrong(first["msg"].removeprefix("Value error, "), location)
     if location[0] == "models":
-        return file.wrong(f"{first['input']!r} is no price: a number from 0, dollars per 1,000,000 tokens", location)
+        return file.wrong(f"{first['input']!r} is not a price: write dollars per 1,000,000 tokens, from 0", location)
     return file.wrong(first["msg"], location)

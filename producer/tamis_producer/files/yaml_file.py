@@ -31,7 +31,7 @@ class YamlFile:
         return value
 
     def line(self, location: Iterable[int | str] = ()) -> int:
-        """Return the line, from 1, of the value at a location; if it is missing, of the innermost value around it."""
+        """Return the line, from 1, of the value at a location. A missing value has the line of the value around it."""
         return _line_of(_node_at(self.root, location))
 
     def wrong(self, message: str, location: Location = ()) -> InputError:
@@ -51,7 +51,7 @@ class YamlFile:
             field = dotted((*location, name))
             if name in seen:
                 raise InputError(
-                    f"stands twice; the first is in line {seen[name]}", path=self.path, line=line, field=field
+                    f"occurs twice; the first is in line {seen[name]}", path=self.path, line=line, field=field
                 )
             seen[name] = line
             if name not in allowed:
@@ -63,17 +63,21 @@ class YamlFile:
 def read_yaml(path: Path | str, *, what: str, example: str) -> YamlFile:
     """Return the mapping in a YAML or JSON file.
 
-    Messages name `what` the file contains, and show an `example`. Raises `InputError` with the line if the file cannot
-    be read, is not YAML, or has no mapping.
+    `what`: the name of the content in error messages. `example`: a valid text that these messages show. Raises
+    `InputError` with the line if the file cannot be read, is not YAML, or has no mapping.
     """
     path = Path(path)
     root = _parsed(read_text(path), path, what, example)
     if not isinstance(root, yaml.MappingNode):
         kind = "a list" if isinstance(root, yaml.SequenceNode) else "plain text"
-        raise InputError(f"this is {kind}; {what} are named, for example:\n{example}", path=path, line=_line_of(root))
+        raise InputError(
+            f"this is {kind}, but {what} must have named fields, for example:\n{example}",
+            path=path,
+            line=_line_of(root),
+        )
     for key, _ in root.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise InputError("unknown field; a name is a word", path=path, line=_line_of(key), field="?")
+            raise InputError("unknown field; its name must be a word", path=path, line=_line_of(key), field="?")
     try:
         values = _Loader("").construct_document(root)
     except yaml.MarkedYAMLError as error:
@@ -92,12 +96,12 @@ def dotted(location: Location) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """A safe loader without aliases: people do not need them, and a few lines of them can expand to gigabytes."""
+    """A safe loader without aliases: people do not need aliases, and a few lines of them can expand to gigabytes."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             mark = self.get_event().start_mark  # type: ignore[no-untyped-call]  # its stubs leave it out
-            raise yaml.composer.ComposerError(None, None, "a text that begins with * must stand in quotes", mark)
+            raise yaml.composer.ComposerError(None, None, "put a text that begins with * in quotes", mark)
         node = super().compose_node(parent, index)
         if isinstance(node, yaml.ScalarNode):
             node.value = _whole_characters(node)
@@ -109,7 +113,7 @@ def _whole_characters(node: yaml.ScalarNode) -> str:
     try:
         return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError as error:
-        raise yaml.composer.ComposerError(None, None, "half of a character", node.start_mark) from error
+        raise yaml.composer.ComposerError(None, None, "an incomplete character", node.start_mark) from error
 
 
 def _parsed(text: str, path: Path, what: str, example: str) -> yaml.Node:
@@ -122,12 +126,14 @@ def _parsed(text: str, path: Path, what: str, example: str) -> yaml.Node:
     except yaml.YAMLError as error:  # a control character, found before lines are counted
         raise InputError(f"not YAML: {str(error).splitlines()[0]}", path=path) from error
     except RecursionError as error:
-        raise InputError(f"nested far deeper than {what} can be", path=path) from error
+        raise InputError(f"nested too deeply for {what}", path=path) from error
     finally:
         if loader is not None:
             loader.dispose()
     if root is None:
-        raise InputError(f"the file holds only comments; {what} are named, for example:\n{example}", path=path)
+        raise InputError(
+            f"the file has only comments, but {what} must have named fields, for example:\n{example}", path=path
+        )
     return root
 
 
@@ -135,7 +141,7 @@ def _raise_syntax(error: yaml.MarkedYAMLError, path: Path) -> NoReturn:
     mark = error.problem_mark or error.context_mark
     problem = " ".join(part for part in (error.problem, error.context) if part)
     if error.problem and "mapping values are not allowed" in error.problem:
-        problem = "a text with a colon in it must stand in quotes"
+        problem = "put a text with a colon in quotes"
     raise InputError(f"not YAML: {problem}", path=path, line=None if mark is None else mark.line + 1) from error
 
 

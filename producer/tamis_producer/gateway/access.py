@@ -23,7 +23,7 @@ def client_of(request: Request) -> Client:
 
 @cache  # so that a request looks its key up once
 def holder_of(scope: Scope) -> Callable[..., ApiKey]:
-    """Return a dependency that gives the request's key: 401 without a valid key, 403 if the key lacks the scope."""
+    """Return a dependency that returns the request's key. It answers 401 without a valid key, 403 without the scope."""
 
     def holder(
         request: Request,
@@ -37,9 +37,9 @@ def holder_of(scope: Scope) -> Callable[..., ApiKey]:
                 request, credentials.credentials, partial(find, client.engine, credentials.credentials)
             )
         if key is None:
-            raise HTTPException(HTTPStatus.UNAUTHORIZED, "no valid key: Authorization: Bearer tamis_...")
+            raise HTTPException(HTTPStatus.UNAUTHORIZED, "no valid key: send `Authorization: Bearer tamis_...`")
         if scope not in key.scopes:
-            raise HTTPException(HTTPStatus.FORBIDDEN, f"the key {key.id} has no scope {scope.value!r}")
+            raise HTTPException(HTTPStatus.FORBIDDEN, f"the key {key.id} lacks the scope {scope.value!r}")
         return key
 
     return holder

@@ -1,4 +1,4 @@
-"""Checks of a key before a submission. The ledger enforces the key's amount when the batch is written."""
+"""Checks of a key before a submission. The ledger enforces the key's monthly amount when the batch is written."""
 
 from tamis_schemas import NotAllowed, Operation
 from tamis_schemas.operations import models_of
@@ -22,8 +22,8 @@ def check_spending(key: ApiKey, batch: Batch) -> None:
     """Raise `NotAllowed` if a restricted key asks to spend money for another key's batch."""
     if key.restricted and _key_id(batch) != key.id:
         raise NotAllowed(
-            f"the key {key.id} may ask certain models or spend a certain amount alone, so it retries its own batches "
-            "and raises their budgets, and nobody else's"
+            f"the key {key.id} is restricted to certain models or a certain amount, so it can retry only its own "
+            "batches and raise only their budgets"
         )
 
 

@@ -40,7 +40,7 @@ class Scope(StrEnum):
 
 
 class ApiKey(Frozen):
-    """A key as it is known afterwards: without its secret."""
+    """A key, without its secret."""
 
     id: str
     label: str  # name of its holder
@@ -81,9 +81,9 @@ def create(engine: Engine, label: str, scopes: Collection[Scope], restrictions: 
     """
     label = label.strip()
     if not 0 < len(label) <= LONGEST_LABEL or not label.isprintable():
-        raise InvalidParameters(f"a key's label says whose it is, in 1 to {LONGEST_LABEL} printable characters")
+        raise InvalidParameters(f"a key's label must name its holder in 1 to {LONGEST_LABEL} printable characters")
     if not scopes:
-        raise InvalidParameters(f"a key without a scope opens nothing: {', '.join(Scope)}")
+        raise InvalidParameters(f"a key needs a scope: {', '.join(Scope)}")
     key_id, secret = secrets.token_hex(ID_BYTES), secrets.token_urlsafe(SECRET_BYTES)
     row = {"id": key_id, "secret_sha256": _hashed(secret), "label": label, "scopes": sorted({*scopes})}
     row |= (restrictions or Restrictions()).columns()
@@ -93,7 +93,7 @@ def create(engine: Engine, label: str, scopes: Collection[Scope], restrictions: 
 
 
 def find(engine: Engine, key: str) -> ApiKey | None:
-    """Return the key with this text; None if it is invalid or revoked. Takes the same time in both cases."""
+    """Return the key with this text; None if it is invalid or revoked. A wrong id takes as long as a wrong secret."""
     prefix, _, rest = key.partition("_")
     key_id, _, secret = rest.partition("_")
     if prefix != PREFIX or not secret or not set(key_id) <= set(hexdigits):
@@ -119,7 +119,7 @@ def change(engine: Engine, key_id: str, restrictions: Restrictions) -> ApiKey:
     """
     columns = restrictions.columns()
     if not columns:
-        raise InvalidParameters("nothing is to be changed: name a restriction")
+        raise InvalidParameters("name a restriction to change")
     alive = and_(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None))
     with ledger_errors(), engine.begin() as connection:
         row = connection.execute(update(api_keys).where(alive).values(columns).returning(api_keys)).one_or_none()
@@ -137,7 +137,7 @@ def revoke(engine: Engine, key_id: str) -> None:
 
 
 def _unknown(key_id: str) -> InvalidRequest:
-    return InvalidRequest(f"no key {key_id!r} is valid: `tamis keys list` lists those that are")
+    return InvalidRequest(f"there is no valid key {key_id!r}: `tamis keys list` lists the keys")
 
 
 def _models(names: Collection[str]) -> list[str]:

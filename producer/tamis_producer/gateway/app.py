@@ -54,16 +54,19 @@ def _routes(application: type[Application]) -> APIRouter:
 
 
 class Health(BaseModel):
-    """The answer of a process that is alive, or whose ledger is."""
+    """The answer of a healthy process, or of one with a healthy ledger."""
 
     status: str = "ok"
 
 
 class PoolWatch:
-    """A watch on an engine's pool, which is stuck if all connections are in use, and none was returned for a minute."""
+    """A watch on an engine's connection pool.
+
+    The pool is stuck if all connections are in use, and none was returned for a minute.
+    """
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
-        """`engine` has its own pool, with a limit."""
+        """`engine` has a connection pool with a limit."""
         assert isinstance(engine.pool, QueuePool)  # noqa: S101 - true of every engine for Postgres
         self._pool = engine.pool
         self._clock = clock
@@ -88,7 +91,7 @@ def create_app(
     largest_body: int = LARGEST_BODY,
     stops: Callable[[], bool] = lambda: False,
 ) -> FastAPI:
-    """Return the gateway over one client, which stays open.
+    """Return the gateway as an application. It uses `client`, and never closes it.
 
     Args:
         client: answers the requests.
@@ -129,7 +132,7 @@ def create_app(
     # Requests without a key read the ledger too, on two threads for all of them.
     keyless = anyio.CapacityLimiter(KEYLESS)
 
-    @app.get("/metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
+    @app.get("/metrics", summary="Metrics for Prometheus", response_class=PlainTextResponse)
     async def get_metrics() -> Response:
         return Response(await to_thread.run_sync(metrics.exposition, limiter=keyless), media_type=CONTENT_TYPE)
 
@@ -141,14 +144,14 @@ def create_app(
         responses=_UNREADY,
     )
     async def get_health() -> Health:
-        """503 where for a minute no connection came free. It asks neither for one nor for a thread."""
+        """503 if no connection became free for a minute. The check itself needs no connection and no thread."""
         if pool.stuck:
-            raise LedgerUnavailable(f"no connection to the ledger came free for {STUCK_AFTER:g} s")
+            raise LedgerUnavailable(f"no connection to the ledger became free for {STUCK_AFTER:g} s")
         return Health()
 
     @app.get(
         "/readyz",
-        summary="Whether the ledger answers, without which nothing else does",
+        summary="Whether the ledger answers; all other routes need it",
         responses=_UNREADY,
     )
     async def get_readiness() -> Health:

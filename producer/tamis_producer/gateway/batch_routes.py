@@ -45,7 +45,7 @@ Place = Annotated[int, Field(ge=0, lt=2**31)]  # the ledger's limit
 
 
 class NewBudget(BaseModel):
-    """A new budget, of a batch that has one."""
+    """A new budget for a batch that has a budget."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"max_cost": 20}]})
 
@@ -62,7 +62,7 @@ class Again(NewBudget):
 
 
 class NewPriority(BaseModel):
-    """The rank of a batch among those that wait for the same workers."""
+    """The rank of a batch among the batches that wait for the same workers."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"priority": "high"}]})
 
@@ -70,17 +70,17 @@ class NewPriority(BaseModel):
 
 
 class About(BaseModel):
-    """The running version, and the key that asks."""
+    """The running version, and the key of the request."""
 
     version: str
     key: ApiKey
-    flower_url: str | None = Field(description="Where Flower shows the tasks; its password is for operators alone.")
+    flower_url: str | None = Field(description="The address of Flower; its password is for operators only.")
 
 
 @router.post(
     "",
     status_code=HTTPStatus.CREATED,
-    summary="Submit a batch: one JSON object, or NDJSON whose first line holds all but the items",
+    summary="Submit a batch: one JSON object, or NDJSON with the terms first, then one item per line",
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -103,7 +103,7 @@ async def submit_batch(
     key: Submitter,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> BatchStatusView:
-    """The same `Idempotency-Key` again gives the first batch, and 409 where the content differs."""
+    """A repeated `Idempotency-Key` returns the first batch, or 409 if the content differs."""
     async with read_submission(request, client.settings) as (terms, items):
         submitted = partial(submit_terms, client, key, terms, items, response, idempotency_key=idempotency_key)
         return await run_in_threadpool(submitted)
@@ -111,7 +111,7 @@ async def submit_batch(
 
 @router.get(
     "",
-    summary="The latest batches, newest first, or those before one of them; those of no review alone",
+    summary="The latest batches, newest first; optionally before a batch, or only batches of no review",
     responses=problems.UNKNOWN,
 )
 def list_batches(
@@ -119,7 +119,7 @@ def list_batches(
     _: Reader,
     limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20,
     after: Annotated[
-        str | None, Query(max_length=36, description="A batch's id, or its beginning: those before it.")
+        str | None, Query(max_length=36, description="A batch's id, or its beginning: only batches before it.")
     ] = None,
     review: OfReview = None,
 ) -> list[BatchStatusView]:
@@ -129,14 +129,14 @@ def list_batches(
     return [BatchStatusView.of(view) for view in views]
 
 
-@router.get("/{batch_id}", summary="How a batch stands", responses=problems.UNKNOWN)
+@router.get("/{batch_id}", summary="The state of a batch", responses=problems.UNKNOWN)
 def get_batch(batch_id: BatchId, client: Of, _: Reader) -> BatchStatusView:
     return BatchStatusView.of(client.batch(batch_id).status())
 
 
 @router.get(
     "/{batch_id}/events",
-    summary="How a batch stands, as server-sent events until its end",
+    summary="The state of a batch, as server-sent events until its end",
     response_class=StreamingResponse,
     responses={HTTPStatus.OK: {"content": {EVENTS: {}}}} | problems.UNKNOWN,
 )
@@ -148,7 +148,7 @@ async def follow_batch(batch_id: BatchId, request: Request, client: Of, key: Rea
 
 @router.get(
     "/{batch_id}/results",
-    summary="Every item with its result, in order, as NDJSON, as JSON or as a table; with a limit, page by page",
+    summary="Every item with its result, in order, as NDJSON, JSON or a table; with a limit, page by page",
     response_class=StreamingResponse,
     responses={HTTPStatus.OK: {"content": {kind: {} for kind in RESULT_TYPES.values()}, "headers": NEXT_PAGE}}
     | problems.UNCHANGED
@@ -161,9 +161,9 @@ async def get_results(
     client: Of,
     key: Reader,
     form: ResultForm = ResultForm.NDJSON,
-    after: Annotated[Place | None, Query(description="The place of an item: those behind it.")] = None,
+    after: Annotated[Place | None, Query(description="The place of an item: only items after it.")] = None,
     limit: Annotated[int | None, Query(ge=1, le=MOST_RESULTS, description="None: all, as a stream.")] = None,
-    label: Annotated[str | None, Query(max_length=200, description="Items with this label alone.")] = None,
+    label: Annotated[str | None, Query(max_length=200, description="Only items with this label.")] = None,
 ) -> Response:
     """A page may have fewer items than its limit; the last one has no `Link`. While a batch runs, pages may differ."""
     batch, media_type = await run_in_threadpool(client.batch, batch_id), RESULT_TYPES[form]
@@ -191,7 +191,7 @@ def get_summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
 
 @router.post(
     "/{batch_id}/pause",
-    summary="Begin no further item",
+    summary="Pause a batch: no further item begins",
     responses=problems.UNKNOWN | problems.CONFLICT,
 )
 def pause_batch(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
@@ -200,7 +200,7 @@ def pause_batch(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
 
 @router.post(
     "/{batch_id}/resume",
-    summary="Go on where it was paused",
+    summary="Resume a paused batch",
     responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
 )
 def resume_batch(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget | None = None) -> BatchStatusView:
@@ -212,7 +212,7 @@ def resume_batch(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget
 
 @router.post(
     "/{batch_id}/cancel",
-    summary="End it; results are kept",
+    summary="Cancel a batch; results are kept",
     responses=problems.UNKNOWN | problems.CONFLICT,
 )
 def cancel_batch(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
@@ -221,7 +221,7 @@ def cancel_batch(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
 
 @router.post(
     "/{batch_id}/retry",
-    summary="Ask about the failed items again, in a new round",
+    summary="Retry the failed items in a new round",
     responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
 )
 def retry_batch(batch_id: BatchId, client: Of, key: Operator, again: Again | None = None) -> BatchStatusView:
@@ -232,14 +232,14 @@ def retry_batch(batch_id: BatchId, client: Of, key: Operator, again: Again | Non
 
 @router.put(
     "/{batch_id}/priority",
-    summary="Go before, or behind, other batches; effective on all workers within seconds",
+    summary="Change a batch's priority; all workers follow within seconds",
     responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_BODIES,
 )
 def set_priority(batch_id: BatchId, wanted: NewPriority, client: Of, _: Operator) -> BatchStatusView:
     return _changed(client.batch(batch_id), lambda batch: batch.set_priority(wanted.priority))
 
 
-@overview_router.get("/about", summary="What runs here, whose key it is, and what the key allows")
+@overview_router.get("/about", summary="The running version, and the key with its permissions")
 def get_about(client: Of, key: Reader) -> About:
     flower = client.settings.flower_url or (client.settings.stack and client.settings.stack.flower_url)
     return About(version=version("tamis"), key=key, flower_url=flower and shown_url(flower))
@@ -247,7 +247,7 @@ def get_about(client: Of, key: Reader) -> About:
 
 @overview_router.get(
     "/events",
-    summary="The latest batches as server-sent events, at every change; those of no review alone, at the same changes",
+    summary="The latest batches as server-sent events, at every change; optionally only batches of no review",
     response_class=StreamingResponse,
     responses={HTTPStatus.OK: {"content": {EVENTS: {}}}},
 )
@@ -272,7 +272,7 @@ def get_service_traffic(
 
 
 def _changed(batch: Batch, change: Callable[[Batch], object]) -> BatchStatusView:
-    """Return the batch's state after a change."""
+    """Make a change to the batch, and return the batch's state afterwards."""
     change(batch)
     return BatchStatusView.of(batch.status())
 

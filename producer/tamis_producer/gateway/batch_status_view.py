@@ -9,7 +9,7 @@ from ..ledger.batch_view import BatchView
 
 
 class BatchStatusView(Frozen):
-    """One consistent read of a batch, with what follows from it."""
+    """One consistent read of a batch, with derived values."""
 
     batch: BatchView
     finished: bool  # nothing more will happen without a request
@@ -20,7 +20,7 @@ class BatchStatusView(Frozen):
 
     @classmethod
     def of(cls, view: BatchView) -> Self:
-        """Return the view of one read."""
+        """Return the gateway's view of a batch's state."""
         return cls(
             batch=view,
             finished=view.finished,
@@ -32,6 +32,6 @@ class BatchStatusView(Frozen):
 
     @property
     def seen(self) -> tuple[str, BatchStatus, int, Counts, Pause | None, str | None]:
-        """The fields whose change is an event. Rate, cost and time are sent with an event, but cause none."""
+        """The fields whose change causes an event. Rate, cost and time are sent with an event, but cause no event."""
         view = self.batch
         return view.id, view.state, view.round, view.counts, view.pause, self.waits_for

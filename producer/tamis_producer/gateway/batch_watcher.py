@@ -23,13 +23,13 @@ from ..ledger.batch_view import BatchView
 from .batch_status_view import BatchStatusView
 
 LOOK_EVERY = 0.5  # s, while single batches are followed
-LIST_EVERY = 1.0  # s, while the latest batches are all that is followed
+LIST_EVERY = 1.0  # s, while only the latest batches are followed
 
 Watched = TypeVar("Watched", bound=Hashable)
 View = TypeVar("View")
 log = logging.getLogger(__name__)
 SILENCE = 15.0  # s without an event, after which a comment keeps proxies from closing the connection
-LIST_SILENCE = 5.0  # s; of the latest batches
+LIST_SILENCE = 5.0  # s without an event, for followers of the latest batches
 END = "end"  # name of a batch's last event
 COMMENT = ": still there\n\n"
 EVENTS = "text/event-stream"
@@ -152,7 +152,10 @@ class BatchWatcher:
 
 
 def look(client: Client, batch_ids: frozenset[UUID], limit: int, unreviewed: int) -> Look:
-    """Return these batches, the latest ones, and the latest without a review. Raises `LedgerUnavailable`."""
+    """Return the batches with these ids, the latest batches, and the latest batches without a review.
+
+    Raises `LedgerUnavailable`.
+    """
     with ledger_errors(), client.engine.connect() as connection:
         views = read_views(connection, batch_ids=batch_ids) if batch_ids else []
         latest = read_views(connection, limit=limit) if limit else []
@@ -161,7 +164,9 @@ def look(client: Client, batch_ids: frozenset[UUID], limit: int, unreviewed: int
 
 
 def progress(watcher: BatchWatcher, batch_id: UUID) -> AsyncGenerator[str | bytes]:
-    """Yield `event: progress`, then `event: end` when the batch has ended; data: a `BatchStatusView`.
+    """Yield server-sent events: `progress` at every change, then `end` when the batch has ended.
+
+    Their data is a `BatchStatusView` as JSON.
 
     If the gateway stops, the stream ends without `end`, and the follower asks another gateway.
     """
@@ -185,7 +190,10 @@ def latest(watcher: BatchWatcher, limit: int, *, of_no_review: bool = False) -> 
 async def _events(
     looks: AsyncGenerator[View | None], event: Callable[[View], tuple[str, str]]
 ) -> AsyncGenerator[str | bytes]:
-    """Yield each state as a server-sent event with name and data, or a comment if there is none; `END` is last."""
+    """Yield each state as a server-sent event, up to the event `END`. For None, yield a comment.
+
+    `event`: returns the name and the data of a state's event.
+    """
     async with aclosing(looks):
         async for view in looks:
             if view is None:

@@ -15,11 +15,11 @@ _named: dict[type[BaseModel], None] = {Problem: None}
 
 Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its batch.")]  # the ledger's limit
 BatchId = Annotated[str, Path(description="A batch's id, or its beginning.", examples=["3f2a"])]
-OfReview = Annotated[Literal["none"] | None, Query(description="none: batches of no review alone.")]
+OfReview = Annotated[Literal["none"] | None, Query(description="none: only batches of no review.")]
 
 
 def component(model: type[BaseModel]) -> dict[str, str]:
-    """Add a model to the description, and return a reference to it."""
+    """Add a model to the OpenAPI description, and return a reference to the model."""
     _named[model] = None
     return {"$ref": PLACE.format(model=model.__name__)}
 

@@ -53,7 +53,7 @@ def matches(tags: str, tag: str) -> bool:
 
 
 def tagged(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None:
-    """Set the tag of an answer about a batch, as a dependency. Answer 304 if the caller already has this answer."""
+    """Set the tag of an answer about a batch; answer 304 if the caller already has this answer. Routes depend on it."""
     batch_uuid = UUID(client.batch(batch_id).id)
     with ledger_errors(), client.snapshot() as connection:
         (view,) = read_views(connection, batch_id=batch_uuid)
@@ -70,7 +70,7 @@ def tagged(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None
 
 
 class EntityTags:
-    """An application whose answers have the tags of `tagged`.
+    """An ASGI application that adds the tags of `tagged` to its answers.
 
     A program may keep an answer and send its tag with the next request. Browsers must store nothing (`no-store`).
     """

@@ -12,9 +12,9 @@ from .description import BatchId
 
 
 class Application(Protocol):
-    """An application on top of the engine, as `create_app` takes it.
+    """An application on top of the engine, to be passed to `create_app`.
 
-    `routers` are the routes of all applications of its class.
+    `routers` has the routes. They are the same for all applications of a class.
     """
 
     routers: ClassVar[Sequence[APIRouter]]
@@ -24,7 +24,7 @@ class Application(Protocol):
         ...
 
     def prepare(self, app: FastAPI, client: Client) -> None:
-        """Store in `app.state` the objects that its routes keep between requests."""
+        """Store in `app.state` the objects that the application's routes keep between requests."""
 
     def check_open(self, batch_id: str, client: Client, key: ApiKey) -> None:
         """Raise `Blinded` if the holder of the key may not see all of a batch yet."""

@@ -16,15 +16,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from . import problems
 
 _BATCH = re.compile(r"(?<=^/v1/batches)/[^/]+/")
-PATIENCE = 30.0  # s to wait for a body's parts, plus their time at the slowest rate
+PATIENCE = 30.0  # s to wait for a body, in addition to its time at the slowest rate
 SLOWEST = 10_000  # bytes a second
-AT_ONCE = 2  # requests that begin; more would only compete for the processor
+AT_ONCE = 2  # requests that begin at the same time; more would only compete for the processor
 DOWNLOADS_AT_ONCE = 1  # requests that read a whole batch
-DOWNLOADS = ("/results", "/report", "/records")  # ends of their paths
+DOWNLOADS = ("/results", "/report", "/records")  # ends of the paths of these requests
 LONGEST_TURN = 0.1  # s; then the next request begins, even if this one still computes
 WITHOUT_TURN = frozenset({"/healthz", "/readyz", "/metrics"})  # probes, which have no key
 SMALLEST = 1_000  # bytes of a whole answer; gzip gains nothing for a smaller one
-LEVEL = 4  # results as JSON are a seventh smaller than with 1, hardly larger than with 6, in a third of its time
+LEVEL = 4  # JSON is a seventh smaller than at level 1, and hardly larger than at 6, which takes three times as long
 OFF_THE_LOOP = 65_536  # bytes, about a millisecond: larger pieces are compressed on a thread
 
 
@@ -65,10 +65,10 @@ class RequestLimits:
             return None
         headers = Headers(scope=scope)
         if "transfer-encoding" in headers:
-            detail = "a request says its content-length, and is not sent in chunks"
+            detail = "state the content-length, and do not send the request in chunks"
             return problems.problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "The length is missing", detail)
         if int(headers.get("content-length", 0)) > most:  # the server has checked that it is a number
-            detail = f"a request has {most:,} bytes at most"
+            detail = f"a request may have at most {most:,} bytes"
             return problems.problem(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large", detail
             )
@@ -76,19 +76,19 @@ class RequestLimits:
 
 
 def _paced(receive: Receive) -> Receive:
-    """Return `receive` with a limit on the body's slowness. Time in which the body is not read does not count."""
+    """Return `receive` so that it answers 408 if the body comes too slowly. Only time spent in `receive` counts."""
     waited, size, whole = 0.0, 0, False
 
     async def paced() -> Message:
         nonlocal waited, size, whole
-        if whole:  # after that, only the end of the connection can come
+        if whole:  # after the whole body, only the end of the connection can come
             return await receive()
         began = time.monotonic()
         try:
             async with asyncio.timeout(allowed(size) - waited):
                 message = await receive()
         except TimeoutError as error:
-            detail = f"a body comes within {PATIENCE:g} s, or with {SLOWEST:,} bytes a second"
+            detail = f"a body must arrive within {PATIENCE:g} s, or at {SLOWEST:,} bytes per second"
             raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail) from error
         waited += time.monotonic() - began
         size += len(message.get("body", b""))
@@ -104,9 +104,9 @@ def allowed(size: int) -> float:
 
 
 class Compressed(GZipMiddleware):
-    """An application that compresses its answers with gzip, piece by piece, for callers that accept it.
+    """An application that compresses its answers with gzip, piece by piece, for callers that accept gzip.
 
-    Streams of events and compressed answers pass unchanged.
+    Streams of events and already compressed answers pass unchanged.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -138,15 +138,15 @@ Queue = OrderedDict[str, deque["asyncio.Future[None]"]]
 
 
 class TurnQueue:
-    """A fair queue on one event loop, which lets at most `at_once` requests have a turn.
+    """A fair queue on one event loop: at most `at_once` requests have a turn, in which they may compute.
 
     The first request of a caller comes before the further requests of other callers.
     """
 
     def __init__(self, at_once: int) -> None:
         self._free = at_once
-        self._fresh: Queue = OrderedDict()  # callers without a turn since they wait
-        self._served: Queue = OrderedDict()  # callers with a turn, in the order of their next
+        self._fresh: Queue = OrderedDict()  # waiting callers that have had no turn yet
+        self._served: Queue = OrderedDict()  # waiting callers that have had a turn, in the order of their next turns
 
     async def take(self, caller: str) -> None:
         """Wait for this caller's turn, which `give_back` ends."""
@@ -170,7 +170,7 @@ class TurnQueue:
             turn = turns.popleft()
             if turns:
                 self._served[caller] = turns
-            if not turn.done():  # else the waiting caller has gone
+            if not turn.done():  # otherwise the waiting caller has gone
                 turn.set_result(None)
                 return
         self._free += 1
@@ -193,7 +193,7 @@ class Turns:
             await self._app(scope, receive, send)
             return
         queue = self._downloads if scope["path"].endswith(DOWNLOADS) else self._others
-        # A caller is identified by the key, right or wrong, or without one by the address.
+        # A caller is identified by its key, right or wrong; without a key, by its address.
         await queue.take(Headers(scope=scope).get("authorization") or (scope["client"] or ("", 0))[0])
         turn = _Turn(queue)
         try:

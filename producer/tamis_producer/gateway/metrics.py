@@ -31,12 +31,12 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 OTHER = "other"  # any unknown method or path, because callers invent them
 
-# A second sample of each counter, which is not needed here.
+# The library would add the time of creation of each counter, which is not needed here.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the package leaves it out
 
 
 class GatewayMetrics:
-    """The metrics of a gateway. No label has a value for each batch or item."""
+    """The metrics of a gateway. No label names a single batch or item."""
 
     def __init__(self, engine: Engine) -> None:
         """`engine` reads the batches at every scrape."""

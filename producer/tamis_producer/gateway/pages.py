@@ -1,7 +1,7 @@
-"""Results in pages: a route reads portion by portion, and holds nothing between two portions.
+"""Results in pages: a route reads portion by portion.
 
-A portion has as many items as fit into a piece of text of `PIECE_BYTES`. For a slow reader, memory holds this text, but
-no thread and no connection to the ledger waits.
+A portion has as many items as fit into a piece of text of `PIECE_BYTES`. While a slow reader takes this text, it waits
+in memory, but no thread and no connection to the ledger waits.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -16,14 +16,14 @@ from tamis_schemas import ItemResult
 
 from ..ledger import ledger_errors, read_results
 
-FIRST_ROWS = 20  # items; the largest possible ones are 20 MB
+FIRST_ROWS = 20  # items of the first portion: 20 MB if all are of the largest size
 MOST_ROWS = 500
 PIECE_BYTES = 131_072  # of a piece of text, approximately
 PAGE_BYTES = 4_000_000  # of a requested page, which ends there even below its limit
 GROWTH = 4  # largest factor between two portions
-READERS = 1  # thread, as it competes with the loop for the processor
+READERS = 1  # one thread, because threads compete with the event loop for the processor
 
-Form = Callable[[list[ItemResult], bool], str]  # items as text; the flag marks the first ones
+Form = Callable[[list[ItemResult], bool], str]  # items as text; the flag is True for the first portion
 
 
 @dataclass(frozen=True)

@@ -34,32 +34,32 @@ RETRY_AFTER = 5  # s
 
 # The first match counts.
 _KINDS: tuple[tuple[type[TamisError], HTTPStatus, str, str], ...] = (
-    (UnknownBatch, HTTPStatus.NOT_FOUND, "unknown", "There is no such thing"),
-    (IdempotencyConflict, HTTPStatus.CONFLICT, "idempotency-conflict", "The key was used for something else"),
-    (IllegalTransition, HTTPStatus.CONFLICT, "illegal-transition", "That cannot follow the present state"),
-    (AllowanceSpent, HTTPStatus.PAYMENT_REQUIRED, "allowance-spent", "The key has no money left this month"),
-    (Blinded, HTTPStatus.FORBIDDEN, "blinded", "People read blind"),
-    (NotAllowed, HTTPStatus.FORBIDDEN, "not-allowed", "The key does not allow it"),
+    (UnknownBatch, HTTPStatus.NOT_FOUND, "unknown", "Not found"),
+    (IdempotencyConflict, HTTPStatus.CONFLICT, "idempotency-conflict", "The key was used for other content"),
+    (IllegalTransition, HTTPStatus.CONFLICT, "illegal-transition", "The present state does not allow this"),
+    (AllowanceSpent, HTTPStatus.PAYMENT_REQUIRED, "allowance-spent", "The key's monthly allowance is spent"),
+    (Blinded, HTTPStatus.FORBIDDEN, "blinded", "Reviewers screen blind"),
+    (NotAllowed, HTTPStatus.FORBIDDEN, "not-allowed", "The key does not allow this"),
     (InvalidRequest, HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", "The request cannot be carried out"),
-    (Unavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "A server that is needed does not answer"),
-    (ConfigurationError, HTTPStatus.INTERNAL_SERVER_ERROR, "configuration", "The gateway is not set up"),
-    (OperationFailed, HTTPStatus.INTERNAL_SERVER_ERROR, "operation-failed", "Something did not work"),
+    (Unavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "A required server does not answer"),
+    (ConfigurationError, HTTPStatus.INTERNAL_SERVER_ERROR, "configuration", "The gateway is not configured"),
+    (OperationFailed, HTTPStatus.INTERNAL_SERVER_ERROR, "operation-failed", "The operation failed"),
 )
 
 _MEANINGS = {
     HTTPStatus.NOT_MODIFIED: "`If-None-Match` names the present `ETag`: nothing changed.",
     HTTPStatus.UNAUTHORIZED: "No valid key.",
-    HTTPStatus.PAYMENT_REQUIRED: "The key has no money left this month; `detail` says when the month ends.",
-    HTTPStatus.FORBIDDEN: "The key does not have the scope, may not ask this model, or people read blind.",
-    HTTPStatus.NOT_FOUND: "There is no such thing.",
-    HTTPStatus.CONFLICT: "The present state does not allow it, or the caller's key or id was used for something else.",
-    HTTPStatus.REQUEST_TIMEOUT: "The body comes too slowly.",
-    HTTPStatus.TOO_MANY_REQUESTS: "Too many wrong keys, or answers open at once; `Retry-After` says when to ask again.",
-    HTTPStatus.LENGTH_REQUIRED: "The request does not say its length.",
+    HTTPStatus.PAYMENT_REQUIRED: "The key's monthly allowance is spent; `detail` says when the month ends.",
+    HTTPStatus.FORBIDDEN: "The key lacks the scope or may not use this model, or reviewers screen blind.",
+    HTTPStatus.NOT_FOUND: "The requested thing does not exist.",
+    HTTPStatus.CONFLICT: "The present state does not allow it, or the caller's key or id was used for other content.",
+    HTTPStatus.REQUEST_TIMEOUT: "The body arrives too slowly.",
+    HTTPStatus.TOO_MANY_REQUESTS: "Too many wrong keys or open answers; `Retry-After` says when to try again.",
+    HTTPStatus.LENGTH_REQUIRED: "The request does not state its length.",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The request is too large.",
-    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The request is sent as something that is not read here.",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The request has an unsupported media type.",
     HTTPStatus.UNPROCESSABLE_ENTITY: "The request cannot be read or carried out; `detail` names the place.",
-    HTTPStatus.SERVICE_UNAVAILABLE: "A server that is needed does not answer; `Retry-After` says when to ask again.",
+    HTTPStatus.SERVICE_UNAVAILABLE: "A required server does not answer; `Retry-After` says when to try again.",
 }
 
 
@@ -71,14 +71,14 @@ class Complaint(BaseModel):
 
 
 class Problem(BaseModel):
-    """A problem, after RFC 9457."""
+    """A problem, as in RFC 9457."""
 
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
                 {
                     "type": "urn:tamis:problem:unknown",
-                    "title": "There is no such thing",
+                    "title": "Not found",
                     "status": 404,
                     "detail": "there is no batch '31': `tamis batches` lists them",
                 }
@@ -86,11 +86,11 @@ class Problem(BaseModel):
         }
     )
 
-    type: str = Field(description="A word that stays the same.")
-    title: str = Field(description="The same to people.")
+    type: str = Field(description="A stable code for programs.")
+    title: str = Field(description="The same for people.")
     status: int
     detail: str = Field(description="This case, and what to do about it.")
-    errors: list[Complaint] = Field(default=[], description="By place, where a request cannot be read.")
+    errors: list[Complaint] = Field(default=[], description="The mistakes by place, if the request cannot be read.")
 
 
 def described(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
@@ -152,8 +152,8 @@ def install(app: FastAPI, redact: Redaction) -> None:
         return await fault(_, error)
 
     async def fault(_: Request, error: Exception) -> JSONResponse:
-        detail = "nothing is known of what was asked; the gateway's log says what happened"
-        return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "A fault of Tamis itself", detail)
+        detail = "it is unknown whether the request was carried out; the gateway's log shows the error"
+        return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "An internal error of Tamis", detail)
 
     async def invalid(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it alone

@@ -138,7 +138,7 @@ def serve(client: Client, *, host: str, port: int, ready: Callable[[], None], ap
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (")[0]  # after it comes the address again
         raise ConfigurationError(
-            f"the gateway cannot listen at {host}:{port}: {reason}; say another --host or --port"
+            f"the gateway cannot listen at {host}:{port}: {reason}; choose another --host or --port"
         ) from error
     sys.setswitchinterval(TURN)
     with listening:

@@ -45,19 +45,19 @@ Items = Annotated[list[dict[str, Any]], Field(min_length=1)]
 
 
 class Accepted(BaseModel):
-    """A batch that goes on; its results can be read as they come, with a key that may read."""
+    """A batch that continues; a key with the scope `read` reads its results."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"batch": "3f2a91c0-...", "results": "/v1/batches/..."}]})
 
     batch: str = Field(description="Its id.")
-    results: str = Field(description="Where its results are.")
+    results: str = Field(description="The address of its results.")
 
 
 ACCEPTED: dict[int | str, dict[str, Any]] = {
     HTTPStatus.ACCEPTED.value: {
         "model": Accepted,
-        "description": "It took longer than a request may wait (`Prefer: wait=`, TAMIS_HTTP_WAIT_SECONDS); it goes on.",
-        "headers": {"Location": {"description": "Where its results are.", "schema": {"type": "string"}}},
+        "description": "It took longer than a request waits (`Prefer: wait=`, TAMIS_HTTP_WAIT_SECONDS) and continues.",
+        "headers": {"Location": {"description": "The address of its results.", "schema": {"type": "string"}}},
     }
 }
 
@@ -86,7 +86,7 @@ def seconds_of(prefer: str, most: int) -> int:
 class WaitingRequest:
     """A dependency that submits a batch with the request's key, and waits for it, up to a limit.
 
-    After the limit, the answer names the place of the results. If the caller disconnects, the batch is cancelled: no
+    After the limit, the answer names the URL of the results. If the caller disconnects, the batch is cancelled: no
     further item is asked, and paid results are kept.
     """
 
@@ -112,7 +112,7 @@ class WaitingRequest:
         model: str | None = None,
         max_cost: Decimal | None = None,
     ) -> Rows | Response:
-        """Return every item with its result, in order; or, after the limit, a response with the place of the results.
+        """Return every item with its result, in order. After the limit, return a response with the URL of the results.
 
         Raises the errors of `Client.submit`.
         """
@@ -185,11 +185,11 @@ def _request(extra: ExtraValues, **example: JsonValue) -> ConfigDict:
 class Paid(BaseModel):
     """The budget and the model of a request."""
 
-    max_cost: Dollars | None = Field(default=None, description="Dollars; None: no budget but the key's own.")
+    max_cost: Dollars | None = Field(default=None, description="Dollars; None: only the key's budget.")
 
 
 class FilterRequest(Paid):
-    """The criteria that items meet (boolean), or how well they do (number); other fields are ignored."""
+    """The criteria: whether items meet them (boolean), or how well (number). Other fields are ignored."""
 
     model_config = _request("ignore", items=[EXAMPLE_ITEM], criteria="Is this about oncology?", output_type="boolean")
 
@@ -199,7 +199,7 @@ class FilterRequest(Paid):
 
 
 class ExtractRequest(Paid):
-    """The instruction to find something in each item, as text; other fields are ignored."""
+    """The instruction to extract a text from each item. Other fields are ignored."""
 
     model_config = _request("ignore", items=[EXAMPLE_ITEM], prompt="The study design")
 
@@ -208,7 +208,7 @@ class ExtractRequest(Paid):
 
 
 class GenerateAnswerRequest(Paid):
-    """A question, what an answer should look like, and what makes one good."""
+    """A question, the form of the answer, and the criteria of a good answer."""
 
     model_config = _request(
         "forbid",
@@ -224,7 +224,7 @@ class GenerateAnswerRequest(Paid):
     score_threshold: float = Field(
         default=0.8, ge=0.0, le=1.0, strict=True, description="Minimum score to accept answer"
     )
-    model: str | None = Field(default=None, description="None: the one of the settings, else the workers' own")
+    model: str | None = Field(default=None, description="None: the model of the settings, else the workers' model")
 
 
 class Evaluated(EvaluationResult):
@@ -234,13 +234,13 @@ class Evaluated(EvaluationResult):
 
 
 class Results(BaseModel):
-    """The results in the order of the items; what went wrong with one item is its `error`."""
+    """The results in the order of the items; `error` says why an item failed."""
 
     results: list[Evaluated]
 
 
 class GenerateAnswerResponse(AnswerResult):
-    """The answer, and how it came about."""
+    """The answer, with all attempts."""
 
 
 @router.post("/tablizer/filter", summary="Filter or score items", response_model=Results)

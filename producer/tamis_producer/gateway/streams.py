@@ -1,4 +1,4 @@
-"""Long answers, as slow as their readers: a limit for each key, and the release of their resources."""
+"""Long answers, sent as slowly as their readers read: their number for each key, and the release of their resources."""
 
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -79,7 +79,7 @@ async def _too_many(scope: Scope, receive: Receive, send: Send) -> None:
         HTTPStatus.TOO_MANY_REQUESTS,
         "too-many-streams",
         "The key has too many answers open",
-        f"a key has {MOST_OF_A_KEY} event streams and downloads open at once at most: read one to its end, or close it",
+        f"a key may have at most {MOST_OF_A_KEY} open event streams and downloads: finish or close one",
         headers={"Retry-After": str(RETRY_AFTER)},
     )
     await refusal(scope, receive, send)

@@ -46,25 +46,25 @@ EXAMPLE_ITEM: JsonDict = {"id": "31", "title": "A trial of something", "abstract
 EXAMPLE: JsonDict = {**EXAMPLE_TERMS, "items": [EXAMPLE_ITEM]}
 EXAMPLE_LINES = f"{json.dumps(EXAMPLE_TERMS)}\n{json.dumps(EXAMPLE_ITEM)}\n"
 WINDOW = 65_536  # bytes
-GOES_ON = 2  # characters after a number that may still belong to it: 1e+
+GOES_ON = 2  # characters after the digits of a number that may still belong to the number: 1e+
 BODY = "the body"
 _SPACE = re.compile(r"[ \t\n\r]*")
 _value = json.JSONDecoder().raw_decode
 
 
 class Terms(BaseModel):
-    """The operation of a batch, and its terms."""
+    """A new batch without its items: operation, model, priority, budget and other options."""
 
     model_config = ConfigDict(extra="forbid")
 
     operation: NamedOperation = Field(description="The operation's name and parameters.")
-    model: str | None = Field(default=None, description="None: the one of the settings, else the workers' own.")
-    label: str | None = Field(default=None, max_length=500, description="What people call the batch.")
+    model: str | None = Field(default=None, description="None: the model of the settings, else the workers' model.")
+    label: str | None = Field(default=None, max_length=500, description="The batch's name for people.")
     use_cache: bool = Field(default=True, strict=True)
     priority: Priority = Priority.NORMAL
     max_cost: Dollars | None = Field(default=None, description="Dollars; None: no budget.")
-    callback: Callback | None = Field(default=None, description="Whom to tell of its end; None: whom the key names.")
-    steering: Steering = Field(default=NO_STEERING, description="Goes over what the workers are set to.")
+    callback: Callback | None = Field(default=None, description="The receiver of its events; None: the key's callback.")
+    steering: Steering = Field(default=NO_STEERING, description="Overrides the workers' settings.")
 
 
 class Submission(Terms):
@@ -88,7 +88,7 @@ async def read_submission(request: Request, settings: ProducerSettings) -> Async
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("application/json", NDJSON):
-        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a batch is sent as application/json or {NDJSON}")
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"send a batch as application/json or {NDJSON}")
     with SpooledTemporaryFile(IN_MEMORY) as body:
         await _keep(request, body, largest=settings.max_file_bytes)
         read = _of_lines if kind == NDJSON else _of_object
@@ -104,14 +104,14 @@ async def _keep(request: Request, body: IO[bytes], *, largest: int) -> None:
             if size > largest:
                 raise HTTPException(
                     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                    f"a batch has {largest:,} bytes at most (TAMIS_MAX_FILE_BYTES): submit it in several",
+                    f"a batch may have at most {largest:,} bytes (TAMIS_MAX_FILE_BYTES): split it",
                 )
             parts += part
             if len(parts) >= IN_MEMORY:
                 await run_in_threadpool(body.write, parts)
                 parts = bytearray()
     except ClientDisconnect as error:
-        raise HTTPException(HTTPStatus.BAD_REQUEST, "the body ended before its end") from error
+        raise HTTPException(HTTPStatus.BAD_REQUEST, "the body is incomplete") from error
     await run_in_threadpool(body.write, parts)
 
 
@@ -124,7 +124,7 @@ def _of_object(body: IO[bytes], bounds: SubmissionBounds) -> tuple[Terms, Iterat
         elif member.name != ITEMS:
             terms[member.name] = member.value
         elif items:
-            raise InvalidParameters(f"{ITEMS}: they are given twice")
+            raise InvalidParameters(f"{ITEMS}: given twice")
         else:
             items = member.value is None
             terms[ITEMS] = [] if items else member.value
@@ -162,7 +162,7 @@ def _items(lines: Iterator[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:
     for number, line in lines:
         item = decoded(line, f"line {number}")
         if not isinstance(item, dict):
-            raise InvalidParameters(f"line {number}: an item is a JSON object, this is not one")
+            raise InvalidParameters(f"line {number}: an item must be a JSON object")
         yield item
 
 
@@ -176,7 +176,7 @@ def decoded(text: bytes | str, place: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidParameters(f"{place} is no JSON: {error}") from error
+        raise InvalidParameters(f"{place} is not JSON: {error}") from error
 
 
 def validated(model: type[Any], data: object, place: str) -> Any:
@@ -193,7 +193,7 @@ class Member:
 
     name: str
     value: Any
-    number: int | None = None  # the element's, from 0; None: a member. A list begins with a member of its own
+    number: int | None = None  # of the element, from 0; None: a member, not an element
 
 
 def members(file: IO[bytes], *, streamed: str, longest: int) -> Iterator[Member]:
@@ -255,7 +255,7 @@ class _Text:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("surrogatepass")
         self._text = ""
         self._at = 0
-        self._behind = 0  # characters
+        self._behind = 0  # characters that were read and dropped
         self._ended = False
 
     def ahead(self, place: str) -> str:
@@ -285,11 +285,11 @@ class _Text:
             try:
                 value, end = _value(self._text, self._at)
             except RecursionError as error:
-                raise InvalidParameters(f"{place} is no JSON: {error}") from error
+                raise InvalidParameters(f"{place} is not JSON: {error}") from error
             except json.JSONDecodeError as error:  # the text may end within the value
                 # Not the error itself, which keeps the text until garbage collection.
                 message, at = error.msg, error.pos
-            except ValueError as error:  # for a number, whose point may come later
+            except ValueError as error:  # for a whole number with too many digits, whose decimal point may come later
                 message, at = str(error), self._at
             else:
                 if len(self._text) - end > GOES_ON or not self._more(place):
@@ -297,14 +297,14 @@ class _Text:
                     return value
                 continue
             if len(self._text) - self._at > self._longest:
-                raise InvalidParameters(f"{place} is longer than {self._longest:,} characters, or no JSON: {message}")
+                raise InvalidParameters(f"{place} is longer than {self._longest:,} characters, or not JSON: {message}")
             if not self._more(place):
                 self.refuse(place, message, at)
 
     def refuse(self, place: str, message: str, at: int | None = None) -> None:
         """Raise `InvalidParameters` with the position in the file, from 0."""
         character = self._behind + (self._at if at is None else at)
-        raise InvalidParameters(f"{place} is no JSON: {message} (char {character})")
+        raise InvalidParameters(f"{place} is not JSON: {message} (char {character})")
 
     def _more(self, place: str) -> bool:
         """Read on. Return False if the file had ended before.
@@ -319,7 +319,7 @@ class _Text:
         try:
             more = self._decoder.decode(part, final=self._ended)
         except UnicodeDecodeError as error:
-            raise InvalidParameters(f"{place} is no JSON: {error.reason}") from error
+            raise InvalidParameters(f"{place} is not JSON: {error.reason}") from error
         self._behind += self._at
         self._text, self._at = rest + more, 0
         return True

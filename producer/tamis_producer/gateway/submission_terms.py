@@ -1,4 +1,4 @@
-"""Submission with the key of a request; headers of the answer name the batch, and whether it existed already."""
+"""Submission with the key of a request. The answer's headers name the batch, and say whether it existed already."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
@@ -69,7 +69,7 @@ def submit_terms(
 
 
 def answer(batch: Batch[Any], response: Response, *, replayed: bool) -> BatchStatusView:
-    """Return the state of a submitted batch; set headers with its address, and whether it existed already."""
+    """Return the state of a submitted batch. Set headers with its address, and say whether it existed already."""
     response.headers["Location"] = f"/v1/batches/{batch.id}"
     if replayed:
         response.headers[REPLAYED] = "true"

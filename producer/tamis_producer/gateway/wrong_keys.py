@@ -45,7 +45,7 @@ class WrongKeys:
         if (wait := self.wait(address, digest)) is not None:
             raise HTTPException(
                 HTTPStatus.TOO_MANY_REQUESTS,
-                "too many keys were wrong: ask again later",
+                "too many wrong keys: try again later",
                 headers={"Retry-After": str(ceil(wait))},
             )
         api_key = look_up()

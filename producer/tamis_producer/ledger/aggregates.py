@@ -12,13 +12,14 @@ PAID = func.coalesce(func.sum(results.c.cost), 0)  # dollars, as far as prices a
 UNPRICED = func.count().filter(results.c.cost.is_(None), results.c.calls > 0)  # items without a known price
 
 UNANSWERED = func.coalesce(func.sum(results.c.unanswered), 0)  # calls that were sent and not answered
-LOST_CLAIMS = func.coalesce(func.sum(items.c.lost_claims), 0)  # claims whose worker died; over `items`
-# Dollars of an item with a paid call; 0 if calls are free. NULL: no item's cost is known.
+LOST_CLAIMS = func.coalesce(func.sum(items.c.lost_claims), 0)  # claims whose worker died, from rows of `items`
+# Mean dollars of the items that cost something; 0 if all answered calls were free. NULL: no item's cost is known.
 MEAN_PAID = func.coalesce(
     func.avg(results.c.cost).filter(results.c.cost > 0),
     func.min(results.c.cost).filter(results.c.calls > results.c.unanswered),
 )
-# Dollars of an item without an error, over `tallies`: the estimate for a further item. NULL: no price is known.
+# Mean dollars of the items without an error, from rows of `tallies`: the estimate for a further item. NULL: no price
+# is known.
 TALLIED_LIKELY_COST = func.sum(tallies.c.decided_cost) / func.nullif(func.sum(tallies.c.decided_priced), 0)
 
 

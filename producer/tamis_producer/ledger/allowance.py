@@ -51,9 +51,9 @@ class Allowance:
 
     def refusal(self) -> AllowanceSpent:
         """Return the error for a budget that is too large. It says how the money is used, and when the month ends."""
-        reasons = [f"{dollars(self.cost)} of the key's {dollars(self.amount)} a month are spent"]
+        reasons = [f"{dollars(self.cost)} of the key's {dollars(self.amount)} a month is spent"]
         if self.held:
-            reasons.append(f"{dollars(self.held)} are held by batches that have not ended")
+            reasons.append(f"{dollars(self.held)} is reserved for unfinished batches")
         if self.unbounded:
             reasons.append(f"batch {self.unbounded} was submitted without a budget and has not ended")
         return AllowanceSpent(f"{', '.join(reasons)}; the month ends at {self.ends_at:%Y-%m-%d %H:%M} UTC")
@@ -100,7 +100,7 @@ def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
 
 
 def check_models(connection: Connection, batch: Row[Any]) -> None:
-    """Raise `NotAllowed` if the key of an existing batch may not ask its model any more."""
+    """Raise `NotAllowed` if the key of an existing batch may not ask the batch's model any more."""
     key = _key(connection, batch.api_key_id)
     if key is not None:
         _check_models(key, models_in(batch.params, batch.model))
@@ -121,10 +121,10 @@ def larger_budget(connection: Connection, batch: Row[Any], wanted: Decimal) -> D
 
 
 def budget_of_round(connection: Connection, batch: Row[Any], requested: Decimal | None) -> Decimal | None:
-    """Return the budget of a batch's next round: the requested or the present one, at most as much as its key allows.
+    """Return the budget of a batch's next round: `requested` or the present budget, at most as much as its key allows.
 
-    If the key has no monthly amount, `requested` is returned. When a batch ends, other batches may use the rest of its
-    budget. So its key may now allow less than the present budget.
+    If the key has no monthly amount, `requested` is returned. When a batch ends, other batches may use the unspent part
+    of its budget. So the key may now allow less than the batch's present budget.
 
     Raises:
         NotAllowed: the key may not ask the batch's model any more.
@@ -168,14 +168,14 @@ def _check_models(key: _Key, models: Sequence[str | None]) -> None:
     refused = [] if key.models is None else [model for model in models if model not in key.models]
     if key.models is None or not refused:
         return
-    subject = "a batch that names no model" if refused[0] is None else f"the model {refused[0]!r}"
-    raise NotAllowed(f"the key {key.id} may not submit {subject}: name one of {', '.join(key.models)}")
+    subject = "submit a batch without a model" if refused[0] is None else f"use the model {refused[0]!r}"
+    raise NotAllowed(f"the key {key.id} may not {subject}: name one of {', '.join(key.models)}")
 
 
 def _allowance(
     connection: Connection, key: _Key, amount: Decimal, at: datetime, *, but: UUID | None = None
 ) -> Allowance:
-    """Return the allowance in the month of `at`, without the batch `but`.
+    """Return the allowance in the month of `at`. The batch `but` does not count.
 
     A lock makes other submissions with this key wait until the commit.
     """

@@ -21,7 +21,7 @@ from .worker_view import NotWorking, why_waiting
 
 
 class Budget(Frozen):
-    """The money that a batch may cost, and the part of it that is gone."""
+    """The budget of a batch, and the part that is spent or reserved."""
 
     max_cost: Cost
     spent: Cost  # for answered calls, also of items without a result yet
@@ -94,7 +94,7 @@ class BatchView(PossiblyUnbilled):
 
 
 class ServiceTraffic(Frozen):
-    """The single calls of one service in one hour; each is an item in a batch, which can be read by its id."""
+    """The single calls of one service in one hour. Each is an item in a batch, readable by its id."""
 
     service: str
     hour: datetime  # beginning of the hour, by the database's clock

@@ -49,7 +49,7 @@ def connect_on_loop(database_url: str, kind: PoolKind = CLIENT) -> "AsyncEngine"
 def connect_without_transactions(database_url: str, kind: PoolKind) -> "AsyncEngine":
     """Return an engine for one event loop that commits each statement by itself: one round trip instead of four.
 
-    A lost connection is not noticed before a statement fails.
+    A lost connection is noticed only when a statement fails.
     """
     from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -98,7 +98,7 @@ def _readable() -> Iterator[None]:
         yield
     except (ArgumentError, NoSuchModuleError) as error:
         raise ConfigurationError(
-            "TAMIS_DATABASE_URL cannot be used: it looks like postgresql+psycopg://user:password@host:5432/tamis"
+            "TAMIS_DATABASE_URL is invalid: it must look like postgresql+psycopg://user:password@host:5432/tamis"
         ) from error
 
 
@@ -115,7 +115,7 @@ def single_connection(database_url: str, kind: PoolKind = CLIENT) -> Iterator[Co
 
 @contextmanager
 def ledger_errors() -> Iterator[None]:
-    """Translate database errors to Tamis's errors, without statements or passwords."""
+    """Turn database errors into Tamis's errors. Their messages have no statements or passwords."""
     handled = sys.exception()
     try:
         yield

@@ -16,7 +16,7 @@ from .pool_kinds import NOTICE_A_LOST_NETWORK, PoolKind
 
 SCHEME = "postgresql+psycopg"
 UNDEFINED_TABLE = "42P01"
-# Options that a URL may have for this connection. Others are for SQLAlchemy and the pooler to read.
+# Options that a URL may have for this connection. Other options are for SQLAlchemy or the pooler.
 PLAIN = frozenset({"host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "application_name"})
 
 

@@ -42,7 +42,7 @@ def find_review(connection: RunsStatements, prefix: str) -> UUID:
 
 def find_audit(connection: RunsStatements, prefix: str) -> UUID:
     """Return the audit whose id is, or begins with, `prefix`; raises as `find_batch` does."""
-    return _found(connection, "audits", prefix, "audit", "`tamis audit list ID` lists those of a batch")
+    return _found(connection, "audits", prefix, "audit", "`tamis audit list ID` lists the audits of a batch")
 
 
 def find_either(connection: RunsStatements, prefix: str) -> IdMatch:
@@ -52,7 +52,7 @@ def find_either(connection: RunsStatements, prefix: str) -> IdMatch:
     if review is not None and batch is not None:
         raise InvalidRequest(
             f"a review and a batch begin with {prefix!r}: give more of the id; `tamis batches --json` and "
-            "`tamis review list --json` show them whole"
+            "`tamis review list --json` show the full ids"
         )
     if review is None and batch is None:
         raise UnknownBatch(f"there is no batch or review {prefix!r}: `tamis batches` and `tamis review list` list them")
@@ -90,13 +90,16 @@ def _find(connection: RunsStatements, table: str, prefix: str, noun: str) -> UUI
     if len(ids) > 1:
         listing = {"reviews": "review list", "audits": "audit list ID"}.get(table, "batches")
         raise InvalidRequest(
-            f"several {table} begin with {prefix!r}: give more of the id; `tamis {listing} --json` shows them whole"
+            f"several {table} begin with {prefix!r}: give more of the id; `tamis {listing} --json` shows the full ids"
         )
     return UUID(str(ids[0])) if ids else None
 
 
 def beginning_with(prefix: str) -> tuple[UUID, UUID] | None:
-    """Return the lowest and the highest id that can begin with `prefix`, in small letters; None if no id can."""
+    """Return the lowest and the highest id that can begin with `prefix`; None if no id can.
+
+    `prefix` must be in lower case.
+    """
     digits = prefix.replace("-", "")
     if len(digits) > DIGITS:
         return None

@@ -134,14 +134,14 @@ def check_budget(what: str, *, has: Decimal | None, asked: Decimal | None) -> No
 
     Args:
         what: the existing batch or review, for the message.
-        has: its budget. None: no budget.
+        has: the budget of the existing batch. None: no budget.
         asked: the budget of the new submission. None: the existing budget is accepted.
     """
     if asked is not None and (has is None or has > asked):
         budget = "no budget" if has is None else f"a budget of {dollars(has)}"
         raise IdempotencyConflict(
-            f"{what} is there already, with {budget} instead of {dollars(asked)}: leave the budget out to go on with "
-            "it as it is, or submit it anew"
+            f"{what} already exists, with {budget} instead of {dollars(asked)}: omit the budget to continue it "
+            "unchanged, or submit a new one"
         )
 
 

@@ -54,17 +54,17 @@ PLACES = 10_000  # places fetched at once, without the other columns
 PAGE = 200  # items read at once, out of many: 20 MB of full texts
 PANEL = "panel"  # key in a result's detail for the answers of a panel's models
 BEHIND_ALL = 2**31 - 1  # largest number that a column of places holds
-_ENDED = (ItemStatus.DECIDED, ItemStatus.FAILED)  # items in other states have only `results` of an earlier round
+_ENDED = (ItemStatus.DECIDED, ItemStatus.FAILED)  # items in other states may have `results` of an earlier round
 MEASURED = tuple(operation_name(kind) for kind in OPERATIONS if kind.reads_chunks)
 
 
 def stream_results(
     connection: Connection, batch_id: UUID, places: Collection[int] | None = None
 ) -> Iterator[ItemResult]:
-    """Yield the items of a batch in item order, with their results, if any. They are read in pages.
+    """Yield the items of a batch in item order. Items that have ended have a result. Items are read in pages.
 
-    On a snapshot's connection all items are from one moment. An item that is asked again has no result until it has
-    ended; its provenance shows the earlier cost. `places`: only these items.
+    On a snapshot's connection all items are from one moment. A retried item has no result until it has ended again;
+    its provenance shows the earlier cost. `places`: only these items.
     """
     ordered = None if places is None else sorted(places)
     yield from _in_pages(lambda after: read_results(connection, batch_id, after, PAGE, ordered))
@@ -112,8 +112,8 @@ def _read(
 ) -> list[ItemResult]:
     """Return the items of a page.
 
-    `of_page` makes the page's condition for a column of places. Each table has the condition, else the planner may read
-    the whole batch.
+    `of_page` makes the page's condition for a column of places. Without the condition on each table, the planner may
+    read the whole batch.
     """
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
     decisions = standing_at(batch_id, items.c.idx)

@@ -21,7 +21,7 @@ NOTICE_A_LOST_NETWORK: Mapping[str, Any] = MappingProxyType(
 class PoolKind:
     """A kind of process that uses the ledger: its name in Postgres, its time limits, and its number of connections."""
 
-    name: str  # in `pg_stat_activity`, unless the URL gives another
+    name: str  # in `pg_stat_activity`, unless the URL has another name
     statement_within: int  # s; a longer statement is ended
     idle_within: int  # s between two statements of a transaction; a longer pause ends it and its locks
     kept: int = 5  # connections that stay open while unused
@@ -42,5 +42,5 @@ GATEWAY = PoolKind("tamis gateway", statement_within=120, idle_within=60, kept=3
 # Between two statements the items of a whole batch may be prepared.
 DISPATCH = PoolKind("tamis dispatch", statement_within=120, idle_within=30)
 LISTENER = PoolKind("tamis listener", statement_within=60, idle_within=60, kept=2, most=12)  # one listens
-# An order is computed in one transaction, with a lock that others wait for.
+# A reading order is computed in one transaction, with a lock that other processes wait for.
 READING_ORDERS = PoolKind("tamis reading orders", statement_within=120, idle_within=300, kept=1, most=2)

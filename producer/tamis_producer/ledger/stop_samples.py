@@ -26,7 +26,7 @@ class StoredFrame:
     batch_id: UUID
     number: int  # among the batch's frames, from 1
     seed: int
-    recall: float  # recall of the last draw
+    recall: float  # recall requested at the last draw
     confidence: float
     records: Sequence[int]  # all records, in the order of the draw
     drawn: int

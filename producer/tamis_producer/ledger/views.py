@@ -17,11 +17,11 @@ from .batch_view import BatchView, ReviewView, ServiceTraffic
 from .statements import RunsStatements
 from .worker_view import WorkerState
 
-WINDOW = 600  # s, longest look back
+WINDOW = 600  # s: only results of this time count for the pace
 LOOKED_AT = 500  # results at most: at the highest places, which end last, as places are claimed in order
 
-# A pause stops the shards in flight, and a resumed batch dispatches them again: the time before their first dispatch
-# may be a pause. A batch that does not run has no pace.
+# A pause stops the shards in flight, and a resumed batch dispatches them again. So the batch may have been paused
+# before the first dispatch of these shards; earlier results do not count. A batch that does not run has no pace.
 PACE = f"""LEFT JOIN LATERAL (
        SELECT greatest(min(dispatched_at), now() - interval '{WINDOW} seconds') AS since, max(end_idx) AS behind
          FROM shards
@@ -118,8 +118,8 @@ def read_reviews(
 ) -> list[ReviewView]:
     """Return the state of reviews, newest first: of the review `review_id`, or of the latest `limit` reviews.
 
-    `after`: of the latest reviews, only reviews older than this one. Raises `UnknownBatch` if the requested review does
-    not exist, or is being purged.
+    `after`: of the latest reviews, only reviews older than this review. Raises `UnknownBatch` if the requested review
+    does not exist, or is being purged.
     """
     from tamis_schemas import ReviewPlan  # it imports all operations, which commands that read batches do not need
 
@@ -153,8 +153,8 @@ def read_views(
 ) -> list[BatchView]:
     """Return the state of batches, newest first: by id, of a review, or the latest `limit` batches.
 
-    The latest batches omit the single calls of services. `of_no_review` also omits batches of reviews, and `after`
-    batches that are not older than this batch. Raises `UnknownBatch` if the batch `batch_id` does not exist, or is
+    The latest batches omit the single calls of services. `of_no_review` also omits batches of reviews. `after`:
+    only batches older than this batch. Raises `UnknownBatch` if the batch `batch_id` does not exist, or is
     being purged.
     """
     if batch_id is not None:

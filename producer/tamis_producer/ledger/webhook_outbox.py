@@ -17,7 +17,7 @@ HEX = frozenset("0123456789abcdef-")
 
 
 class WebhookView(Frozen):
-    """An event that somebody is to be told of, and how that stands."""
+    """An event for a receiver, and the state of its delivery."""
 
     id: UUID  # id of each request about it
     batch_id: UUID | None  # None: a test
@@ -65,7 +65,7 @@ def replay(engine: Engine, prefix: str) -> list[WebhookView]:
             begins = cast(column, String).startswith(digits) if digits and HEX.issuperset(digits) else column.is_(None)
             ids = connection.execute(select(column).where(begins, column.is_not(None)).distinct().limit(2)).all()
             if len(ids) > 1:
-                raise InvalidRequest(f"several begin with {prefix!r}: give more of the id")
+                raise InvalidRequest(f"several webhooks begin with {prefix!r}: give more of the id")
             if ids:
                 again = update(webhooks).where(column == ids[0][0]).returning(*w)
                 anew = {"state": WebhookState.WAITING.value, "tries": 0, "next_at": func.now(), "ended_at": null()}
@@ -89,7 +89,7 @@ def set_of_key(engine: Engine, key_id: str, callback: Callback | None) -> None:
     of_key = update(api_keys).where(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None)).values(callback=value)
     with ledger_errors(), engine.begin() as connection:
         if connection.execute(of_key).rowcount == 0:
-            raise InvalidRequest(f"no key {key_id!r} is valid: `tamis keys list` lists those that are")
+            raise InvalidRequest(f"there is no valid key {key_id!r}: `tamis keys list` lists the keys")
 
 
 def _view(row: Row[tuple[object, ...]]) -> WebhookView:

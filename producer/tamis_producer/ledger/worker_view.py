@@ -49,7 +49,7 @@ class WorkerReport(_Worker):
 
 
 class WorkerView(_Worker):
-    """One worker process; its times are by the clock of whoever reads them."""
+    """One worker process; its times are by the reader's clock."""
 
     started_at: datetime
     state_since: datetime | None
@@ -71,7 +71,7 @@ class WorkerView(_Worker):
 
 
 class NotWorking(Frozen):
-    """A worker that is there and begins nothing at the moment."""
+    """A live worker that begins no items at the moment."""
 
     state: WorkerState
     reason: str | None = None
@@ -79,7 +79,7 @@ class NotWorking(Frozen):
 
 
 def why_waiting(live: int, others: Collection[NotWorking], now: datetime | None = None) -> str | None:
-    """Return why work waits or is slow, in one line: `2 workers hold back: Postgres is full since 12:03`.
+    """Return why work waits or is slow, in one line: `2 workers take no items: Postgres is full since 12:03`.
 
     Args:
         live: number of live workers.
@@ -105,7 +105,7 @@ def why_waiting(live: int, others: Collection[NotWorking], now: datetime | None 
 def _does(state: WorkerState, n: int) -> str:
     match state:
         case WorkerState.HOLDING_BACK:
-            return "holds back" if n == 1 else "hold back"
+            return "takes no items" if n == 1 else "take no items"
         case _:
             return f"{'is' if n == 1 else 'are'} {state.value}"
 

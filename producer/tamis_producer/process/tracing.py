@@ -55,7 +55,7 @@ def quietly(function: Callable[P, R]) -> Callable[P, R | None]:
 def _tell(where: str, error: Exception) -> None:
     if where not in _told:
         _told.add(where)
-        log.debug("telemetry failed in %s, and is not told of again: %s", where, type(error).__name__)
+        log.debug("telemetry failed in %s (logged once): %s", where, type(error).__name__)
 
 
 class Span:
@@ -95,7 +95,7 @@ class Span:
 
     @quietly
     def leave(self) -> None:
-        """Restore the parent from before `enter`."""
+        """Restore the parent that later spans had before `enter`."""
         token, self._token = self._token, None
         if token is not None:
             otel.detach(token)  # type: ignore[arg-type]  # the token from `attach`
@@ -171,7 +171,7 @@ def traceparent() -> str | None:
 
 @quietly
 def context_of(header: object) -> Context | None:
-    """Return the context of a `traceparent`; None for anything else."""
+    """Return the context of a `traceparent`; None for any other value."""
     if not isinstance(header, str):
         return None
     context = _propagator.extract({HEADER: header})
@@ -179,13 +179,13 @@ def context_of(header: object) -> Context | None:
 
 
 def headers(traceparent: str | None) -> dict[str, str] | None:
-    """Return the headers of a message that belongs to a trace; None if it belongs to none."""
+    """Return the headers of a message that belongs to a trace; None if the message belongs to no trace."""
     return None if traceparent is None else {HEADER: traceparent}
 
 
 @quietly
 def attach(header: object) -> None:
-    """Continue the trace of a `traceparent` for the rest of this task; do nothing for anything else."""
+    """Continue the trace of a `traceparent` for the rest of this task; do nothing for any other value."""
     if header is not None and (context := context_of(header)) is not None:
         otel.attach(context)
 

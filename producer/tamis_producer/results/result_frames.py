@@ -21,7 +21,7 @@ _MODULES = {"pandas": "pandas", "polars": "polars", "arrow": "pyarrow"}  # the f
 
 
 def frame_of(results: Iterable[ItemResult], operation: OperationKind, library: FrameLibrary | None = None) -> Any:
-    """Return the results in order as a frame of `library`; None: of pandas, else Polars, else Arrow.
+    """Return the results in order as a frame of `library`. None: the first installed of pandas, Polars and Arrow.
 
     In pandas, integers, booleans and texts are nullable, and missing floats are NaN.
 

@@ -32,7 +32,7 @@ def write_csv(results: Iterable[ItemResult], stream: TextIO, operation: Operatio
 
 
 def csv_lines(results: Iterable[ItemResult], operation: OperationKind | None = None) -> Iterator[str]:
-    """Yield the column names, then each row as soon as its result is read."""
+    """Yield the line with the column names, then each row's line as soon as its result is read."""
     buffer = io.StringIO()
     writer = csv.writer(buffer)  # line ends as in RFC 4180, so that a bare carriage return in a cell is quoted too
     columns = columns_of(operation)

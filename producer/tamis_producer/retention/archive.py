@@ -100,7 +100,7 @@ def _script(connection: Connection, subject: Subject, files: Sequence[TableFile]
     name = connection.dialect.identifier_preparer.quote
     yield f"-- {subject.noun.capitalize()} {subject.id}, {subject.items:,} items; tables of revision {head()}."
     yield '-- In this folder, as the owner of the tables: psql "$LEDGER" --file restore.sql'
-    yield "-- It restores everything or nothing; where the batch is there already, it ends with an error."
+    yield "-- It restores everything or nothing; if the batch exists already, it ends with an error."
     yield "\\set ON_ERROR_STOP on"
     yield "BEGIN;"
     yield "SET LOCAL statement_timeout = 0;"

@@ -18,7 +18,7 @@ from ..ledger.overrides import one_at_a_time
 from .holdings import loose_tables, sliced_tables
 from .subjects import Subject, find_again
 
-SLICE = 2_000  # places of a batch; deleting their rows takes, and locks them for, less than a second
+SLICE = 2_000  # places of a batch; their rows are locked and deleted in less than a second
 PURGE_LOCK = 7_264_949  # a Postgres advisory lock: a second purge waits for the first
 ROWS = 2_000  # of the cache, in one transaction
 
@@ -42,7 +42,7 @@ def lock(connection: Connection, subject: Subject) -> Subject | None:
 def mark(connection: Connection, subject: Subject) -> None:
     """Mark the subject as purged, which hides it. Call it in the transaction that has locked the subject.
 
-    From now on, a new batch may use its idempotency key, and a new review may have its content.
+    From now on, a new batch may use its idempotency key, and a new review may have the same content.
     """
     marked = update(batches).where(batches.c.id.in_(subject.batch_ids))
     connection.execute(marked.values(purging_at=func.now(), idempotency_key=null()))

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, ForeignKeyConstraint, Table, select, tuple
 
 from tamis_schemas.ledger import batches, metadata, reviews
 
-ARCHIVED = "archived"  # in a table's `info`: False if its rows follow from other tables
+ARCHIVED = "archived"  # key in a table's `info`: False if its rows can be derived from other tables
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Holding:
 
     @property
     def archived(self) -> bool:
-        """True if the table's rows are archived. False if they follow from other tables: restoring makes them again."""
+        """True if the table's rows are archived. False if restoring derives them from other tables."""
         return bool(self.table.info.get(ARCHIVED, True))
 
 

@@ -31,14 +31,14 @@ def purge(
     archive: Path | None = None,
     progress: Callable[[int], None] = lambda items: None,
 ) -> Iterator[Purged]:
-    """Delete each subject with all its rows, and yield it afterwards.
+    """Delete each subject with all its rows, and yield a `Purged` afterwards.
 
-    The rest of a killed purge is deleted first. A subject that is retried, or that another purge has deleted, is
+    Rows left by a killed purge are deleted first. A subject that is retried, or that another purge has deleted, is
     skipped. `progress` receives the items of each slice.
 
     Raises:
         OperationFailed: an archive could not be written; its rows are still there.
-        LedgerUnavailable: the ledger does not answer; the next purge continues here.
+        LedgerUnavailable: the ledger does not answer; the next purge deletes the remaining rows.
     """
     _delete_marked(engine, progress)
     for subject in subjects:

@@ -48,7 +48,7 @@ def find_subjects(
 
     Args:
         connection: to the ledger.
-        ids: beginnings of the ids of batches and reviews. Each must be finished. A batch must not be a stage of a
+        ids: beginnings of the ids of batches and reviews. All must be finished. A batch must not be a stage of a
             review.
         older_than: shortest time since the end.
         label: only subjects with this label.
@@ -148,6 +148,6 @@ def _subject_id(connection: Connection, prefix: str) -> UUID:
     review = connection.execute(select(batches.c.review_id).where(batches.c.id == match.batch_id)).scalar_one()
     if review is not None:
         raise InvalidRequest(
-            f"batch {match.batch_id} is a stage of a review, which goes as a whole: `tamis purge {review}`"
+            f"batch {match.batch_id} is a stage of a review, which is purged as a whole: `tamis purge {review}`"
         )
     return match.batch_id

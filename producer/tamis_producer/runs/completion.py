@@ -25,7 +25,7 @@ BatchCompleted: TypeAlias = Callable[[Engine, UUID], UUID | None]
 def _registered() -> tuple[BatchCompleted, ...]:
     hooks = tuple(point.load() for point in entry_points(group=GROUP))
     if not hooks:  # without an installation there are no entry points
-        log.warning("nothing is registered in %r: no further stage of a review begins here", GROUP)
+        log.warning("no hook is registered in %r: this process begins no further stage of a review", GROUP)
     return hooks
 
 

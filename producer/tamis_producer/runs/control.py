@@ -106,7 +106,7 @@ def priority_of(name: Priority | str) -> Priority:
         return Priority(name)
     except ValueError as error:
         names = ", ".join(priority.value for priority in Priority)
-        raise InvalidParameters(f"priority: {name!r} is none of {names}") from error
+        raise InvalidParameters(f"priority: {name!r} is not one of {names}") from error
 
 
 def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:
@@ -116,8 +116,8 @@ def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:
         raise UnknownBatch(f"there is no batch {batch_id}")
     if batch.state == BatchStatus.COMPLETED or (batch.state == BatchStatus.CANCELLED and verb != "cancel"):
         raise IllegalTransition(
-            f"batch {batch_id} is {batch.state}: there is nothing to {verb}; `tamis status {batch_id}` shows what came "
-            "of it"
+            f"batch {batch_id} is {batch.state}: there is nothing to {verb}; `tamis status {batch_id}` shows its "
+            "outcome"
         )
     return batch
 

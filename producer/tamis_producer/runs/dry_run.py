@@ -27,9 +27,9 @@ class Planned:
 
     @classmethod
     def of_stage(cls, stage: ReviewStage, items: Sequence[Item], *, use_cache: bool) -> Self | None:
-        """Return the largest possible batch of a review's stage: all these items have passed the earlier stages.
+        """Return the largest possible batch of a review's stage: as if all these items had passed the earlier stages.
 
-        None for a judge, whose items are results that are not known beforehand.
+        None for a judge: its items are results, which are not known beforehand.
         """
         if isinstance(stage.operation, Judge):
             return None
@@ -37,7 +37,7 @@ class Planned:
 
     @property
     def by_model(self) -> tuple["Planned", ...]:
-        """This batch, once for each model of the operation's panel; only itself if there is no panel.
+        """A copy of this batch for each model of the operation's panel. Without a panel, only the batch itself.
 
         Raises `InvalidParameters` if a model is named beside a panel.
         """
@@ -77,10 +77,8 @@ class Beginning:
         """The length in words, and whether endpoints would cache it."""
         size = f"about {self.tokens:,} tokens of each prompt are the same for all records"
         if self.tokens >= self.minimum:
-            return f"{size}, enough for endpoints that keep {self.minimum:,} or more"
-        return (
-            f"{size}, {self.minimum - self.tokens:,} short of the {self.minimum:,} from which most endpoints keep them"
-        )
+            return f"{size}, enough for endpoints that cache {self.minimum:,} or more"
+        return f"{size}, {self.minimum - self.tokens:,} fewer than the {self.minimum:,} that most endpoints cache"
 
 
 @dataclass(frozen=True)

@@ -70,16 +70,16 @@ def kinds_of(named: Collection[ErrorKind | str] | None) -> frozenset[ErrorKind] 
     if named is None:
         return None
     if isinstance(named, str):
-        raise InvalidParameters(f"kinds: {named!r} is one text; give a list of kinds, for example ['timeout']")
+        raise InvalidParameters(f"kinds: {named!r} is a text; pass a list of kinds, for example ['timeout']")
     kinds = set()
     for kind in named:
         try:
             kinds.add(ErrorKind(kind))
         except ValueError as error:
             names = ", ".join(kind.value for kind in ErrorKind)
-            raise InvalidParameters(f"{kind!r} is no kind of error; these are: {names}") from error
+            raise InvalidParameters(f"{kind!r} is not a kind of error; the kinds are: {names}") from error
     if not kinds:
-        raise InvalidParameters("kinds: none is named; leave them out to retry every failed item")
+        raise InvalidParameters("kinds: the list is empty; omit it to retry every failed item")
     return frozenset(kinds)
 
 
@@ -90,14 +90,14 @@ def retry(
     cancelled: bool = False,
     max_cost: Decimal | None = None,
 ) -> int:
-    """Begin a new round with the failed items only (of these kinds, if any), and return their number.
+    """Begin a new round with the items that failed with these `kinds` of error (None: any), and return their number.
 
     Runs in the caller's transaction. `cancelled`: also retry the cancelled items. Afterwards the batch runs, and the
     caller fills its window. If the batch is the latest stage of a review, the later stages include its new decisions.
 
     Raises:
         IllegalTransition: the batch is neither completed nor cancelled, or has calls in flight.
-        InvalidRequest: there is no such item; the message lists the kinds that exist.
+        InvalidRequest: the batch has no such item; the message lists the kinds that exist.
         InvalidParameters: an unknown kind; `max_cost` is not an amount, or the batch has no budget; or its budget is
             used up, and the new one is no larger.
     """
@@ -118,7 +118,7 @@ def retry(
             state=BatchStatus.RUNNING,
             round=number,
             pause=null(),
-            lane=None,  # chosen again, as other batches may use the old one
+            lane=None,  # a new lane is chosen, because other batches may use the old lane
             started_at=func.now(),
             finished_at=None,
             max_cost=batch.max_cost if amount is None else amount,
@@ -137,7 +137,7 @@ def later_stage(connection: Connection, batch_id: UUID) -> bool:
 
 
 def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | None = None) -> list[Retryable]:
-    """Return the completed batches with failed items (of these kinds, if any), oldest first.
+    """Return the completed batches with items that failed with these `kinds` of error (None: any), oldest first.
 
     Services' batches are omitted: their callers have the errors, and no caller would receive a new answer.
     """
@@ -196,18 +196,18 @@ def _locked(connection: Connection, batch_id: UUID) -> Row[Any]:
         case BatchStatus.PENDING | BatchStatus.RUNNING:
             under_way = "" if batch.round == 1 else f" (round {batch.round})"
             raise IllegalTransition(
-                f"batch {batch_id} is still {batch.state}{under_way}: what failed can be retried when it is completed; "
-                f"`tamis status {batch_id} --watch` follows it"
+                f"batch {batch_id} is still {batch.state}{under_way}: failed items can be retried when it is "
+                f"completed. `tamis status {batch_id} --watch` follows it"
             )
         case BatchStatus.PAUSED:
             remedy = Pause.model_validate(batch.pause).remedy(str(batch_id))
             raise IllegalTransition(
-                f"batch {batch_id} is paused: what failed can be retried when it is completed or cancelled. {remedy}"
+                f"batch {batch_id} is paused: failed items can be retried when it is completed or cancelled. {remedy}"
             )
         case BatchStatus.CANCELLED if batch.finished_at is None:
             raise IllegalTransition(
-                f"batch {batch_id} is cancelled, and its last calls are still in flight or its summary is to be "
-                f"written: try again in a moment, while a worker runs; `tamis status {batch_id}` says when"
+                f"batch {batch_id} is cancelled, but its last calls or its summary are not finished. Keep a worker "
+                f"running, and try again in a moment; `tamis status {batch_id}` shows when it has ended"
             )
     return batch
 
@@ -222,8 +222,8 @@ def _check_budget(connection: Connection, batch: Row[Any], amount: Decimal | Non
     ).scalar_one()
     if spent >= (batch.max_cost if amount is None else amount):
         raise InvalidParameters(
-            f"max_cost: {dollars(spent)} of batch {batch.id}'s budget of {dollars(batch.max_cost)} are spent or held; "
-            f"retry it with a larger one: `tamis retry {batch.id} --max-cost AMOUNT`"
+            f"max_cost: {dollars(spent)} of batch {batch.id}'s budget of {dollars(batch.max_cost)} are spent or "
+            f"reserved; retry it with a larger one: `tamis retry {batch.id} --max-cost AMOUNT`"
         )
 
 
@@ -293,7 +293,7 @@ def _nothing(connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind
     ).all()
     ended = select(func.count()).where(items.c.batch_id == batch.id, items.c.state == ItemStatus.CANCELLED)
     n_cancelled = 0 if cancelled else connection.execute(ended).scalar_one()
-    also = f"; of its items {n_cancelled:,} are cancelled, which --cancelled retries" if n_cancelled else ""
+    also = f"; {n_cancelled:,} of its items are cancelled: --cancelled retries them" if n_cancelled else ""
     if kinds is None or not failures:
         return f"batch {batch.id} has no failed item: there is nothing to retry{also}"
     named_kinds = " or ".join(sorted(kind.value for kind in kinds))

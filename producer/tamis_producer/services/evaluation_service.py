@@ -140,7 +140,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> EvaluationResult:
-        """Return a value of the requested type. If the item contains none, the value is None, without an error."""
+        """Return a value of the requested type. If the item does not contain it, it is None, without an error."""
         params = _extract(instruction, output_type, enum_values, include_reasoning)
         return await self._result(EvaluationResult, params, item, fresh)
 
@@ -157,7 +157,7 @@ class AIEvaluationService:
     ) -> list[EvaluationResult]:
         """Return a value of the requested type for each item.
 
-        If the item contains none, it is None, without an error.
+        If an item does not contain the value, its value is None, without an error.
         """
         params = _extract(instruction, output_type, enum_values, include_reasoning)
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)
@@ -172,7 +172,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> FieldsResult:
-        """Return a value for every property of a JSON schema; None if the item contains none.
+        """Return a value for every property of a JSON schema. Properties that the item does not contain are None.
 
         Args:
             item: the source data.
@@ -196,7 +196,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> list[FieldsResult]:
-        """Return for each item a value of every property of a JSON schema; None if the item contains none."""
+        """Return, for each item, a value for every property of a JSON schema; None if the item does not contain it."""
         params = _extract_fields(schema, instructions, field_instructions, include_reasoning)
         return await self._results(FieldsResult, params, items, max_concurrent, fresh)
 
@@ -326,7 +326,7 @@ class IterativeAnswerService:
         parallel_attempts: int = 1,
         fresh: bool = False,
     ) -> dict[str, Any]:
-        """Return the first answer whose score reaches the threshold, else the best of all iterations.
+        """Return the first answer whose score reaches the threshold. If there is none, return the best of all answers.
 
         Args:
             instruct: the question, or the task.
@@ -349,7 +349,7 @@ class IterativeAnswerService:
             OperationFailed: no attempt could be evaluated; with the kind of error and its message.
             ConfigurationError: no broker or ledger is configured.
             LedgerUnavailable: the ledger does not answer.
-            WaitTimeout: it took longer than the timeout; the batch continues.
+            WaitTimeout: the answer took longer than the timeout; the batch continues.
         """
         operation = parse_operation(
             _params(

@@ -25,8 +25,8 @@ from ..submission.item_conversion import to_item
 from .evaluation_service import ServiceClient
 
 STARTED = "inclusion_started"
-FINISHED = "inclusion_finished"  # kinds of callback message
-RELEVANCE = "relevance_score"  # field that shows the score to a model
+FINISHED = "inclusion_finished"  # STARTED and FINISHED are the kinds of callback messages
+RELEVANCE = "relevance_score"  # field in which a model sees the score
 NOT_EVALUATED = "Not evaluated: a person decides."
 
 Policy = TypeVar("Policy", bound=StrEnum)
@@ -137,7 +137,7 @@ class InclusionEvaluator:
             for view in batch.watch(self._timeout):
                 if not (view.live_workers or view.state.terminal or warned):
                     warned = True
-                    log.warning("batch %s waits: no worker is running; `tamis worker` starts one", batch.id)
+                    log.warning("batch %s waits: no worker is running; start one with `tamis worker`", batch.id)
                 if progress_callback is not None and view.counts.finished > reported:
                     reported = view.counts.finished
                     progress_callback(reported, view.counts.n_items)

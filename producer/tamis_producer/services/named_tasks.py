@@ -39,7 +39,7 @@ class _Asked(BaseModel):
 
 
 class EvaluateRequest(_Asked):
-    """One item, and what is asked of it."""
+    """One item, and the question about it."""
 
     item: dict[str, Any]
     fresh: bool = False  # ignore cached answers
@@ -125,16 +125,16 @@ def _key(task_id: str) -> str:
 
 def _parsed(kind: type[Request], task: str, first: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Request:
     if len(args) > 1:
-        raise InvalidParameters(f"{task}: {len(args)} positional arguments; only {first!r} may be one")
+        raise InvalidParameters(f"{task}: {len(args)} positional arguments; only {first!r} may be positional")
     arguments = {**dict(zip((first,), args, strict=False)), **kwargs}
     if args and first in kwargs:
         raise InvalidParameters(
-            f"{first}: it is given twice, by position too; a signature that ignores what comes before it is `.si(...)`"
+            f"{first}: it is given twice, once by position; `.si(...)` makes a signature without the previous result"
         )
     if extra := sorted(set(arguments) - set(kind.model_fields)):
         takes = ", ".join(sorted(kind.model_fields, key=lambda name: name != first))
         raise InvalidParameters(
-            f"{extra[0]!r:.80}: no argument of {task}, which takes {takes}; the operation's own go into `params`"
+            f"{extra[0]!r:.80}: not an argument of {task}, which takes {takes}; put the operation's into `params`"
         )
     try:
         return kind.model_validate(arguments)

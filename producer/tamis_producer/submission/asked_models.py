@@ -1,11 +1,11 @@
-"""The models of a batch: one, or those in its operation's panel."""
+"""The models of a batch: one model, or the models of its operation's panel."""
 
 from tamis_schemas import Filter, Inclusion, InvalidParameters, Operation
 from tamis_schemas.operations import Panel, panel_of
 
 
 def with_panel(operation: Operation, panel: Panel | None) -> Operation:
-    """Return the operation with this panel; None: unchanged.
+    """Return the operation with this panel. Without a panel, return it unchanged.
 
     Raises `InvalidParameters` if the operation makes no decisions for a panel to vote on, or has another panel already.
     """
@@ -13,10 +13,10 @@ def with_panel(operation: Operation, panel: Panel | None) -> Operation:
         return operation
     if not isinstance(operation, Inclusion | Filter):
         raise InvalidParameters(
-            f"panel: {type(operation).__name__} takes none: a panel votes on decisions, which Inclusion and Filter make"
+            f"panel: {type(operation).__name__} cannot have one: a panel votes on decisions, of Inclusion and Filter"
         )
     if panel_of(operation) not in (None, panel):
-        raise InvalidParameters("panel: the operation has one of its own; of the two a batch has one")
+        raise InvalidParameters("panel: the operation has a panel already; a batch has only one")
     return operation.model_copy(update={"panel": panel})
 
 
@@ -30,5 +30,5 @@ def batch_model(operation: Operation, model: str | None, usual: str | None) -> s
     if panel is None:
         return model or usual
     if model is not None:
-        raise InvalidParameters(f"model: {model!r} stands beside a panel; name it among the panel's models")
+        raise InvalidParameters(f"model: {model!r} cannot be combined with a panel; add it to the panel's models")
     return panel.words

@@ -1,7 +1,7 @@
 """The limits of a batch's size, checked before anything of it is written.
 
-Each limit is a setting. A value's depth and number of parts are checked before it is encoded. So a value that contains
-itself, or one part a million times, costs no more than the limit.
+Each limit is a setting. A value's depth and number of parts are checked before it is encoded. So even a value that
+contains itself, or the same part a million times, takes no more time than a value at the limit.
 """
 
 import json
@@ -46,8 +46,8 @@ class SubmissionBounds:
         """Raise `InvalidParameters` for more items than a batch may have."""
         if items > self.max_items:
             raise InvalidParameters(
-                f"items: more than {self.max_items:,}, the most that a batch may have (TAMIS_MAX_ITEMS): "
-                "submit them as several batches, or raise the setting"
+                f"items: more than {self.max_items:,}, the maximum for a batch (TAMIS_MAX_ITEMS): "
+                "submit several batches, or raise the setting"
             )
 
     def check_shape(self, item: dict[str, Any]) -> None:
@@ -57,15 +57,15 @@ class SubmissionBounds:
                 if depth > self.max_item_depth:
                     raise OutOfBounds(
                         f"field {name!r:.80}: nested more than {self.max_item_depth} deep (TAMIS_MAX_ITEM_DEPTH), or "
-                        "it holds itself"
+                        "it contains itself"
                     )
                 if parts > self.max_item_bytes:  # each is at least a byte of JSON
                     raise self._too_large(name, f"more than {self.max_item_bytes:,} bytes as JSON")
 
     def check_row(self, item: dict[str, Any], item_id: str, payload: str) -> None:
-        """Raise `OutOfBounds` if an item's id is too long, or its JSON; then the message names the largest field."""
+        """Raise `OutOfBounds` if an item's id or JSON is too long. For JSON, the message names the largest field."""
         if len(item_id) > LONGEST_ID:
-            raise OutOfBounds(f"its id has {len(item_id):,} characters, at most {LONGEST_ID:,} are taken")
+            raise OutOfBounds(f"its id has {len(item_id):,} characters; the maximum is {LONGEST_ID:,}")
         if len(payload) * 4 <= self.max_item_bytes:  # no character has more than four bytes
             return
         size = len(payload.encode())
@@ -81,26 +81,26 @@ class SubmissionBounds:
             sizes = {name: len(json.dumps(value, ensure_ascii=False)) for name, value in params.items()}
             largest = max(sizes, key=lambda name: sizes[name])
             raise InvalidParameters(
-                f"{largest}: the parameters have {size:,} bytes as JSON, at most {self.max_parameter_bytes:,} are "
-                "taken (TAMIS_MAX_PARAMETER_BYTES): they are sent with every item"
+                f"{largest}: the parameters have {size:,} bytes as JSON; the maximum is {self.max_parameter_bytes:,} "
+                "(TAMIS_MAX_PARAMETER_BYTES), because they are sent with every item"
             )
         if isinstance(operation, ExtractFields):
             schema = extent(operation.json_schema)
             if schema.depth > self.max_schema_depth:
                 raise InvalidParameters(
-                    f"schema: fields are nested {schema.depth} deep, at most {self.max_schema_depth} is taken "
+                    f"schema: fields are nested {schema.depth} deep; the maximum is {self.max_schema_depth} "
                     "(TAMIS_MAX_SCHEMA_DEPTH)"
                 )
             if schema.properties > self.max_schema_properties:
                 raise InvalidParameters(
-                    f"schema: asks for {schema.properties:,} properties, at most {self.max_schema_properties:,} are "
-                    "taken (TAMIS_MAX_SCHEMA_PROPERTIES)"
+                    f"schema: it has {schema.properties:,} properties; the maximum is {self.max_schema_properties:,} "
+                    "(TAMIS_MAX_SCHEMA_PROPERTIES)"
                 )
 
     def _too_large(self, field: str, size: str) -> OutOfBounds:
         return OutOfBounds(
-            f"field {field!r:.80}: the item has {size}; at most {self.max_item_bytes:,} are taken "
-            "(TAMIS_MAX_ITEM_BYTES): leave out what no model is to read, or raise the setting"
+            f"field {field!r:.80}: the item has {size}; the maximum is {self.max_item_bytes:,} "
+            "(TAMIS_MAX_ITEM_BYTES): omit text that no model needs, or raise the setting"
         )
 
 

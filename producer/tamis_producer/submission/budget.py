@@ -14,7 +14,7 @@ MOST = Decimal(1_000_000_000)  # dollars; the ledger's columns hold no more
 
 def amount_of(value: object, *, name: str = "max_cost") -> Decimal:
     """Return dollars from a number or text (`2`, `0.50`, `$0.50`), to the nanodollar. Raises `InvalidParameters`."""
-    wrong = InvalidParameters(f"{name}: {value!r} is no amount of dollars, for example 2.50")
+    wrong = InvalidParameters(f"{name}: {value!r} is not an amount of dollars, for example 2.50")
     if isinstance(value, bool) or not isinstance(value, Decimal | int | float | str):
         raise wrong
     try:
@@ -29,7 +29,8 @@ def amount_of(value: object, *, name: str = "max_cost") -> Decimal:
 def has_none(batch_id: object) -> InvalidParameters:
     """Return the error for a batch that was submitted without a budget, and cannot get a budget later."""
     return InvalidParameters(
-        f"max_cost: batch {batch_id} was submitted without a budget, and cannot get one: submit it anew with --max-cost"
+        f"max_cost: batch {batch_id} was submitted without a budget, and cannot get one. Submit it again with "
+        "--max-cost"
     )
 
 
@@ -49,7 +50,7 @@ def budget_of(max_cost: object | None, models: Sequence[str | None], own_prices:
     for model in models:
         if model is not None and not known_prices(own_prices).knows(model):
             raise InvalidParameters(
-                f"max_cost: no price is known of the model {model!r}, so nothing could keep to a budget; state its "
-                "price in a file and name that file in TAMIS_PRICES, for the workers too"
+                f"max_cost: no price is known for the model {model!r}, so its cost cannot be limited. Put its price "
+                "in a file, and set TAMIS_PRICES to that file, also for the workers"
             )
     return amount

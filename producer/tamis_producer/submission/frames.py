@@ -27,8 +27,8 @@ class DataFrame(Protocol):
 def items_of(items: Iterable[Item] | DataFrame) -> Iterable[Item]:
     """Return the rows of a frame as items; anything else unchanged.
 
-    A pandas index is not a column: `reset_index()` makes it one. If other ids in the column are missing, pandas makes
-    an id a float; the id becomes a whole number again.
+    A pandas index is not a column: `reset_index()` makes it one. If some ids of the column are missing, pandas turns
+    the other ids into floats. They become whole numbers again.
 
     Raises:
         InvalidParameters: a value that is not JSON, with row (from 0) and column; two columns of one name; or a lazy
@@ -36,7 +36,7 @@ def items_of(items: Iterable[Item] | DataFrame) -> Iterable[Item]:
         ConfigurationError: Narwhals is not installed.
     """
     if hasattr(items, "collect_schema") and not hasattr(items, "__arrow_c_stream__"):
-        raise InvalidParameters("items: a lazy frame holds no rows yet; give what its collect() returns")
+        raise InvalidParameters("items: a lazy frame has no rows yet; pass the result of its collect()")
     # Arrow's protocol for columns: frames of any library have it, and nothing else with rows does.
     return _rows(items) if hasattr(items, "__arrow_c_stream__") else items
 
@@ -48,7 +48,7 @@ def _rows(frame: Any) -> Iterator[Item]:
         columns = nw.from_native(frame, eager_only=True)
     except (TypeError, nw.exceptions.NarwhalsError) as error:
         raise InvalidParameters(
-            f"items: a {type(frame).__name__} that is no data frame with named columns: {error}"
+            f"items: a {type(frame).__name__} is not a data frame with named columns: {error}"
         ) from error
     whole = {name for name in ID_FIELDS if name in columns.columns and _holds_whole_numbers(columns[name])}
     for number, row in enumerate(columns.iter_rows(named=True)):

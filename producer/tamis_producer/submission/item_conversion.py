@@ -1,7 +1,7 @@
 """Conversion of typed objects to items.
 
 Every field of an object becomes a field of the item. The model sees all fields except `id` and empty fields. If a field
-would reveal the answer, pass a dict without it.
+would reveal the answer, pass a dict without that field.
 """
 
 from collections.abc import Mapping
@@ -41,10 +41,10 @@ def to_item(source: object) -> dict[str, Any]:
     try:
         item = _object(source, "")
     except RecursionError:
-        raise InvalidParameters(f"a {type(source).__name__} that is nested too deeply, or holds itself") from None
+        raise InvalidParameters(f"a {type(source).__name__} is nested too deeply, or contains itself") from None
     if item is None:
         raise InvalidParameters(
-            f"a {type(source).__name__} is no item: give a dict, a pydantic model, a dataclass or a SQLAlchemy object"
+            f"a {type(source).__name__} is not an item: pass a dict, pydantic model, dataclass or SQLAlchemy object"
         )
     return item
 
@@ -67,7 +67,7 @@ def _object(source: object, place: str) -> dict[str, Any] | None:
             try:
                 return source.model_dump(mode="json")
             except PydanticSerializationError as error:
-                raise InvalidParameters(f"a {type(source).__name__} cannot become JSON: {error}") from error
+                raise InvalidParameters(f"a {type(source).__name__} cannot be converted to JSON: {error}") from error
     if is_dataclass(source) and not isinstance(source, type):
         return _mapping({field.name: getattr(source, field.name) for field in fields(source)}, place)
     return None
@@ -84,7 +84,7 @@ def _columns(source: object, state: "InstanceState[Any]", place: str) -> dict[st
             values[column.key] = getattr(source, column.key)
         except SQLAlchemyError as error:
             raise InvalidParameters(
-                f"a {type(source).__name__} whose {column.key!r} cannot be read any more: convert it while its session "
+                f"the {column.key!r} of a {type(source).__name__} can no longer be read: convert it while its session "
                 "is open, or keep it loaded with expire_on_commit=False"
             ) from error
     if "id" in values and "pmid" in values:
@@ -97,7 +97,7 @@ def _mapping(source: Mapping[Any, object], place: str) -> dict[str, Any]:
     for key, value in source.items():
         name = str(key.value if isinstance(key, Enum) else key)
         if name in converted:
-            raise InvalidParameters(f"{place}{name}: two fields of this name, one of them not as text")
+            raise InvalidParameters(f"{place}{name}: two fields have this name, one of them not as text")
         converted[name] = json_value(value, f"{place}{name}")
     return converted
 
@@ -127,4 +127,4 @@ def json_value(value: object, place: str) -> Any:
         return item
     if isinstance(value, list | tuple):
         return [json_value(part, f"{place}.{n}") for n, part in enumerate(value)]
-    raise InvalidParameters(f"{place}: a {type(value).__name__} is no JSON value; give its text or its fields")
+    raise InvalidParameters(f"{place}: a {type(value).__name__} is not a JSON value; pass its text or its fields")

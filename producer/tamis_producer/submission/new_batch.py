@@ -98,14 +98,14 @@ class NewBatch:
         """Raise `InvalidParameters` for a text that the ledger cannot store."""
         for name in ("model", "label", "idempotency_key"):
             if UNSTORABLE.search(getattr(self, name) or ""):
-                raise InvalidParameters(f"{name}: it holds a character that the ledger cannot store")
+                raise InvalidParameters(f"{name}: it contains a character that the ledger cannot store")
 
     @cached_property
     def content_sha256(self) -> str:
         """The digest of operation, model, steering, items and exclusions, for the check of an idempotency key.
 
         Priority, budget and tier do not count: they do not change the work, and priority and budget may change during
-        it. Examples from another batch do not count either, because people may have decided more there since.
+        the work. Nor do examples from another batch, because people may have decided more of its records since.
         """
         params, steering = as_asked_for(self.params), self.steering.content
         question = [params, self.model, steering] if steering else [params, self.model]
@@ -129,9 +129,7 @@ def _ends_of(sources: Sequence[Source]) -> Sequence[int]:
     if len(sources) < 2:
         return ()
     if uncounted := [source.name for source in sources if source.records is None]:
-        raise InvalidParameters(
-            f"source: {uncounted[0]!r} does not say how many of the items are its: set its `records`"
-        )
+        raise InvalidParameters(f"source: {uncounted[0]!r} does not state its number of items: set its `records`")
     return tuple(accumulate(source.records or 0 for source in sources))
 
 
@@ -155,7 +153,7 @@ def rows_of(
     Raises:
         InvalidParameters: no item or too many; an item that JSON or Postgres cannot hold, or that is too large; invalid
             chunks; an exclusion without an item; or sources that do not say how many items each has.
-        ConfigurationError: the folder for temporary files cannot take the rows.
+        ConfigurationError: the rows cannot be written to the folder for temporary files.
     """
     exclusions, bounds, ends = exclusions or {}, bounds or SubmissionBounds.usual(), _ends_of(sources)
     extracts = any(operation.reads_chunks for operation in operations)
@@ -175,9 +173,9 @@ def rows_of(
             raise InvalidParameters(f"item {index}{_named(item)}: {error}") from error
         rows.append(row, len(row.payload))
     if not len(rows):
-        raise InvalidParameters("items: there are none; an empty batch has nothing to decide")
+        raise InvalidParameters("items: there are none; a batch needs at least one")
     if extra := [place for place in exclusions if place not in range(len(rows))]:
-        raise InvalidParameters(f"exclusions: {min(extra)} is the place of no item; there are {len(rows)}")
+        raise InvalidParameters(f"exclusions: there is no item at place {min(extra)}; there are {len(rows)} items")
     if ends and ends[-1] != len(rows):
         raise InvalidParameters(f"source: the sources have {ends[-1]} records, but there are {len(rows)} items")
     return rows
@@ -190,7 +188,7 @@ def parameters(operation: Operation, *, bounds: SubmissionBounds | None = None) 
     """
     if not isinstance(operation, OPERATIONS):
         names = ", ".join(kind.__name__ for kind in OPERATIONS)
-        raise InvalidParameters(f"operation: {type(operation).__name__} is none of {names}")
+        raise InvalidParameters(f"operation: {type(operation).__name__} is not one of {names}")
     params = operation.model_dump(mode="json")
     (bounds or SubmissionBounds.usual()).check_parameters(operation, params)
     for name, value in params.items():
@@ -210,7 +208,7 @@ def sent_on_completion(signature: object, *, bounds: SubmissionBounds) -> OnComp
         raise InvalidParameters(f"on_complete: {error}") from error
     if size > bounds.max_parameter_bytes:
         raise InvalidParameters(
-            f"on_complete: it has {size:,} bytes as JSON, at most {bounds.max_parameter_bytes:,} are taken "
+            f"on_complete: it has {size:,} bytes as JSON; the maximum is {bounds.max_parameter_bytes:,} "
             "(TAMIS_MAX_PARAMETER_BYTES)"
         )
     return task

@@ -16,7 +16,7 @@ from ..process.waiting import ON_THREAD, Waiting
 
 AT_ONCE = 500  # values written and read together
 LARGEST_PIECE = 1_000_000  # characters, above which a piece has fewer values
-IN_MEMORY = 1_000_000  # bytes, above which it is a file: an event loop waits while they are written
+IN_MEMORY = 1_000_000  # bytes; a larger spool is a file. An event loop waits while so many bytes are written
 
 T = TypeVar("T")
 
@@ -24,11 +24,11 @@ T = TypeVar("T")
 class Spool(Generic[T]):
     """Values that are added, and then read as often as needed. Only one thread may use them at a time.
 
-    A context manager closes the spool at the end; else garbage collection does.
+    Used as a context manager, it is closed at the end of the block; otherwise garbage collection closes it.
     """
 
     def __init__(self, waiting: Waiting = ON_THREAD) -> None:
-        """`waiting`: what readers do between two values; on an event loop other work runs there."""
+        """`waiting`: lets other work run between two values that are read, if the reader is on an event loop."""
         self._waiting = waiting
         self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - closed in `close`
         self._last: list[T] = []
@@ -39,7 +39,7 @@ class Spool(Generic[T]):
     def append(self, value: T, size: int) -> None:
         """Add a value of about so many characters.
 
-        Raises `ConfigurationError` if the folder for temporary files cannot take it.
+        Raises `ConfigurationError` if the value cannot be written to the folder for temporary files.
         """
         self._last.append(value)
         self._last_size += size
@@ -88,6 +88,6 @@ def _room() -> Iterator[None]:
         yield
     except OSError as error:
         raise ConfigurationError(
-            f"{gettempdir()} keeps the items of a large batch until they are in the ledger, and it takes no more "
-            f"({error.strerror}): make room, or name another folder by TMPDIR"
+            f"the temporary folder {gettempdir()} cannot store the items of a large batch "
+            f"({error.strerror}): free some space, or set TMPDIR to another folder"
         ) from error

@@ -1,7 +1,7 @@
 """Worked examples for an inclusion, from people's decisions in an earlier batch of the same review.
 
-The choice depends on the decisions only: as many includes as excludes, in an order drawn from their content. The choice
-is made once, at the submission, and stored in the batch's parameters.
+The choice depends on the decisions only: as many includes as excludes, in the order of hashes of their content. It is
+made once, at the submission, and stored in the batch's parameters.
 """
 
 import hashlib
@@ -27,32 +27,32 @@ CUT = " [...]"
 def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows: Iterable[ItemResult]) -> Inclusion:
     """Return the inclusion with examples from an earlier batch; `rows` are its items that people decided about.
 
-    Raises `InvalidParameters` if the earlier batch is not an inclusion, has another research question, or lacks a
-    record that people included or excluded. Also raised if the criteria already have examples.
+    Raises `InvalidParameters` if the earlier batch is not an inclusion, has another research question, or does not have
+    both an included and an excluded record. Also raised if the criteria already have examples.
     """
     criteria = operation.criteria
     if criteria.examples:
-        raise InvalidParameters("examples_from: the criteria bring examples of their own; say one of the two")
+        raise InvalidParameters("examples_from: the criteria have examples already; use one of the two")
     if not isinstance(earlier, Inclusion):
-        raise InvalidParameters(f"examples_from: batch {batch_id} is no inclusion")
+        raise InvalidParameters(f"examples_from: batch {batch_id} is not an inclusion")
     if earlier.criteria.research_question.split() != criteria.research_question.split():
         raise InvalidParameters(
-            f"examples_from: batch {batch_id} has another research question: what was decided for it is no example here"
+            f"examples_from: batch {batch_id} has another research question, so its decisions are no examples here"
         )
     chosen = choose(rows)
     if not chosen:
         raise InvalidParameters(
-            f"examples_from: batch {batch_id} needs a record with a title that a person included, and another that a "
-            "person excluded: `tamis override` writes such decisions"
+            f"examples_from: batch {batch_id} needs a record that a person included and one that a person excluded, "
+            "both with titles: `tamis override` records such decisions"
         )
     with_chosen = criteria.model_copy(update={"examples": chosen})
     return operation.model_copy(update={"criteria": with_chosen, "examples_from": batch_id})
 
 
 def choose(rows: Iterable[ItemResult]) -> list[WorkedExample]:
-    """Return equally many includes and excludes, alternately. The same decisions always give the same examples.
+    """Return examples: as many includes as excludes, alternately. The same decisions always lead to the same examples.
 
-    If records share a title but not the decision, they are skipped. Empty if there are no includes or no excludes.
+    Records with the same title but different decisions are skipped. Empty if there are no includes or no excludes.
     """
     by_title: dict[str, WorkedExample | None] = {}
     for candidate in filter(None, map(_example, rows)):

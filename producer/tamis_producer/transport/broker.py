@@ -19,10 +19,10 @@ from tamis_schemas.batches import wire
 from ..config.settings import ProducerSettings
 from .chord_backend import ChordBackend
 
-AGGREGATES_FIRST = 1000  # turns, compared with the lowest priority
+AGGREGATES_FIRST = 1000  # messages taken for each message of the lowest priority
 CHORD_JOIN_TIMEOUT = 30  # s; a join's claim lasts twice that, well under the visibility timeout
 DAY = 86_400  # s
-OF_OTHERS = "celery"  # Celery's default, for a service's signature that names no queue
+OF_OTHERS = "celery"  # Celery's default queue, for a service's signature that names no queue
 NOT_FOUND = "404"  # AMQP
 AMQP_SCHEMES = ("amqp", "amqps", "pyamqp")
 # RabbitMQ: a message counts as published when most servers have it. A classic queue loses some when a server dies.
@@ -34,8 +34,8 @@ ON_AMQP = {"confirm_publish": True, "read_timeout": 15, "write_timeout": 15}
 PRODUCER_WAITS = 0.8  # s
 HEARTBEAT_ON_AMQP = 20  # s; a cut connection is noticed after two, and its messages go to other workers
 REFUSED_ON_AMQP: dict[object, str] = {  # by reply code
-    403: "refuses this user, its password or what it asks for",
-    530: "does not have this virtual host, or does not let this user into it",
+    403: "refuses this user, its password or its permissions",
+    530: "does not have this virtual host, or denies this user access to it",
 }
 USUAL_PORTS = {"amqp": 5672, "pyamqp": 5672, "amqps": 5671}
 REDIS_PORT = 6379
@@ -45,7 +45,7 @@ BACKEND = f"{ChordBackend.__module__}:{ChordBackend.__name__}"
 class WeightedOrder:
     """Start-time fair queueing over queue names, as kombu's `queue_order_strategy`.
 
-    Each queue has its own time, and each message taken advances it by 1/weight. The queue with the earliest time is
+    Each queue has its own time. Each message taken advances this time by 1/weight. The queue with the earliest time is
     served first. A queue that was empty does not catch up: it starts at the time of the queue served last. (Goyal, Vin,
     Cheng: Start-time Fair Queuing, SIGCOMM 1996.)
     """
@@ -83,15 +83,16 @@ def weight(queue: str) -> int:
 def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float | None = None) -> Celery:
     """Return a Celery application for the broker in `settings`, without connecting.
 
-    `concurrency` sizes the connection pools: the number of messages that this process may acknowledge at once.
-    `within`: seconds for a connection, and again for each answer, without a second try. None: no limit.
+    `concurrency` is the number of messages that this process may acknowledge at once. The connection pools have room
+    for them. `within` is the time limit in seconds, for connecting and for each answer. Nothing is tried twice. None:
+    the usual limits.
     """
     backend = f"{BACKEND}+{settings.result_backend}"
     app = Celery("tamis", broker=settings.broker, backend=backend, set_as_current=False)
     connections = 2 * concurrency + 50
     on_amqp = urlsplit(settings.broker).scheme in AMQP_SCHEMES
     app.conf.update(
-        # Acknowledge a message after its result is committed; else the broker delivers it again.
+        # Acknowledge a message only after its result is committed: if its worker dies, the broker delivers it again.
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         worker_enable_prefetch_count_reduction=False,  # it counts threads, which items do not use
@@ -196,7 +197,7 @@ def what_is_wrong(error: BaseException) -> str:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"shows a certificate that is not accepted: {cause.verify_message}"
+            return f"has a certificate that is not accepted: {cause.verify_message}"
         if isinstance(cause, redis.ResponseError | redis.BusyLoadingError | redis.AuthenticationError):
             return _refusal(cause)
         if (refused := REFUSED_ON_AMQP.get(getattr(cause, "reply_code", None))) is not None:
@@ -208,15 +209,15 @@ def what_is_wrong(error: BaseException) -> str:
 def _refusal(error: redis.RedisError) -> str:
     match error:
         case redis.OutOfMemoryError():
-            return "is full: it has reached its maxmemory and takes nothing more"
+            return "is full: it has reached its maxmemory"
         case redis.ReadOnlyError():
-            return "takes no writes: it is a replica"
+            return "accepts no writes: it is a replica"
         case redis.BusyLoadingError():
             return "is still loading its data"
         case redis.AuthenticationError():
             return "refuses the password"
         case _ if str(error).startswith("MISCONF"):
-            return "takes no writes: it cannot save to its disk"
+            return "accepts no writes: it cannot save to its disk"
         case _:
             return f"refuses: {str(error).split()[0] if str(error) else type(error).__name__}"
 

@@ -35,8 +35,8 @@ class ChordBackend(RedisBackend):  # type: ignore[misc] # Celery ships no types
     def parts_returned(self, group_id: str, places: Sequence[int], body: dict[str, Any]) -> None:
         """Count parts of a chord as done, by their places in it; publish the body after the last part.
 
-        If the process is killed between count and publication, the body stays unpublished. The caller must detect that
-        elsewhere. Raises the Redis client's errors.
+        If the process is killed between count and publication, the body stays unpublished. The caller must detect an
+        unpublished body in another way. Raises the Redis client's errors.
         """
         keys = [self.get_key_for_group(group_id, suffix) for suffix in (".s", ".d", ".f")]
         if self._count(keys=keys, args=[self.app.conf.result_chord_expires, *places]):

@@ -55,7 +55,7 @@ class Dispatcher:
     """A publisher of shards. Several processes may dispatch the same batch at once."""
 
     def __init__(self, engine: Engine, app: Celery, *, waiting: Waiting = ON_THREAD) -> None:
-        """`waiting`: what happens between two messages; beside an event loop, the thread pauses there."""
+        """`waiting`: lets other work run between two messages. In a process with an event loop, the thread pauses."""
         self._engine = engine
         self._app = app
         self._waiting = waiting
@@ -176,7 +176,7 @@ class Dispatcher:
             )
 
     def _publish(self, shard: Shard) -> None:
-        """Publish a shard as a chord in Celery's protocol: its parts carry group and body, the backend has its size.
+        """Publish a shard as a chord in Celery's protocol: each part carries group and body; the backend has its size.
 
         Celery's `chord(...)` would publish each part in a separate round trip, outside the producer's batch.
         """

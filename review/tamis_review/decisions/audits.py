@@ -1,6 +1,6 @@
 """Audits of exclusions: the records to sample from, people's decisions on a sample, and the records missed.
 
-The verdict bounds the missed records among all exclusions.
+The verdict is an upper bound on the missed records among all exclusions.
 """
 
 from collections.abc import Sequence
@@ -38,13 +38,13 @@ _DRAWN_FROM = {
 
 
 class AuditVerdict(Frozen):
-    """An audit in numbers. A record of the sample that nobody has judged yet counts as missed, so the bounds hold."""
+    """An audit in numbers. Records of the sample that are not judged yet count as missed, so the bounds stay valid."""
 
     stratum: Stratum
     population: int
     sample: int
     decided: int
-    missed: int  # that a human would have included
+    missed: int  # records of the sample that a human would have included
     most: int  # upper bound for the population, with probability `level`; includes the missed records found
     most_share: float  # of the population
     binomial_share: float  # bound of Clopper and Pearson on the share, for an infinite population
@@ -59,21 +59,21 @@ class AuditVerdict(Frozen):
         """Return the meaning of the numbers, for people."""
         of = f"{self.population:,} {_DRAWN_FROM[self.stratum]}"
         if not self.decided:
-            return f"Of {of}, {_were(self.sample)} drawn at random; no decision of a human is recorded yet."
+            return f"Of {of}, {_were(self.sample)} drawn at random; no human decision is recorded yet."
         judged = f"Of {of}, {_were(self.sample)} drawn at random and {self.decided:,} judged by a human"
         missing = f"{_records(self.missed)} should have been included"
         if self.sample == self.population and not self.undecided:
             return f"All {of} were judged by a human: {missing}."
         waiting = (
-            f" The {_records(self.undecided)} not judged yet count as missed: the bound falls with each one "
-            "rightly excluded."
+            f" The {_records(self.undecided)} not judged yet count as missed: the bound falls with each "
+            "correct exclusion."
             if self.undecided
             else ""
         )
         missed_words = "that one" if self.missed == 1 else f"those {self.missed:,}"
-        besides = f", with {missed_words} among them" if self.missed else ""
+        besides = f", including {missed_words}" if self.missed else ""
         return (
-            f"{judged}: {missing}. With {self.level:.0%} confidence at most {self.most:,} of all {self.population:,} "
+            f"{judged}: {missing}. With {self.level:.0%} confidence, at most {self.most:,} of all {self.population:,} "
             f"({self.most_share:.1%}) should have been{besides}.{waiting}"
         )
 
@@ -126,13 +126,13 @@ class Recorded:
 
     audit: Audit
     new: int  # decisions not recorded before
-    overrides: tuple[Override, ...] = ()  # of the records that should have been included
+    overrides: tuple[Override, ...] = ()  # overrides that include the missed records
 
 
 def include_missed_records(connection: Connection, audit: Audit) -> tuple[Override, ...]:
-    """Record an override that includes each missed record, with the audit's reviewer and note, and return them all.
+    """Record and return overrides that include the missed records, with the audit's reviewers and notes.
 
-    Records with a human decision are skipped.
+    Missed records with a human decision are skipped.
     """
     batch_id = UUID(audit.batch_id)
     one_at_a_time(connection, batch_id)
@@ -148,24 +148,23 @@ def include_missed_records(connection: Connection, audit: Audit) -> tuple[Overri
 
 
 def read_population(connection: Connection, batch_id: UUID, stratum: Stratum) -> list[int]:
-    """Return the places of the records that an audit of this stratum samples. Raise `InvalidRequest` without any."""
+    """Return the places of the records that an audit of this stratum may draw. Raise `InvalidRequest` if none."""
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
     if not kind_of(batch.operation).decides():
         raise InvalidRequest(
-            f"batch {batch_id} is of {batch.operation}: it excludes nothing that could be audited, as "
-            "`tamis screen` and `tamis filter` do"
+            f"batch {batch_id} has the operation {batch.operation}, which excludes nothing. An audit needs a batch of "
+            "`tamis screen` or `tamis filter`"
         )
     if batch.state != BatchStatus.COMPLETED:
         raise InvalidRequest(
-            f"batch {batch_id} is {batch.state}: an audit is of all exclusions, and begins when it is completed: "
+            f"batch {batch_id} is {batch.state}: an audit covers all exclusions, so wait until it is completed. "
             f"`tamis status {batch_id} --watch` follows it"
         )
     places = sorted(connection.execute(_excluded(batch_id, batch.operation, stratum)).scalars())
     if not places:
-        by = {Stratum.RULES: "no rule", Stratum.MODEL: "the model"}.get(stratum, "nothing")
-        excluded = "excluded no record" if stratum is Stratum.MODEL else "excluded a record"
+        by = {Stratum.RULES: " by a rule", Stratum.MODEL: " by the model"}.get(stratum, "")
         raise InvalidRequest(
-            f"batch {batch_id}: {by} {excluded} that no human has decided about yet; "
+            f"batch {batch_id} has no exclusion{by} without a human decision; "
             f"`tamis results {batch_id}` shows every decision"
         )
     return places
@@ -187,7 +186,7 @@ def write_decisions(
 ) -> int:
     """Write an audit's decisions, and return how many are new or changed.
 
-    `correct`: a decision may contradict an earlier decision. Raises `RefusedDecision` if a decision is invalid.
+    `correct`: whether a decision may contradict an earlier decision. Raises `RefusedDecision` if a decision is invalid.
     """
     one_at_a_time(connection, audit_id)
     before = {item.index: item for item in read_audit(connection, audit_id).items}
@@ -196,9 +195,9 @@ def write_decisions(
     for number, decision in enumerate(decisions):
         item = before.get(decision.index)
         if item is None:
-            raise RefusedDecision(number, f"{indexed_words(decision.index)} is not of the sample of audit {audit_id}")
+            raise RefusedDecision(number, f"{indexed_words(decision.index)} is not in the sample of audit {audit_id}")
         if decision.index in seen:
-            raise RefusedDecision(number, f"a second decision on {indexed_words(decision.index)}: say one of them")
+            raise RefusedDecision(number, f"two decisions on {indexed_words(decision.index)}: keep one of them")
         seen.add(decision.index)
         try:
             reviewer, note = checked_words(decision.reviewer, decision.note)
@@ -208,8 +207,8 @@ def write_decisions(
             was = "include" if item.include else "exclude"
             raise RefusedDecision(
                 number,
-                f"{indexed_words(decision.index)}: {item.reviewer} said {was} before; a changed decision changes the "
-                "audit, so say --correct where it is meant (both stay in the ledger)",
+                f"{indexed_words(decision.index)}: {item.reviewer} said {was} before. A changed decision changes the "
+                "audit: confirm it with --correct (both stay in the ledger)",
             )
         if (item.include, item.reviewer, item.note) != (decision.include, reviewer, note):
             row = {"audit_id": audit_id, "idx": decision.index, "include": decision.include}

@@ -17,14 +17,14 @@ READERS = 2  # people in an independent pair
 
 
 def is_hidden(mode: ScreeningMode, decided: Collection[str], me: str, *, kept_out: bool = False) -> bool:
-    """Return whether the decisions on a record, of people and the model, are hidden from a reviewer.
+    """Return whether the decisions of people and the model on a record are hidden from a reviewer.
 
     Args:
         mode: the screening mode of the batch.
         decided: the names of reviewers with a current decision on the record, in the stage of the batch itself.
         me: the reviewer's name.
-        kept_out: a rule removed the record before anyone read it (a duplicate, or by the initial filter). It needs no
-            decision, so it is hidden only once a person has decided.
+        kept_out: the record was excluded before screening, as a duplicate or by the initial filter. No person needs to
+            decide on it, so its decisions are hidden only once a person has decided.
     """
     if not mode.blind or (kept_out and not decided):
         return False
@@ -39,7 +39,7 @@ def read_mode(connection: Connection, batch_id: UUID) -> ScreeningMode:
 
 
 def read_mode_set(connection: Connection, batch_id: UUID) -> ScreeningModeSet:
-    """Return the screening mode of a batch with its author and time."""
+    """Return the screening mode of a batch, with the person who set it and the time."""
     table = screening_modes.c
     statement = select(table.mode, table.set_by, table.created_at.label("set_at")).where(table.batch_id == batch_id)
     row = connection.execute(statement.order_by(table.id.desc()).limit(1)).first()
@@ -51,13 +51,15 @@ def set_mode(connection: Connection, batch_id: UUID, mode: ScreeningMode, *, set
 
     Raises:
         InvalidParameters: the name is missing.
-        InvalidRequest: the batch's operation decides nothing, so there is nothing to decide blind or audit.
+        InvalidRequest: the batch's operation makes no decisions, so people cannot decide blind or audit.
     """
     name, _ = checked_words(set_by, None)
     one_at_a_time(connection, batch_id)
     operation = read_operation_name(connection, batch_id)
     if mode is not ScreeningMode.SINGLE and not kind_of(operation).decides():
-        raise InvalidRequest(f"batch {batch_id} is of {operation}: people decide blind on filters and screenings")
+        raise InvalidRequest(
+            f"batch {batch_id} has the operation {operation}: people decide blind only on filters and screenings"
+        )
     before = read_mode_set(connection, batch_id)
     if before.mode is mode:
         return before
@@ -68,10 +70,10 @@ def set_mode(connection: Connection, batch_id: UUID, mode: ScreeningMode, *, set
 def hidden_from(
     connection: Connection, batch_id: UUID, reviewer: str, places: Collection[int] | None = None
 ) -> set[int]:
-    """Return the places of the records whose decisions this reviewer must not see yet; empty in the mode `single`.
+    """Return the places of the records whose decisions this reviewer must not see yet.
 
-    In the mode `model_audited` these are the audit's records that are not judged yet, for every reviewer. `places`:
-    only these; None: the whole batch.
+    In the mode `single` no record is hidden. In the mode `model_audited` the audit's records that are not judged yet
+    are hidden from every reviewer. `places`: the places to look at; None: the whole batch.
     """
     mode = read_mode(connection, batch_id)
     if mode is ScreeningMode.MODEL_AUDITED:

@@ -20,7 +20,7 @@ from .blindness import read_mode
 
 
 class Conflict(Frozen):
-    """A record in conflict, with what everybody said of it."""
+    """A record in conflict, with the decisions of people and the software."""
 
     index: int  # place in the batch, from 0
     item_id: str
@@ -58,14 +58,14 @@ def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
 
 
 def read_differing(connection: Connection, batch_id: UUID) -> set[int]:
-    """Return the places of records on which only the model disagrees; empty unless it is the second reader."""
+    """Return the places of records on which people agree, but the model as second reader disagrees."""
     return {row.idx for row in _differing(connection, batch_id)}
 
 
 def _differing(connection: Connection, batch_id: UUID) -> Sequence[Any]:
-    """Return records on which people agree but the model disagrees; empty unless the model is the second reader.
+    """Return the records on which people agree, but the model as second reader disagrees.
 
-    Records with a settling decision are omitted.
+    Records with a settling decision are omitted. If the model is not the second reader, there are no records.
     """
     if read_mode(connection, batch_id) is not ScreeningMode.MODEL_SECOND:
         return []

@@ -25,9 +25,10 @@ NOT_DECIDED = "not decided"  # failed, cancelled or pending: never an exclusion
 
 
 def decision_of(row: ItemResult) -> str:
-    """Return include, exclude, uncertain, duplicate, conflict or `not decided`; for other operations, the value.
+    """Return include, exclude, uncertain, duplicate, conflict or `not decided`.
 
-    A human decision overrides the software's. Contradicting human decisions give `conflict`.
+    If the operation does not include or exclude, return its value as text. A human decision overrides the software's.
+    Contradicting human decisions give `conflict`.
     """
     if row.conflict:
         return CONFLICT
@@ -41,7 +42,7 @@ def decision_of(row: ItemResult) -> str:
 
 
 def with_decision(row: ItemResult) -> dict[str, Any]:
-    """Return a result's record with decision, confidence, reason and exclusion reason, in the fields that files get.
+    """Return a result's record with decision, confidence, reason and exclusion reason in the fields for export.
 
     The record also gets its source, if the batch has several, and people's labels and notes.
     """
@@ -73,9 +74,9 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
 def decided_records(
     batch_id: str, rows: Iterable[ItemResult], only: Collection[str] | None = None
 ) -> Iterator[Spool[dict[str, Any]]]:
-    """Yield a spool of the records with their decisions, in row order; it is deleted at the end of `with`.
+    """Yield a temporary file of the records with their decisions, in row order. The end of `with` deletes the file.
 
-    `only`: decisions to keep, as `decision_of` names them; None: all.
+    `only`: the decisions of the records to include, as `decision_of` names them. None: all records.
 
     Raises `InvalidRequest` if no record remains.
     """
@@ -85,7 +86,7 @@ def decided_records(
                 record = with_decision(row)
                 records.append(record, len(str(record)))
         if not len(records):
-            of = "" if only is None else f" whose decision is {' or '.join(only)}"
+            of = "" if only is None else f" with the decision {' or '.join(only)}"
             raise InvalidRequest(f"batch {batch_id} has no record{of}")
         yield records
 

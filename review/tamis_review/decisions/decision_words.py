@@ -1,4 +1,4 @@
-"""The words of a file of decisions with their meanings, built in or set by the caller."""
+"""The words for decisions in a file, with their meanings. A meaning is built in or set by the caller."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -45,7 +45,7 @@ _ONE_AND_TWO = {"1": Meaning.INCLUDE, "2": Meaning.EXCLUDE}
 
 @dataclass(frozen=True)
 class NamedWords:
-    """Words with meanings set by the caller, which override the built-in meanings. Upper and lower case are equal."""
+    """Words with meanings set by the caller. They override the built-in meanings. Upper and lower case are equal."""
 
     include: Collection[str] = ()
     exclude: Collection[str] = ()
@@ -67,7 +67,7 @@ class NamedWords:
 
 
 class WordCount(Frozen):
-    """A word of a file: what it is taken for, and how often it stands there."""
+    """A word of a file, with its meaning and its number of occurrences."""
 
     word: str
     meaning: Meaning
@@ -98,8 +98,8 @@ def meanings_of(words: Iterable[str], stage: HumanStage, named: NamedWords) -> t
         more = f" and {len(unknown) - SHOWN:,} more" if len(unknown) > SHOWN else ""
         others = f"; known are {', '.join(word_count.shown for word_count in result)}" if result else ""
         raise InvalidParameters(
-            f"what does this mean? {listed}{more}{others}: say it with --include VALUE, --exclude VALUE or --uncertain "
-            "VALUE, or name another column with --decision-column"
+            f"unknown decisions: {listed}{more}{others}. Give their meaning with --include VALUE, --exclude VALUE or "
+            "--uncertain VALUE, or name another column with --decision-column"
         )
     return result
 

@@ -43,9 +43,10 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
 
     `idx`: the place in the batch. `record`: the place in the review's first batch. `system`: the outcome before any
     human decision. `outcome`: the final outcome. `human`: `changed` if a human decision counts and differs from the
-    software's, `confirmed` if it agrees, `conflict` if people contradict each other; else NULL. `reason`: the
-    software's rule, exclusion reason or kind of error; NULL if there is none. `unverified`: the model's exclusion
-    had no verified quote, so the outcome is uncertain. `marked`: a judgement is blocked. `confidence`: the model's.
+    software's, `confirmed` if it agrees, `conflict` if people contradict each other. Without human decisions it is
+    NULL. `reason`: the software's rule, exclusion reason or kind of error; NULL if there is none. `unverified`: whether
+    the outcome is uncertain only because the model's exclusion had no verified quote. `marked`: whether a judgement is
+    blocked. `confidence`: the model's confidence.
     """
     state = items.c.state
     kind = kind_of(operation)
@@ -83,7 +84,7 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
 def software_outcomes(batch_id: UUID, operation: str) -> Select[Any]:
     """Return the query with `idx`, `system` and `reason` of `outcomes`. It skips human decisions, so it is faster.
 
-    It also has the columns `state` and `detail`, for cheap conditions.
+    The query also has the columns `state` and `detail`, for cheap conditions.
     """
     system, why = _by_software(batch_id, kind_of(operation))
     return (
@@ -95,7 +96,7 @@ def software_outcomes(batch_id: UUID, operation: str) -> Select[Any]:
 
 
 def _by_software(batch_id: UUID, kind: type[OperationKind]) -> tuple[Case[Any], ColumnElement[str | None]]:
-    """Return an item's outcome before any human decision, with the reason."""
+    """Return expressions for an item's outcome before any human decision and its reason."""
     state, rule = items.c.state, exclusions.c.rule
     decision, reason = _decision(batch_id, kind)
     system = case(
@@ -119,7 +120,7 @@ def _by_software(batch_id: UUID, kind: type[OperationKind]) -> tuple[Case[Any], 
 def _by_human(
     kind: type[OperationKind], human: FromClause, system: Case[Any]
 ) -> tuple[ColumnElement[Any], ColumnElement[bool]]:
-    """Return the outcome of a human decision, and whether it differs from the software's."""
+    """Return expressions for the outcome of a human decision, and whether it differs from the software's."""
     if not kind.decides():
         same = (items.c.state == ItemStatus.DECIDED.value) & (
             cast(results.c.value, JSONB) == cast(human.c.value, JSONB)
@@ -137,7 +138,7 @@ def _by_human(
 
 
 def by_human(operation: str, value: object, system: Outcome) -> Outcome:
-    """Return the final outcome of a human decision, as in `outcomes`. `system`: the software's outcome."""
+    """Return a record's final outcome after a human decision, as in `outcomes`. `system`: the software's outcome."""
     kind = kind_of(operation)
     if not kind.decides() or kind.verdict(value):
         return Outcome.PASSED
@@ -147,7 +148,7 @@ def by_human(operation: str, value: object, system: Outcome) -> Outcome:
 
 
 def _decision(batch_id: UUID, kind: type[OperationKind]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    """Return the outcome of a decided item, with the reason of an exclusion."""
+    """Return expressions for the outcome of a decided item and the reason of an exclusion."""
     if not kind.decides():
         return literal(Outcome.PASSED.value), literal(None, Text)
     includes, excludes = (is_value(results.c.value, value) for value in (kind.includes, kind.excludes))

@@ -1,7 +1,7 @@
-"""A file of decisions from elsewhere: a table, an export of Rayyan, Covidence or ASReview, or references.
+"""A file of decisions from another program: a table, an export of Rayyan, Covidence or ASReview, or references.
 
-Each row holds a record's identifiers and people's decisions, in the file's own words. The caller names a table's
-columns, or they are guessed from usual names.
+Each row contains a record's identifiers and people's decisions, in the file's own words. The caller names a table's
+columns, or Tamis guesses them from usual names.
 """
 
 import json
@@ -47,7 +47,7 @@ _ASREVIEW = "asreview label"  # the data set's earlier labels are in `included`
 
 @dataclass(frozen=True)
 class TableColumns:
-    """Names of columns; None: guess. An empty name: the table has no such column."""
+    """The names of a table's columns. None: Tamis guesses the name. An empty name: the table has no such column."""
 
     id: str | None = None
     decision: str | None = None
@@ -78,7 +78,10 @@ class Header:
         )
 
     def record_places(self, named: TableColumns, path: Path) -> dict[str, int]:
-        """Return the numbers of the columns id, title, doi and pmid. Raise `InputError` if the named one is missing."""
+        """Return the positions of the columns id, title, doi and pmid.
+
+        Raises `InputError` if a column in `named` is missing.
+        """
         columns: dict[str, int] = {}
         for place, cell in enumerate(self.cells):
             role = canonical_name(cell)
@@ -87,7 +90,7 @@ class Header:
         return columns | ({"id": self._named(named.id, path)} if named.id else {})
 
     def places(self, named: TableColumns, path: Path, *, decision: bool) -> dict[str, int]:
-        """Return the number of each column on decisions. `decision`: whether a decision column is required.
+        """Return the position of each column on decisions. `decision`: whether a decision column is required.
 
         Raises `InputError` if a named column is missing, or not exactly one column can hold the decision.
         """
@@ -105,7 +108,7 @@ class Header:
         return places
 
     def shown(self, places: Mapping[str, int]) -> dict[str, str]:
-        """Return field -> the file's column name, for people."""
+        """Return a mapping from field to the file's column name, for people."""
         return {role: self.cells[place].strip() for role, place in places.items()}
 
     def _named(self, name: str, path: Path) -> int:
@@ -121,11 +124,10 @@ class Header:
     def _which(self, guessed: Sequence[int]) -> str:
         if guessed:
             several = ", ".join(repr(self.cells[place].strip()) for place in guessed)
-            return f"several columns could hold the decisions: {several}; say which one with --decision-column"
+            return f"several columns may contain the decisions: {several}; choose one with --decision-column"
         return (
-            f"no column is known to hold decisions: name it with --decision-column; there are: {self._listed}. Of a "
-            "file that lists the records of one decision, as Covidence's exports do, say which: --all include, or "
-            "--all exclude"
+            f"no column of decisions was recognised: name it with --decision-column; there are: {self._listed}. If all "
+            "records have the same decision, as in Covidence's exports, use --all include or --all exclude"
         )
 
     @property
@@ -144,7 +146,7 @@ class ForeignWord:
 
     word: str  # empty: no decision
     reviewer: str | None = None  # None: not in the file
-    reason: str | None = None  # for exclusion, or for not getting the report
+    reason: str | None = None  # for the exclusion, or for not retrieving the report
     note: str | None = None
     retrieval: str | None = None  # whether the report was retrieved, if the file has it separately
 
@@ -154,7 +156,7 @@ class ForeignRow:
     """A row of a file: a record and people's decisions on it."""
 
     place: str  # place in the file, such as `line 12`
-    record: Mapping[str, str]  # id, title, doi, pmid, as far as the row has them
+    record: Mapping[str, str]  # id, title, doi and pmid; a value that the row lacks is missing
     said: tuple[ForeignWord, ...]
 
 
@@ -163,23 +165,25 @@ RESULTS, STORE = "results.db", "data_store.db"
 _RECORDS = "SELECT record_id, title, doi FROM record"
 _LABELS = "SELECT record_id, label, note FROM results WHERE label IS NOT NULL ORDER BY rowid"
 _OLD = (
-    "a project of ASReview LAB before version 2, which numbers the rows of its data set instead of keeping records: "
-    "open it in a newer version and export it anew, or export the data set with its labels as CSV"
+    "a project of ASReview LAB before version 2, which contains row numbers instead of records: "
+    "open it in a newer version and export it again, or export the data set with its labels as CSV"
 )
 
 
 def read_project(archive: ZipFile, path: Path, max_bytes: int) -> Iterator[ForeignRow]:
-    """Yield the labelled records of an ASReview project. Raise `InputError` if it cannot be read."""
+    """Yield the labelled records of an ASReview project. Raise `InputError` if the project cannot be read."""
     import sqlite3  # a megabyte of memory, needed only for projects
 
     try:
         project: Any = json.loads(archive.read(PROJECT))
         version = project.get("project_file_version", 1)
     except (ValueError, AttributeError) as error:
-        raise InputError(f"{PROJECT} in it is no JSON object", path=path) from error
+        raise InputError(f"its {PROJECT} is not a JSON object", path=path) from error
     if version not in (2, 3):
         newer = isinstance(version, int) and version > 3
-        raise InputError(f"a project file of version {version}: 2 and 3 are read" if newer else _OLD, path=path)
+        raise InputError(
+            f"a project file of version {version}: Tamis reads versions 2 and 3" if newer else _OLD, path=path
+        )
     reviews = project.get("reviews") or [{}]
     members = (RESULTS, RESULTS) if version == 3 else (STORE, f"reviews/{reviews[0].get('id')}/{RESULTS}")
     with TemporaryDirectory(prefix="tamis-asreview-") as folder:
@@ -187,7 +191,7 @@ def read_project(archive: ZipFile, path: Path, max_bytes: int) -> Iterator[Forei
             records = _query(archive, members[0], Path(folder) / STORE, _RECORDS, max_bytes)
             labels = _query(archive, members[1], Path(folder) / RESULTS, _LABELS, max_bytes)
         except (KeyError, ValueError, sqlite3.Error) as error:
-            raise InputError(f"its databases are not those of a project: {error}", path=path) from error
+            raise InputError(f"its databases are not those of an ASReview project: {error}", path=path) from error
     by_id = {record_id: {"title": title, "doi": doi} for record_id, title, doi in records}
     for record_id, label, note in labels:
         record = {name: str(value) for name, value in by_id.get(record_id, {}).items() if value}
@@ -198,7 +202,7 @@ def _query(archive: ZipFile, member: str, copy: Path, statement: str, max_bytes:
     import sqlite3
 
     if archive.getinfo(member).file_size > max_bytes:
-        raise ValueError(f"{member} has more than {max_bytes:,} bytes, the most that is read")
+        raise ValueError(f"{member} has more than {max_bytes:,} bytes, the maximum")
     copy.write_bytes(archive.read(member))
     with closing(sqlite3.connect(f"{copy.as_uri()}?mode=ro&immutable=1", uri=True)) as database:
         return database.execute(statement).fetchall()
@@ -219,7 +223,7 @@ def is_rayyan(notes: Iterable[str]) -> bool:
 
 
 def read_notes(note: str) -> tuple[ForeignWord, ...]:
-    """Return the decision of each Rayyan member in a record's note; empty if there are none."""
+    """Return the decision of each Rayyan member in a record's note. Return () if the note has no decisions."""
     parts = dict(part.split(":", 1) for part in _PARTS.split(note) if ":" in part)
     reasons = parts.get(REASONS, "").strip(" |") or None
     notes = {
@@ -268,8 +272,8 @@ def read_foreign(
 
     Args:
         path: the file; a Rayyan export may still be in its archive.
-        columns: names of columns that are not to be guessed.
-        everything: the decision on every record, for a file with the records of a single decision.
+        columns: the names of columns, if Tamis should not guess them.
+        everything: the decision on every record, if the file lists the records of a single decision.
         max_bytes: the largest file to read.
 
     Raises `InputError` if the file is unreadable, or its decisions are not found.
@@ -285,7 +289,7 @@ def read_foreign(
             tables = [member for member in archive.infolist() if member.filename.lower().endswith(".csv")]
             articles = [member for member in tables if "customizations_log" not in member.filename.lower()]
             if len(articles) != 1 or articles[0].file_size > max_bytes:
-                raise InputError("an archive, and no export of Rayyan or ASReview: take the table out of it", path=path)
+                raise InputError("the archive is not an export of Rayyan or ASReview: extract the table", path=path)
             with TemporaryDirectory(prefix="tamis-decisions-") as folder:
                 table = Path(folder) / "articles.csv"
                 table.write_bytes(archive.read(articles[0]))
@@ -318,7 +322,7 @@ def _read(text: str, path: Path, named: TableColumns, everything: str | None, ma
 
 
 def _references(form: Format, path: Path, everything: str | None, max_bytes: int) -> ForeignFile:
-    """Return the decisions in a file of references: from Rayyan's notes, or a single decision for all."""
+    """Return the decisions in a file of references, from Rayyan's notes. `everything`: one decision for all records."""
     foreign_rows = []
     for record in read_records(path, max_bytes=max_bytes):
         fields = {name: str(record[name]) for name in RECORD if record.get(name)}
@@ -328,9 +332,8 @@ def _references(form: Format, path: Path, everything: str | None, max_bytes: int
         foreign_rows.append(ForeignRow(f"line {record[LINE]}", fields, decisions))
     if not any(row.said for row in foreign_rows):
         raise InputError(
-            f"{form.value}, and nothing in it says what was decided: decisions are read from tables, and from the "
-            "notes that Rayyan writes. Of a file that lists the records of one decision, say which: --all include, or "
-            "--all exclude",
+            f"this is {form.value} without decisions: Tamis reads them from tables and from Rayyan's notes. If all "
+            "records have the same decision, use --all include or --all exclude",
             path=path,
         )
     return ForeignFile(f"Rayyan, {form.value}" if everything is None else form.value, tuple(foreign_rows))
@@ -358,7 +361,7 @@ def _rows(text: str, path: Path) -> tuple[Header, list[CellRow]]:
     top = next(table)
     header = Header(top.cells)
     if repeated := next((name for name in header.plain if name and header.plain.count(name) > 1), None):
-        raise InputError(f"the column {repeated!r} stands there twice", path=path, line=top.line)
+        raise InputError(f"the column {repeated!r} occurs twice", path=path, line=top.line)
     rows = []
     for row in table:
         cells = [unguarded(cell) for cell, _ in zip(row.cells, top.cells, strict=False)]
@@ -367,7 +370,7 @@ def _rows(text: str, path: Path) -> tuple[Header, list[CellRow]]:
 
 
 def _covidence(note: str) -> tuple[str | None, str | None]:
-    """Return the reason of an exclusion and the other notes, from `Exclusion reason: Wrong population; `."""
+    """Return the exclusion reason and the other notes in a Covidence note: `Exclusion reason: Wrong population; `."""
     parts = [part.strip() for part in note.split(";") if part.strip()]
     reasons = [part.removeprefix(_EXCLUSION_REASON).strip() for part in parts if part.startswith(_EXCLUSION_REASON)]
     others = [part for part in parts if not part.startswith(_EXCLUSION_REASON)]

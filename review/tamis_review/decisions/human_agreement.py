@@ -1,6 +1,6 @@
 """Agreement of the software with humans, on the records that both decided.
 
-The module also gives the records behind a cell of an agreement's table, and a panel's figures by people's decisions.
+The module also returns the records behind a cell of an agreement's table, and the figures of a panel.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,12 +29,12 @@ INCLUDE, EXCLUDE = InclusionStatus.INCLUDE.value, InclusionStatus.EXCLUDE.value
 _SAID = {Outcome.PASSED: INCLUDE, Outcome.EXCLUDED: EXCLUDE, Outcome.INELIGIBLE: EXCLUDE}
 
 SELECTED = (
-    "Overridden records are no random sample: people looked at them for a reason, so the agreement on them says little "
-    "about the others."
+    "Overridden records are not a random sample: people chose them for a reason, so agreement on them says little "
+    "about other records."
 )
 DRAWN = (
-    "Audited records are a random sample, of exclusions alone: the software says the same of all of them, so kappa "
-    "cannot tell agreement from chance there; the observed agreement, AC1 and the audit's own bound can be read."
+    "Audited records are a random sample of exclusions only. The software excluded all of them, so kappa cannot "
+    "distinguish agreement from chance. Use the observed agreement, AC1 and the audit's bound."
 )
 
 
@@ -48,7 +48,7 @@ class AgreementAmong(StrEnum):
 
 
 class PairAgreement(Frozen):
-    """The agreement of two people, on the records of a stage that both decided."""
+    """The agreement of two people on the records of a stage that both decided."""
 
     stage: HumanStage
     first: str
@@ -57,13 +57,13 @@ class PairAgreement(Frozen):
 
 
 class AgreementFigures(Frozen):
-    """The agreement of software and humans, apart for records that people chose and records that were drawn."""
+    """The agreement of software and humans: for records that people chose, for drawn records, and for both together."""
 
     overrides: Agreement  # on records with a current human decision, confirmations included
-    audits: Agreement  # on records of the samples of exclusions
+    audits: Agreement  # on records drawn for audits of exclusions
     together: Agreement  # each record once; an override has priority over an audit
     undecided: int = 0  # omitted records without a software decision (uncertain, failed, cancelled, a duplicate)
-    people: tuple[PairAgreement, ...] = ()  # of every two people; settling decisions are omitted
+    people: tuple[PairAgreement, ...] = ()  # a value for every two people; settling decisions are omitted
 
 
 def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], dict[int, str], list[Audit]]:
@@ -74,7 +74,7 @@ def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], d
     operation = read_operation_name(connection, batch_id)
     if not kind_of(operation).decides():
         raise InvalidRequest(
-            f"batch {batch_id} is of {operation}: only `tamis filter` and `tamis screen` decide about records"
+            f"batch {batch_id} has the operation {operation}: only `tamis filter` and `tamis screen` decide on records"
         )
     decided, audits = _decided(connection, batch_id), read_audits(connection, batch_id)
     overridden = {index: INCLUDE if includes else EXCLUDE for index, includes in decided.items()}
@@ -86,13 +86,16 @@ def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], d
 
 
 def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
-    """Return the agreement on a filter or an inclusion. Raise `InvalidRequest` for other operations."""
+    """Return the agreement of software and humans on a batch.
+
+    Raises `InvalidRequest` if the batch's operation neither includes nor excludes.
+    """
     of_software = figures(*_compared(connection, batch_id))
     return of_software.model_copy(update={"people": between_people(read_overrides(connection, batch_id))})
 
 
 def between_people(decisions: Iterable[Override]) -> tuple[PairAgreement, ...]:
-    """Return the agreement of every two people with decisions on the same records of a stage."""
+    """Return the agreement of every two people who decided some of the same records of a stage."""
     by_stage = said_by_people(decisions)
     pairs = []
     for stage in HumanStage:
@@ -118,7 +121,7 @@ def said_by_people(decisions: Iterable[Override]) -> dict[HumanStage, dict[str, 
 
 
 def both_said(first: dict[int, str], second: dict[int, str]) -> dict[int, tuple[str, str]]:
-    """Return the two decisions on each record that both judged, in batch order."""
+    """Return both judges' decisions on each record that both decided, in batch order."""
     return {index: (first[index], second[index]) for index in sorted(first.keys() & second.keys())}
 
 
@@ -139,7 +142,7 @@ def two_places(value: float) -> str:
 
 
 def _human(overridden: dict[int, str], audits: Iterable[Audit]) -> dict[AgreementAmong, dict[int, str]]:
-    """Return people's decisions by record, for each figure that compares them with the software."""
+    """Return the human decisions that each figure compares with the software, by place."""
     audited = {
         item.index: INCLUDE if item.include else EXCLUDE
         for audit in audits
@@ -153,28 +156,28 @@ def _human(overridden: dict[int, str], audits: Iterable[Audit]) -> dict[Agreemen
     }
 
 
-Word = Annotated[str, Field(max_length=100, description="As a cell of the table says it.")]
+Word = Annotated[str, Field(max_length=100, description="A decision of the table.")]
 Name = Annotated[
     str | None,
-    Field(default=None, max_length=100, description="Of people: whose table it is, as `agreement` has them."),
+    Field(default=None, max_length=100, description="For `people`: a reviewer of the table, as in `agreement`."),
 ]
 
 
 class CellQuery(BaseModel):  # not `Frozen`: FastAPI reads a query into a complete model
-    """A cell, and the page of its records that is wanted."""
+    """A cell of a table of agreement, and the page of its records that the caller wants."""
 
-    among: AgreementAmong = Field(description="The figure of `agreement` whose table it is.")
+    among: AgreementAmong = Field(description="The figure of `agreement` with the table.")
     first_said: Word
     second_said: Word
-    stage: HumanStage = Field(default=HumanStage.OWN, description="Of people.")
+    stage: HumanStage = Field(default=HumanStage.OWN, description="For `people`.")
     first: Name  # the rows' judge
     second: Name  # the columns' judge
-    after: int | None = Field(default=None, ge=0, lt=2**31, description="`next` of the page before.")
+    after: int | None = Field(default=None, ge=0, lt=2**31, description="`next` of the previous page.")
     limit: int = Field(default=50, ge=1, le=MOST)
 
 
 class AgreementRecord(Frozen):
-    """A record that both judged."""
+    """A record that both judges of a cell decided."""
 
     index: int  # place in the batch, from 0
     item_id: str
@@ -182,9 +185,9 @@ class AgreementRecord(Frozen):
 
 
 class AgreementRecords(Frozen):
-    """A page of the records behind a cell."""
+    """A page of the records that a cell counts."""
 
-    n: int  # on all pages
+    n: int  # records on all pages
     records: tuple[AgreementRecord, ...]
     next: int | None  # the `after` of the next page; None: the last page
 
@@ -214,20 +217,20 @@ def read_cell(connection: Connection, batch_id: UUID, query: CellQuery) -> Agree
 
 
 def _judged(connection: Connection, batch_id: UUID, query: CellQuery) -> dict[int, tuple[str, str]]:
-    """Return both decisions on each record that both judged."""
+    """Return the decisions of a cell's two judges on each record that both decided, by place."""
     system, overridden, audits = _compared(connection, batch_id)
     if query.among is not AgreementAmong.PEOPLE:
         return both_said(system, _human(overridden, audits)[query.among])
     if query.first is None or query.second is None:
-        raise InvalidParameters("first, second: the names of the two people whose table it is")
+        raise InvalidParameters("first, second: name the two reviewers of the table")
     people = said_by_people(read_overrides(connection, batch_id, stage=query.stage)).get(query.stage, {})
     return both_said(people.get(query.first, {}), people.get(query.second, {}))
 
 
 def read_panel(connection: Connection, batch_id: UUID, human: Mapping[int, bool] | None = None) -> PanelFigures | None:
-    """Return the figures of a batch's panel; None: the batch has a single model.
+    """Return the figures of a batch's panel, or None if the batch has a single model.
 
-    `human`: people's decisions by place, True for included; None: their current decisions on this batch.
+    `human`: people's decisions by place, True for included. None: people's current decisions on this batch.
     """
     panel = panel_of(read_operation(connection, batch_id))
     if panel is None:

@@ -1,6 +1,6 @@
-"""Decisions from elsewhere: the match of each row of a file with its record.
+"""The import of decisions from other programs: the match of each row of a file with its record.
 
-The row's id, DOI, PMID and title are tried in this order. A match with a duplicate gives the original record.
+The row's id, DOI, PMID and title are tried in this order. If the match is a duplicate, its original is the result.
 """
 
 from collections import Counter, defaultdict
@@ -40,11 +40,11 @@ class KnownRecord:
 
 @dataclass(frozen=True)
 class RecordMatch:
-    """The places of the records that a row may mean; a single place if the match is unique."""
+    """The records that a row may mean, by place. A unique match has a single place."""
 
     places: tuple[int, ...]
     by: By | None = None  # None: no match
-    why: str | None = None  # details about a missing match
+    why: str | None = None  # why no record matches, if that is known
 
 
 class RecordFinder:
@@ -63,9 +63,9 @@ class RecordFinder:
                 self._by[by][key].add(stays)
 
     def find(self, row: Mapping[str, str]) -> RecordMatch:
-        """Return the match of a row with `id`, `doi`, `pmid` and `title`, as far as the row has them.
+        """Return the match of a row by its `id`, `doi`, `pmid` or `title`. Values may be missing.
 
-        An id does not match if the batch has another title for it: many programs number records from 1.
+        An id does not match if the record with this id has another title: many programs number records from 1.
         """
         traits = traits_of(row)
         titles, same_id = _titles(row, traits), self._of_id.get(row.get("id", ""), ())
@@ -96,7 +96,7 @@ def read_finder(connection: Connection, batch_id: UUID) -> RecordFinder:
 
 
 def _titles(fields: Mapping[str, Any], traits: Traits) -> tuple[str, ...]:
-    """Return the spellings of a title: as in its paper, with databases' remarks, and without non-ASCII characters.
+    """Return spellings of a title: as in its paper, with databases' remarks, and without non-ASCII characters.
 
     Programs that clean titles keep databases' remarks ("[References]", "DP 2017") without the brackets, and drop
     letters that they do not support ("mnires disease").
@@ -119,7 +119,7 @@ def _stays(index: int, copies: Mapping[int, int]) -> int:
 
 
 def _like(titles: Sequence[str], others: Sequence[str]) -> bool:
-    """Return whether two titles may be of the same paper: they are alike, or one is missing."""
+    """Return whether two titles may belong to the same paper: they are similar, or a title is missing."""
     if not titles or not others or not set(titles).isdisjoint(others):
         return True
     mine, theirs = titles[0], others[0]
@@ -128,11 +128,11 @@ def _like(titles: Sequence[str], others: Sequence[str]) -> bool:
     return SequenceMatcher(None, mine, theirs, autojunk=False).ratio() >= LIKE
 
 
-CONTRADICTED = "another row is of the same record, and says something else"
+CONTRADICTED = "another row has a different decision on the same record"
 
 
 class Everything(StrEnum):
-    """The decision on every record of a file that lists a single decision."""
+    """The decision on every record of a file that lists the records of a single decision."""
 
     INCLUDE = "include"
     EXCLUDE = "exclude"
@@ -140,7 +140,7 @@ class Everything(StrEnum):
 
 
 class Astray(Frozen):
-    """A row of the file that is not recorded, and why."""
+    """A row of the file whose decision is not recorded, and why."""
 
     place: str  # in the file: line 12
     id: str | None = None
@@ -149,7 +149,7 @@ class Astray(Frozen):
 
 
 class Imported(Frozen):
-    """What became of a file of decisions."""
+    """The result of importing a file of decisions."""
 
     kind: str  # CSV, Rayyan, Covidence, ASReview
     stage: HumanStage
@@ -160,18 +160,18 @@ class Imported(Frozen):
     rows: int
     undecided: int  # rows without a decision
     decisions: int  # decisions on records of the batch
-    new: int  # of these, recorded now; the others already existed
-    changed: int  # of these, replacing another decision of the same reviewer
+    new: int  # of `decisions`: recorded now; the others already existed
+    changed: int  # of `new`: replacing another decision of the same reviewer
     found_by: dict[str, int]  # rows by the trait that matched: id, DOI, PMID, title
     unmatched: tuple[Astray, ...]  # rows without a record in the batch
     ambiguous: tuple[Astray, ...]  # rows that match several records, or contradict another row on the same record
-    conflicts: int  # conflicts in this stage afterwards
+    conflicts: int  # conflicts in this stage after the import
     recorded: bool  # False: a dry run
 
 
 @dataclass
 class Sorting:
-    """The rows of a file, sorted into decisions to record, and unmatched, ambiguous and undecided rows."""
+    """The rows of a file, sorted: decisions to record, unmatched rows, ambiguous rows, undecided rows."""
 
     finder: RecordFinder
     operation: Operation
@@ -193,7 +193,7 @@ class Sorting:
         return [row for row in self.rows.values() if row is not None]
 
     def add(self, row: ForeignRow, words: Sequence[ForeignWord]) -> None:
-        """Sort a row. `words`: its decisions."""
+        """Sort a row. `words`: the row's decisions."""
         meanings = [
             (word, meaning) for word in words for meaning in self._meanings(word) if meaning is not Meaning.NOTHING
         ]

@@ -1,11 +1,11 @@
-"""Overrides: human decisions recorded beside the results, all decisions of a call or none.
+"""Overrides: human decisions, recorded in addition to the results. A call records all its decisions or none.
 
-Each reviewer has a decision of their own; `ledger.overrides.standing` selects the current one. An item may be
-decided in any state, also while the software works on it.
+Each reviewer has a decision of their own; `ledger.overrides.standing` selects the current one. People may decide an
+item in any state, even while the software works on it.
 
 In two stages of a review only people decide: the search for reports, and the assessment of full texts. Such a decision
 belongs to an item of the review's last screening batch. The item must have passed this batch, by people's decision or,
-if there is none, by the model's. No figure could count such decisions on other records, so they are refused. A later
+if there is none, by the model's. Decisions on other items are refused, because no figure could count them. A later
 exclusion of a record with such a decision is refused too.
 """
 
@@ -44,7 +44,7 @@ def unpassed(
 ) -> Sequence[Any]:
     """Return the records that did not pass the screening although people decided on their reports.
 
-    The rows have `idx`, `outcome` and `item_id`, and are in batch order. `places`: only these; None: all.
+    The rows have `idx`, `outcome` and `item_id`, and are in batch order. `places`: the places to check; None: all.
     """
     view = standing_decisions.c
     decided = select(view.idx).distinct().where(view.batch_id == batch_id, view.stage != HumanStage.OWN.value)
@@ -72,13 +72,13 @@ def unpassed_words(others: Sequence[Any]) -> str:
     if len(others) > MOST_NAMED:
         named.append(f"{len(others) - MOST_NAMED:,} more")
     return (
-        f"not passed by the screening: {'; '.join(named)}. A report is sought and assessed of what passed: include the "
-        "record first (where people disagree, with --settle), or withdraw what is said of its report"
+        f"not passed by the screening: {'; '.join(named)}. Only records that passed need a report: include the "
+        "record first (if people disagree, with --settle), or withdraw the decision on its report"
     )
 
 
 def check_screens_last(connection: Connection, batch_id: UUID) -> None:
-    """Raise `InvalidParameters` if a batch is not its review's last screening. The message names the right batch."""
+    """Raise `InvalidParameters` if a batch is not its review's last screening. The message names that batch."""
     row = connection.execute(
         select(batches.c.operation, batches.c.review_id, batches.c.stage, reviews.c.plan)
         .outerjoin(reviews, reviews.c.id == batches.c.review_id)
@@ -88,7 +88,7 @@ def check_screens_last(connection: Connection, batch_id: UUID) -> None:
     last = max((place for place, stage in enumerate(stages) if kind_of(stage.name).decides()), default=None)
     if not kind_of(row.operation).decides():
         raise InvalidParameters(
-            f"batch {batch_id} screens nothing, it is of {row.operation}: reports are sought of what passed a screening"
+            f"batch {batch_id} has the operation {row.operation}: only records that passed a screening need a report"
             + ("" if last is None else f". {_where(connection, row.review_id, last)}")
         )
     if last is not None and last != row.stage:
@@ -101,8 +101,8 @@ def _where(connection: Connection, review_id: UUID, stage: int) -> str:
     of_stage = select(batches.c.id).where(batches.c.review_id == review_id, batches.c.stage == stage)
     batch = connection.execute(of_stage).scalar_one_or_none()
     if batch is None:
-        return f"Reports are decided about in its stage {stage + 1}, which has not begun"
-    return f"Reports are decided about in its stage {stage + 1}: batch {str(batch)[:SHORT_ID]}"
+        return f"Decide on reports in its stage {stage + 1}, which has not begun"
+    return f"Decide on reports in its stage {stage + 1}: batch {str(batch)[:SHORT_ID]}"
 
 
 def _array(places: Collection[int]) -> Any:
@@ -125,9 +125,9 @@ class HumanDecision:
     note: str | None = None
     withdraw: bool = False  # withdraw the reviewer's own decision; ignores `value`
     stage: HumanStage = HumanStage.OWN
-    reason: str | None = None  # reason for exclusion, or for not getting the report
-    settles: bool = False  # the decision counts over other people's decisions
-    unsure: bool = False  # read, and left to other people; ignores `value`
+    reason: str | None = None  # reason for the exclusion, or for not retrieving the report
+    settles: bool = False  # the decision overrides other people's decisions
+    unsure: bool = False  # the reviewer read the record but left the decision to others; ignores `value`
     decision_id: UUID | None = None  # chosen by the caller; a repeated id is the same decision
 
 
@@ -143,16 +143,16 @@ class RefusedDecision(InvalidParameters):
 class Written:
     """The result of recording decisions."""
 
-    overrides: tuple[Override, ...]  # the recorded decision for each given decision, in the given order
+    overrides: tuple[Override, ...]  # a recorded decision for each decision of the call, in the same order
     new: int  # decisions not recorded before
-    changed: int  # of these, replacing another value of the same reviewer
+    changed: int  # of `new`: replacing another value of the same reviewer
 
 
 def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision]) -> Written:
     """Record decisions, all or none.
 
-    Runs in the caller's transaction. If an identical decision is current, no row is added. A known `decision_id` adds
-    no row either, and gives the decision as first written, despite later changes.
+    Runs in the caller's transaction. If an identical decision is current, no row is added. A `decision_id` that is
+    already recorded adds no row either. The result then has that decision as first written, despite later changes.
 
     Raises `RefusedDecision`: an impossible value, an unknown item, nothing of the reviewer to withdraw, no
     reviewer, two decisions of a reviewer on an item, or a decision on a report whose record did not pass the
@@ -181,7 +181,7 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
             continue
         voice = (decision.index, decision.stage, row["reviewer"])
         if voice in rows:
-            raise RefusedDecision(number, f"a second decision on {record_name}: say one of them")
+            raise RefusedDecision(number, f"two decisions on {record_name}: keep one of them")
         if decision.withdraw and voice not in before:
             raise RefusedDecision(number, _not_yours(voice, before.values()))
         rows[voice] = row
@@ -209,7 +209,7 @@ def checked_words(reviewer: str, note: str | None) -> tuple[str, str | None]:
     """Return reviewer and note as stored. Raise `InvalidParameters` if the name is missing or a text is too long."""
     name = checked_text("reviewer", reviewer, LONGEST_NAME)
     if name is None:
-        raise InvalidParameters("who decided? name a reviewer: --reviewer NAME, or TAMIS_REVIEWER")
+        raise InvalidParameters("who decided? Say --reviewer NAME, or set TAMIS_REVIEWER")
     return name, checked_text("note", note, LONGEST_NOTE)
 
 
@@ -217,9 +217,9 @@ def checked_text(field: str, text: str | None, most: int) -> str | None:
     """Return a text as stored, or None if it is empty. Raise `InvalidParameters` if it cannot be stored."""
     kept = (text or "").strip() or None
     if kept is not None and len(kept) > most:
-        raise InvalidParameters(f"the {field} has {len(kept):,} characters; {most:,} are kept")
+        raise InvalidParameters(f"the {field} has {len(kept):,} characters; the maximum is {most:,}")
     if kept is not None and UNSTORABLE.search(kept):
-        raise InvalidParameters(f"the {field} holds a character that the ledger cannot store")
+        raise InvalidParameters(f"the {field} contains a character that the ledger cannot store")
     return kept
 
 
@@ -232,12 +232,14 @@ def _voice(decision: Override) -> _Voice:
 
 def _place(number: int, index: object) -> int:
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < 2**31:
-        raise RefusedDecision(number, f"{index!r} is no index: the first item of a batch has 0, as in `tamis results`")
+        raise RefusedDecision(
+            number, f"{index!r} is not an index: the first item of a batch has 0, as in `tamis results`"
+        )
     return index
 
 
 def _row(operation: Operation, decision: HumanDecision) -> dict[str, Any]:
-    """Return the row to write, without its place."""
+    """Return the values to write for a decision, without its place in the batch."""
     reviewer, note = checked_words(decision.reviewer, decision.note)
     if decision.withdraw:
         nothing = {"value": WITHDRAWN, "reason": None, "settles": False, "decision_id": None}
@@ -259,8 +261,8 @@ def _repeated(connection: Connection, batch_id: UUID, decision: HumanDecision, r
     (earlier,) = read_overrides(connection, batch_id, history=True, row=written)
     if (earlier.index, earlier.stage) != (decision.index, decision.stage) or not _says(earlier, row):
         raise IdempotencyConflict(
-            f"the decision {decision.decision_id} is there with other content, on {indexed_words(earlier.index)}: "
-            "a new decision has an id of its own"
+            f"the decision {decision.decision_id} exists with other content, on {indexed_words(earlier.index)}: "
+            "a new decision needs a new id"
         )
     return earlier
 
@@ -272,14 +274,14 @@ def checked_value(operation: Operation, decision: HumanDecision) -> Any:
         allowed = decision.stage.values
         if value not in allowed:
             raise InvalidParameters(
-                f"{value!r} is no decision of the stage {decision.stage}: a human says {' or '.join(allowed)}"
+                f"{value!r} is not a decision of the stage {decision.stage}: choose {' or '.join(allowed)}"
             )
         return value
     if not decision.unsure and (operation.unsure is None or value != operation.unsure):
         return operation.checked_value(value)
     if operation.unsure is None:
         raise InvalidParameters(
-            f"{UNSURE!r} is no decision on a {operation.report_noun}: a human says "
+            f"{UNSURE!r} is not a decision on a {operation.report_noun}: choose "
             f"{operation.includes} or {operation.excludes}"
         )
     return operation.unsure
@@ -288,7 +290,7 @@ def checked_value(operation: Operation, decision: HumanDecision) -> Any:
 def _same(before: Override | None, row: dict[str, Any]) -> bool:
     """Return whether the same decision is current, so that no row is needed.
 
-    A decision with an id always gets a row. Then its repetition is recognised even after later changes.
+    For a decision with an id the answer is False: it always gets a row, so that a later repetition is recognised.
     """
     may_stand = row["value"] is not WITHDRAWN and row["decision_id"] is None
     return before is not None and may_stand and _says(before, row)
@@ -302,9 +304,8 @@ def _not_yours(voice: _Voice, before: Iterable[Override]) -> str:
     index, stage, reviewer = voice
     others = [decision.reviewer for decision in before if (decision.index, decision.stage) == (index, stage)]
     if not others:
-        return f"{indexed_words(index)}: no human decision stands that could be withdrawn"
+        return f"{indexed_words(index)}: there is no human decision to withdraw"
     return (
-        f"{indexed_words(index)}: {reviewer} has decided nothing there that could be withdrawn; what stands was "
-        f"decided by {', '.join(others)}, and only who decided withdraws it. A decision with --settle counts before "
-        "theirs"
+        f"{indexed_words(index)}: {reviewer} has no decision there to withdraw. Only {' and '.join(others)} can "
+        "withdraw their own decision. A decision with --settle counts over theirs"
     )

@@ -1,8 +1,8 @@
 """Sheets that people fill in: a row per record with its fields, and columns for decisions.
 
 By default they hide the model's decisions, which would influence readers. This module also reads audit sheets and
-tables of decisions, which name records by id, number from 1, or index from 0. `tamis calibrate` and `tamis
-evaluate` read the sheets of a pilot, and of a stop sample drawn before any reading.
+tables of decisions. A table names a record by its id, its number (from 1) or its index (from 0). `tamis calibrate` and
+`tamis evaluate` read the sheet of a pilot, or of a stop sample drawn before any reading.
 """
 
 import csv
@@ -43,9 +43,9 @@ def write_sheet(
     Args:
         stream: the file.
         rows: the records, in any order.
-        filled: by place in the batch, the cells under `columns`.
+        filled: place in the batch -> the cells under `columns`.
         columns: the names of the columns to fill in.
-        shared: the first columns, equal in every row.
+        shared: names and values of the first columns. The values are equal in every row.
     """
     by_index = {row.index: row for row in rows}
     stream.write(UTF_8)
@@ -70,14 +70,14 @@ def write_stop_sample(sample: StopSample, rows: Iterable[ItemResult], stream: Te
 
 
 def content_of(item: dict[str, Any]) -> str:
-    """Return the abstract; for an item without title and abstract, its fields line by line."""
+    """Return the abstract. If an item has neither title nor abstract, return its fields line by line."""
     if item.get("abstract") or item.get("title"):
         return text_of(item.get("abstract"))
     return "\n".join(f"{name}: {value}" for name, value in shown_fields(item).items())
 
 
 def text_of(value: object) -> str:
-    """Return a field's text; empty for None."""
+    """Return a field's value as text; "" for None."""
     return "" if value is None else str(value)
 
 
@@ -97,7 +97,7 @@ class FilledIn:
 
 
 def write_sample(audit: Audit, rows: Iterable[ItemResult], stream: TextIO, *, with_reasons: bool = False) -> None:
-    """Write the sample in the order drawn, with the decisions so far. `rows`: its items, in any order."""
+    """Write an audit's sample in the order drawn, with the decisions so far. `rows`: its items, in any order."""
     by_index = {row.index: row for row in rows}
     filled = {}
     for item in audit.items:
@@ -116,8 +116,8 @@ def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
 
     `reviewer`: the author of rows without a name.
 
-    Raises `InputError` naming the line, if the column is missing, a decision is invalid, a row has no reviewer, or
-    rows belong to two audits.
+    Raises `InputError` if a column is missing, a decision is invalid, a row has no reviewer, or rows belong to two
+    audits. The message names the line.
     """
     decisions, lines, ids, blank = [], [], [], 0
     audit_ids: set[str] = set()
@@ -125,7 +125,7 @@ def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
         audit_ids.add(row["audit"])
         if not row["audit"] or len(audit_ids) > 1:
             raise InputError(
-                "every row names the same audit in its column 'audit'", path=path, line=row.line, field="audit"
+                "the column 'audit' must name the same audit in every row", path=path, line=row.line, field="audit"
             )
         if not row["include"]:
             blank += 1
@@ -135,12 +135,12 @@ def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
         except InvalidParameters as error:
             raise InputError(str(error), path=path, line=row.line, field="include") from error
         except ValueError as error:
-            raise InputError(f"{row['index']!r} is no index", path=path, line=row.line, field="index") from error
+            raise InputError(f"{row['index']!r} is not an index", path=path, line=row.line, field="index") from error
         decisions.append(AuditDecision(index, include, reviewer_of(row, path, reviewer), row["note"] or None))
         lines.append(row.line)
         ids.append(row["id"])
     if not audit_ids:
-        raise InputError("a header, but no row below it", path=path)
+        raise InputError("the file has a header, but no rows", path=path)
     return FilledIn(audit_ids.pop(), tuple(decisions), tuple(lines), tuple(ids), blank)
 
 
@@ -154,7 +154,7 @@ class Pilot:
 
 
 def draw_pilot(population: Collection[int], n: int, *, seed: int) -> Pilot:
-    """Return a simple random sample of `n` records of a batch, without replacement, or all if there are fewer.
+    """Return a simple random sample of `n` records, without replacement. If there are fewer, return all.
 
     `population`: the places of all records except duplicates, decided or not. With the same seed, a smaller sample is
     the beginning of a larger sample.
@@ -166,7 +166,7 @@ def draw_pilot(population: Collection[int], n: int, *, seed: int) -> Pilot:
 
 
 def write_pilot(pilot: Pilot, rows: Sequence[ItemResult], stream: TextIO) -> None:
-    """Write the pilot's sheet in the order drawn, so that its first rows are a random sample too.
+    """Write the pilot's sheet in the order drawn. So its first rows are a random sample too.
 
     `rows`: the results at these places, in any order.
     """
@@ -213,14 +213,14 @@ def read_decisions(
     """Return the decisions in a table with a column `decision`, and `index`, `id` or `number`; skip undecided rows.
 
     Args:
-        path: a spreadsheet's table; it may have other columns, such as from `tamis results`.
+        path: a spreadsheet's table. It may have other columns, such as the columns of `tamis results`.
         operation: the batch's operation, which limits the decisions.
         item_ids: the ids of the batch's items, in order.
         reviewer: the author of rows without a name.
 
     Raises:
-        InputError: naming the line, if a record is not found or its id is shared, index and id or number contradict
-            each other, the decision is invalid, or the name is missing.
+        InputError: a record is not found, several records have its id, its index contradicts its id or number, a
+            decision is invalid, or a reviewer is missing. The message names the line.
     """
     places: dict[str, list[int]] = {}
     for index, item_id in enumerate(item_ids):
@@ -241,11 +241,11 @@ def read_decisions(
 def find_record(text: str, item_ids: Sequence[str]) -> int:
     """Return the place, from 0, of the record that a person names.
 
-    A text is an id, or `4` or `#4` for the record number 4, from 1 as shown. `id:4`, `number:4` and `index:3` (from 0)
-    are unambiguous.
+    The text is an id, or a number from 1: `4` or `#4`. `id:4`, `number:4` and `index:3` (from 0) are unambiguous.
 
     Raises:
-        InvalidParameters: no or several records match, or the text is a record's number and another record's id.
+        InvalidParameters: no record or several records match, or the text is the number of one record and the id of
+            another.
     """
     kind, _, rest = text.partition(":")
     if kind == "index" and rest:
@@ -258,7 +258,7 @@ def find_record(text: str, item_ids: Sequence[str]) -> int:
     if not _is_number(numbered, len(item_ids)):
         if _is_digits(numbered) and not places:
             raise InvalidParameters(
-                f"no record has the id {text!r}, and the numbers of this batch's records go from 1 to {len(item_ids)}"
+                f"no record has the id {text!r}, and the record numbers of this batch are 1 to {len(item_ids)}"
             )
         return _only(text, places)
     place = int(numbered) - 1
@@ -277,18 +277,18 @@ def _index(row: TableRow, places: Mapping[str, Sequence[int]], item_ids: Sequenc
         if item_id:
             return _only(item_id, places.get(item_id, ()))
         if not row["number"]:
-            raise InvalidParameters("which record? fill in the column 'number', 'index' or 'id'")
+            raise InvalidParameters("which record? Fill in the column 'number', 'index' or 'id'")
         return _of_number(row["number"], len(item_ids))
     index = _of_index(row["index"], len(item_ids))
     if item_id and item_ids[index] != item_id:
         raise InvalidParameters(
-            f"{record_words(index)} (index {index}) has the id {item_ids[index]!r}, not {item_id!r}: is the table of "
-            "another batch, or were its columns sorted apart?"
+            f"{record_words(index)} (index {index}) has the id {item_ids[index]!r}, not {item_id!r}: is this the "
+            "table of another batch, or were columns sorted separately?"
         )
     if row["number"] and _is_number(row["number"], len(item_ids)) and int(row["number"]) != record_number(index):
         raise InvalidParameters(
-            f"the index {index}, from 0, is {record_words(index)}, and the column 'number' says {row['number']}: which "
-            "record is meant?"
+            f"the index {index}, from 0, is {record_words(index)}, but the column 'number' says {row['number']}: "
+            "correct one of them"
         )
     return index
 
@@ -307,22 +307,22 @@ def _is_number(text: str, n_items: int) -> bool:
 
 def _of_number(text: str, n_items: int) -> int:
     if not _is_number(text, n_items):
-        raise InvalidParameters(f"{text!r} is no number of a record: they go from 1 to {n_items}, as shown")
+        raise InvalidParameters(f"{text!r} is not a record number: use 1 to {n_items}, as shown")
     return int(text) - 1
 
 
 def _of_index(text: str, n_items: int) -> int:
     if not _is_digits(text) or int(text) >= n_items:
-        raise InvalidParameters(f"{text!r} is no index: they go from 0 to {n_items - 1}, as in `tamis results`")
+        raise InvalidParameters(f"{text!r} is not an index: use 0 to {n_items - 1}, as in `tamis results`")
     return int(text)
 
 
 def _only(item_id: str, places: Sequence[int]) -> int:
     if not places:
-        raise InvalidParameters(f"no record has the id {item_id!r}: `tamis results` lists them")
+        raise InvalidParameters(f"no record has the id {item_id!r}: `tamis results` lists the ids")
     if len(places) > 1:
         listed = ", ".join(record_words(index) for index in places[:5]) + (", ..." if len(places) > 5 else "")
         raise InvalidParameters(
-            f"{len(places)} records have the id {item_id!r}: say which is meant, by its number, of {listed}"
+            f"{len(places)} records have the id {item_id!r}: name one by its number instead, of {listed}"
         )
     return places[0]

@@ -1,13 +1,13 @@
 """Reading progress, and random samples of unread records: drawn, extended and closed.
 
-A *frame* is all unread records of a batch, in a random order that a seed decides. Its first records are a random
-sample, for any number of them. So the ledger keeps the frame and how many of its records people were asked to read.
-Decisions on these records are ordinary decisions.
+A *frame* is all unread records of a batch, in a random order that a seed decides. The first n records are a random
+sample, for any n. So the ledger stores the frame, and the number n that people were asked to read. Decisions on these
+records are ordinary decisions.
 
-An audit of all exclusions is drawn like a sample of the stop rule. If these exclusions are all the unread records, the
-audit is the beginning of the sample with the same seed. But people may look at an audit's results before they decide
-whether to use it. So each audit of all exclusions counts as an attempt, and spends its part of the doubt (1 -
-confidence).
+An audit of all exclusions is drawn like a sample of the stop rule. If the unread records are exactly these exclusions,
+the audit's sample is the beginning of the frame with the same seed. But people may look at an audit's results before
+they decide whether to use it. So each audit of all exclusions counts as an attempt, and spends its part of the doubt (1
+- confidence).
 """
 
 import secrets
@@ -56,14 +56,14 @@ MEASURABLE = 10  # doubly read includes; with fewer, the bound on overlooked inc
 
 @dataclass(frozen=True)
 class ReadingState:
-    """The records of a batch, without duplicates, and people's current decisions in its own stage.
+    """The records of a batch, without duplicates, with people's current decisions on the batch's own question.
 
     A record in conflict or uncertain counts as unread, because no decision on it counts.
     """
 
     software: Mapping[int, Outcome]  # outcome of each record before any human decision
     included: Mapping[int, bool]  # whether people included each read record, in the order first read
-    conflicts: frozenset[int]  # records on which people differ, not settled yet
+    conflicts: frozenset[int]  # records on which people differ, as long as no decision settles them
     uncertain: frozenset[int]  # records that people left open
     double: DoubleReading | None = None  # None: no record was read by two people
 
@@ -94,7 +94,7 @@ class ReadingState:
 
 
 def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -> ReadingState:
-    """Return the state of a batch whose `operation` decides about records, in a single pass without texts."""
+    """Return the reading state of a batch, in a single query without texts. `operation` must decide about records."""
     ends = outcomes(batch_id, operation).subquery("each")
     software = select(ends.c.idx, ends.c.system).where(ends.c.system != Outcome.DUPLICATE.value).order_by(ends.c.idx)
     of_records = {row.idx: Outcome(row.system) for row in connection.execute(software)}
@@ -124,7 +124,7 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
 
 
 def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, bool]) -> DoubleReading | None:
-    """Return the counts of records that two people decided independently; None: no such record.
+    """Return the counts of records that two people decided independently. None: there are no such records.
 
     The first two decisions on a record count.
 
@@ -150,7 +150,7 @@ _EXCLUDED = (Outcome.EXCLUDED, Outcome.INELIGIBLE)
 
 
 def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredFrame]) -> list[Audit]:
-    """Return the audits of all exclusions since the last frame that have decisions, which people may have seen."""
+    """Return the audits of all exclusions, drawn after the last frame, whose results people may have seen."""
     since = frames[-1].created_at if frames else None
     return [
         audit
@@ -160,7 +160,7 @@ def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredF
 
 
 def next_number(frames: Sequence[StoredFrame], audits: Sequence[Audit]) -> int:
-    """Return the number of the next sample. Samples and `seen_audits` are numbered together."""
+    """Return the number of the next attempt. Frames and `seen_audits` count as attempts and are numbered together."""
     return (frames[-1].number if frames else 0) + len(audits) + 1
 
 
@@ -172,20 +172,20 @@ def check_beginning(audit: Audit, state: ReadingState, seen: Sequence[Audit]) ->
     drawn = [item.index for item in audit.items]
     rest = sorted({*state.unread, *drawn})
     others = sum(state.software[place] not in _EXCLUDED for place in rest)
-    refusal = f"audit {audit.id} cannot begin a sample of what nobody has read: "
+    refusal = f"audit {audit.id} cannot begin a sample of unread records: "
     if audit.stratum is not Stratum.ALL:
-        raise InvalidRequest(f"{refusal}it was drawn from a part of the exclusions, those of {audit.stratum}")
+        raise InvalidRequest(f"{refusal}it was drawn from a part of the exclusions ({audit.stratum})")
     if others:
         raise InvalidRequest(
-            f"{refusal}it was drawn from exclusions, and {others:,} other records are unread, too: read these first"
+            f"{refusal}it was drawn from exclusions, but {others:,} other records are unread too: read these first"
         )
     if len(rest) != audit.population or sample(rest, len(drawn), seed=audit.seed) != drawn:
         raise InvalidRequest(
-            f"{refusal}it was drawn from {audit.population:,} records, and the unread ones are others by now. Its "
-            "decisions can count as read: `tamis import-decisions BATCH FILE` takes its file"
+            f"{refusal}it was drawn from {audit.population:,} records, but other records are unread now. To count its "
+            "decisions as read, import its file: `tamis import-decisions BATCH FILE`"
         )
     if any(earlier.created_at > audit.created_at for earlier in seen):
-        raise InvalidRequest(f"{refusal}a later audit was drawn; take that one")
+        raise InvalidRequest(f"{refusal}a later audit was drawn: use that one")
     return sample(rest, len(rest), seed=audit.seed)
 
 
@@ -220,16 +220,16 @@ def draw_sample(
     audit: str | None = None,
     human_errors: bool = True,
 ) -> None:
-    """Draw as many unread records as people must read for a recall and confidence, if these hold no further include.
+    """Draw as many unread records as people must read for this recall and confidence, if no new record is an include.
 
-    Extends the open sample, or opens a sample of all unread records with this seed. Drawn records stay drawn. If
-    people may stop already, or enough records are drawn, nothing happens. Writes all or nothing.
+    An open sample is extended. If none is open, a new sample of all unread records begins. Drawn records stay drawn. If
+    people may stop already, or enough records are drawn, nothing happens. All changes are written in one transaction.
 
     Args:
-        recall: the wanted share of all includes; None: as for the last sample, or 0.95 without a sample.
+        recall: the wanted share of all includes. None: as for the last sample, or 0.95 if there is no sample.
         confidence: the wanted confidence; None: likewise.
-        seed: of a new sample. The same seed draws the same records if the same records are unread. None: a random
-            seed, or the open sample's.
+        seed: the seed of a new sample. The same seed draws the same records if the same records are unread. None: a
+            random seed, or the open sample's seed.
         audit: the id, or unique beginning, of an audit of all exclusions that the new sample begins with. Its
             decisions then count as ordinary decisions.
         human_errors: as in `stopping.read_stop`.
@@ -244,7 +244,7 @@ def draw_sample(
     operation = checked_operation(batch_id, batch.operation)
     if not BatchStatus(batch.state).terminal:
         raise InvalidRequest(
-            f"batch {batch_id} is {batch.state}: a sample is drawn from all that nobody has read, when it is finished: "
+            f"batch {batch_id} is {batch.state}: a sample of unread records can be drawn when it is finished. "
             f"`tamis status {batch_id} --watch` follows it"
         )
     promise = promise_of(read_frames(connection, batch_id), recall, confidence)
@@ -258,7 +258,7 @@ def draw_sample(
     reading = reading_of(state, frames, number, human_errors=human_errors)
     certificate = certify(reading, promise.recall, promise.confidence)
     if certificate.verdict is StopVerdict.IMPOSSIBLE:
-        raise InvalidRequest(f"batch {batch_id}: it cannot be promised, because {certificate.reason}")
+        raise InvalidRequest(f"batch {batch_id}: this recall cannot be promised, because {certificate.reason}")
     if certificate.verdict is StopVerdict.ENOUGH:
         return
     if frame is None:
@@ -275,11 +275,11 @@ def _check_seed(frame: StoredFrame | None, seed: int | None, audit: str | None) 
     if seed is not None:
         check_draw(1, seed)
     if audit is not None and seed is not None:
-        raise InvalidParameters("seed: an audit has its own, so say either a seed or an audit")
+        raise InvalidParameters("seed: an audit has its own seed, so name either a seed or an audit")
     if frame is not None and (audit is not None or seed not in (None, frame.seed)):
         raise InvalidParameters(
-            f"seed: sample {frame.number} is open, and was drawn with seed {frame.seed}. Leave seed and audit out to "
-            "go on with it, or close it first: `tamis stop BATCH --close`"
+            f"seed: sample {frame.number} is open, and was drawn with seed {frame.seed}. Omit seed and audit to "
+            "continue it, or close it first: `tamis stop BATCH --close`"
         )
 
 
@@ -287,7 +287,7 @@ def _begin_with(connection: Connection, batch_id: UUID, operation: str, audit_id
     """Open a frame that begins with an audit's sample. Raise `InvalidRequest` if the audit does not fit."""
     audit = read_audit(connection, find_audit(connection, audit_id))
     if audit.batch_id != str(batch_id):
-        raise InvalidRequest(f"audit {audit.id} is of batch {audit.batch_id}, not of {batch_id}")
+        raise InvalidRequest(f"audit {audit.id} belongs to batch {audit.batch_id}, not to {batch_id}")
     state = read_reading_state(connection, batch_id, operation)
     frames = read_frames(connection, batch_id)
     seen = [earlier for earlier in seen_audits(connection, batch_id, frames) if earlier.id != audit.id]
@@ -316,22 +316,22 @@ def open_frame(frames: Sequence[StoredFrame]) -> StoredFrame | None:
 
 
 def promise_of(frames: Sequence[StoredFrame], recall: float | None, confidence: float | None) -> Promise:
-    """Return the wanted recall and confidence. A missing value is that of the last frame, else of `USUAL`."""
+    """Return the wanted recall and confidence. A missing value comes from the last frame, or `USUAL`."""
     before = frames[-1].promise if frames else USUAL
     return Promise(before.recall if recall is None else recall, before.confidence if confidence is None else confidence)
 
 
 def first_read(frame: StoredFrame, state: ReadingState) -> int:
-    """Return how many of a frame's first records are read without a gap, by any person."""
+    """Return how many of a frame's first records people have read without a gap."""
     return sum(1 for _ in takewhile(state.included.__contains__, frame.records))
 
 
 def reading_of(
     state: ReadingState, frames: Sequence[StoredFrame], number: int, *, human_errors: bool = True
 ) -> Reading:
-    """Return the reading progress for the certificate. If no frame is open, it has a new frame of all unread records.
+    """Return the reading progress for the certificate. If no frame is open, add a new frame of all unread records.
 
-    `number`: the new frame's. Audits count as attempts: they become frames whose records are all unread.
+    `number`: the number of the new frame. Audits count as attempts: each becomes a frame whose records are all unread.
     `human_errors`: as in `stopping.read_stop`.
     """
     by_number = {frame.number: _frame(frame, state) for frame in frames}
@@ -388,7 +388,7 @@ def checked_operation(batch_id: UUID, operation: str) -> str:
     """Return a batch's operation. Raise `InvalidRequest` if it decides about no records."""
     if not kind_of(operation).decides():
         raise InvalidRequest(
-            f"batch {batch_id} is of {operation}: it includes and excludes nothing, so there is no recall to promise; "
-            "`tamis screen` and `tamis filter` do"
+            f"batch {batch_id} has the operation {operation}, which includes and excludes nothing. A promise of recall "
+            "needs a batch of `tamis screen` or `tamis filter`"
         )
     return operation

@@ -1,7 +1,7 @@
-"""When people may stop reading: a certificate from random samples, an estimator, and the next expected includes.
+"""When people may stop reading: a certificate from random samples, an estimate, and the includes expected next.
 
-This module only reads; `stop_samples` draws samples. Figures come from the decisions that are current in the ledger.
-The answer has a verdict in a line, a sentence per figure, and a sentence for the methods section.
+This module only reads; `stop_samples` draws samples. Figures come from the current decisions in the ledger. The answer
+has a one-line verdict, a sentence for each figure, and a sentence for the methods section.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,13 +38,13 @@ from .stop_samples import (
 
 _BASES = {
     EstimateBasis.PROBABILITIES: "the probabilities of the reading order",
-    EstimateBasis.RECENT_YIELD: "what the records read last have brought",
+    EstimateBasis.RECENT_YIELD: "the share of includes among the records read last",
 }
 ESTIMATOR = "the sequential hypergeometric test of Callaghan and Müller-Hansen (2020)"
 
 
 def in_words(answer: StopAnswer) -> StopAnswer:
-    """Return the answer with its words. If the recall is out of reach, the given `headline` is the reason."""
+    """Return the answer with its sentences. If the recall is out of reach, `answer.headline` already has the reason."""
     return answer.model_copy(
         update={
             "headline": _headline(answer),
@@ -58,23 +58,23 @@ def methods_sentence(answer: StopAnswer) -> str:
     """Return sentences on the method and the result so far, for a methods section."""
     of_all = f"{answer.read:,} of {records(answer.records)}"
     if not answer.unread:
-        return f"People read all {records(answer.records)} and included {answer.found:,}."
-    sentences = [f"People read {of_all} ({_share(answer.read, answer.records)}) and included {answer.found:,}."]
+        return f"Reviewers read all {records(answer.records)} and included {answer.found:,}."
+    sentences = [f"Reviewers read {of_all} ({_share(answer.read, answer.records)}) and included {answer.found:,}."]
     sentences += map(_drawn, answer.samples)
     promise = (
-        f"With {percent(answer.confidence)} confidence at most {answer.missed:,} of the {answer.unread:,} records that "
-        "nobody read would be included"
+        f"With {percent(answer.confidence)} confidence, at most {answer.missed:,} of the {answer.unread:,} unread "
+        "records would be included"
     )
     if answer.promised >= answer.recall:
-        promise += f", so that at least {percent(answer.promised, down=True)} of all includes are found"
+        promise += f", so at least {percent(answer.promised, down=True)} of all includes were found"
     else:
-        promise += f", so that the wanted recall of {percent(answer.recall)} is not reached yet"
-    basis = "exact hypergeometric bound, which holds however often it is looked at" if answer.samples else "a count"
+        promise += f", so the wanted recall of {percent(answer.recall)} was not yet reached"
+    basis = "exact hypergeometric bound, valid for repeated looks" if answer.samples else "a count"
     sentences.append(f"{promise} ({basis}).")
     if answer.miss_rate is not None and answer.double_reading is not None:
         sentences.append(_overlooked(answer.double_reading, answer.miss_rate))
     else:
-        sentences.append("What the readers overlooked in records that they read is not part of this figure.")
+        sentences.append("This figure does not cover includes that reviewers overlooked in records that they read.")
     return " ".join(sentences)
 
 
@@ -99,56 +99,51 @@ def _headline(answer: StopAnswer) -> str:
             return "Enough: every record is read."
         return f"Enough: at least {wanted} are found, with {percent(answer.confidence)} confidence."
     if answer.needed[0] >= answer.unread:
-        return (
-            f"Not yet: no sample is small enough to promise {wanted}; all {answer.unread:,} unread records have to be "
-            "read."
-        )
-    clean = "if no further include is among them"
+        return f"Not yet: only reading all {answer.unread:,} unread records can promise {wanted}."
+    clean = "if they contain no further include"
     if answer.sample is None:
         return (
-            f"Not yet: draw a random sample of the {records(answer.unread)} that nobody has read; {answer.needed[0]:,} "
-            f"of them are enough {clean}."
+            f"Not yet: draw a random sample of the {answer.unread:,} unread records. {answer.needed[0]:,} of them are "
+            f"enough {clean}."
         )
-    return f"Not yet: read {answer.needed[0]:,} more of the sample; that is enough {clean}."
+    return f"Not yet: read {answer.needed[0]:,} more of the sample. They are enough {clean}."
 
 
 def _figures(answer: StopAnswer) -> Iterator[StopFigure]:
-    rest = f"nobody has read the other {answer.unread:,}" if answer.unread else "nothing is left"
+    rest = f"{answer.unread:,} are unread" if answer.unread else "none is unread"
     if left := _left_by_software(answer):
-        rest += f", {left} among them"
+        rest += f", including {left}"
     yield StopFigure(
         name="read by people",
         value=f"{answer.read:,} of {answer.records:,} ({_share(answer.read, answer.records)})",
-        meaning=f"What people decided on counts as read, copies left out; {rest}.",
+        meaning=f"Records with a human decision count as read. Without duplicates, {rest}.",
     )
-    yield StopFigure(
-        name="includes found", value=f"{answer.found:,}", meaning="What your review has in its hands already."
-    )
+    yield StopFigure(name="includes found", value=f"{answer.found:,}", meaning="The records that people have included.")
     if answer.conflicts or answer.uncertain:
         yield StopFigure(
             name="read and still open",
             value=f"{answer.conflicts:,} in conflict, {answer.uncertain:,} uncertain",
-            meaning="They count as unread until somebody settles or decides them.",
+            meaning="They count as unread until a person settles or decides them.",
         )
     yield from map(_sample, answer.samples)
     yield StopFigure(
         name="promised now",
         value=f"at least {percent(answer.promised, down=True)} of the includes are found",
-        meaning=f"The certificate: with {percent(answer.confidence)} confidence, in whatever order you read and "
-        "however often you look.",
+        meaning=f"The certificate, with {percent(answer.confidence)} confidence. It holds for any reading order and "
+        "any number of checks.",
     )
     if answer.unread:
         yield StopFigure(
             name="missed",
             value=f"at most {answer.missed:,} of the {answer.unread:,} unread",
-            meaning="With that confidence no more than these would be included if you read on to the end.",
+            meaning="With the same confidence, no more would be included if you read them all.",
         )
     if answer.needed:
         none, *further = answer.needed
         yield StopFigure(
             name="to read for the promise",
-            value=f"{none:,} of the sample; {', '.join(f'{n:,}' for n in further)} with one, two, three includes in it",
-            meaning="An include that the sample still shows counts as found, but says that there may be more of them.",
+            value=f"{none:,} of the sample; {', '.join(f'{n:,}' for n in further)} if it has one, two, three includes",
+            meaning="A further include in the sample counts as found, but there may then be more of them.",
         )
     if answer.double_reading is not None:
         yield _people(answer, answer.double_reading)
@@ -156,8 +151,8 @@ def _figures(answer: StopAnswer) -> Iterator[StopFigure]:
     yield StopFigure(
         name="estimator",
         value=f"p = {answer.estimate.p:.3f}: it {'would stop' if answer.estimate.stops else 'would read on'}",
-        meaning=f"An estimate and no promise, by {ESTIMATOR}: it takes the unread rest to be no richer than what was "
-        "read last.",
+        meaning=f"An estimate, not a promise, by {ESTIMATOR}. It assumes that the unread records are no richer in "
+        "includes than the records read last.",
     )
 
 
@@ -168,29 +163,29 @@ def _left_by_software(answer: StopAnswer) -> str:
 
 def _sample(sample: StopSample) -> StopFigure:
     behind = sample.drawn - sample.read - len(sample.waiting)
-    gap = f"; {behind:,} behind the first that is not" if behind else ""
+    gap = f"; {behind:,} more after the first unread one" if behind else ""
     return StopFigure(
         name=f"sample {sample.number}" + ("" if sample.closed_at is None else " (closed)"),
         value=f"{sample.read:,} of {sample.drawn:,} drawn are read{gap}, {sample.found:,} included; drawn from "
         f"{sample.population:,} with seed {sample.seed}",
-        meaning="Chance chose these records, so they speak for all that nobody had read; they count in their order and "
-        "without a gap.",
+        meaning="This random sample represents all records unread when it was drawn. Its records count in order, up to "
+        "the first unread one.",
     )
 
 
 def _people(answer: StopAnswer, double: DoubleReading) -> StopFigure:
     if answer.miss_rate is not None:
-        meaning = f"The promise takes in that up to {percent(answer.miss_rate)} of the includes are overlooked."
+        meaning = f"The promise allows for up to {percent(answer.miss_rate)} overlooked includes."
     elif double.counts:
-        meaning = "The promise leaves it out: it is of the includes that your readers would include."
+        meaning = "The promise ignores overlooked includes: it covers records that your reviewers would include."
     else:
         meaning = (
-            "Too few to say how much people overlook, or left out: the promise is of the includes that your readers "
-            "would include."
+            "Too few to estimate overlooked includes, or ignored: the promise covers records that your reviewers would "
+            "include."
         )
     return StopFigure(
         name="read by two",
-        value=f"{double.records:,} records; of {double.includes:,} includes {double.missed_by_one:,} missed by one",
+        value=f"{double.records:,} records; {double.missed_by_one:,} of {double.includes:,} includes missed by one",
         meaning=meaning,
     )
 
@@ -200,28 +195,29 @@ def _expected_figure(answer: StopAnswer) -> StopFigure:
     if not expected.records:
         value = "nothing is left to read"
     elif expected.expected is None:
-        value = "not known before anything is read"
+        value = "unknown until records are read"
     else:
         value = f"about {expected.expected:.1f} ({expected.low:.1f} to {expected.high:.1f})"
     return StopFigure(
         name=f"includes in the next {expected.records:,}",
         value=value,
-        meaning=f"What reading on would bring, by {_BASES[EstimateBasis(expected.basis)]}: an expectation, no promise.",
+        meaning=f"Expected from further reading, by {_BASES[EstimateBasis(expected.basis)]}; not a promise.",
     )
 
 
 def _drawn(sample: StopSample) -> str:
     return (
-        f"From {records(sample.population)} that nobody had read by {sample.created_at:%Y-%m-%d}, a simple random "
-        f"sample was drawn without replacement (sample {sample.number}, seed {sample.seed}, in the order of the "
-        f"SHA-256 of seed and record); its first {sample.read:,} were read and {sample.found:,} of them included."
+        f"A simple random sample was drawn without replacement from {records(sample.population)} unread on "
+        f"{sample.created_at:%Y-%m-%d} (sample {sample.number}, seed {sample.seed}, in the order of the SHA-256 of "
+        f"seed and record). Its first {sample.read:,} were read, and {sample.found:,} of them were included."
     )
 
 
 def _overlooked(double: DoubleReading, rate: float) -> str:
     return (
-        f"The bound takes in what readers overlook: of {double.includes:,} includes that two people read on their own, "
-        f"{double.missed_by_one:,} were missed by one, so that at most {percent(rate)} of the includes are overlooked."
+        f"The bound allows for overlooked includes: of {double.includes:,} includes that two reviewers read "
+        f"independently, {double.missed_by_one:,} were missed by one, so at most {percent(rate)} of the includes were "
+        "overlooked."
     )
 
 
@@ -238,12 +234,14 @@ def read_stop(
     human_errors: bool = True,
     priced: bool = True,
 ) -> StopAnswer:
-    """Return whether people may stop reading with this recall and confidence, or how much to read. Draws nothing.
+    """Return whether people may stop reading with this recall and confidence, or how much they must still read.
+
+    No records are drawn.
 
     Args:
-        recall: the wanted share of all includes; None: that of the last sample, else 0.95.
+        recall: the wanted share of all includes. None: as for the last sample, or 0.95 if there is no sample.
         confidence: the wanted confidence; None: likewise.
-        human_errors: also count includes that people overlook, if two people decided the same records. Otherwise only
+        human_errors: also count includes that people overlook, if two people decided the same records. If False, only
             includes count that people would recognise if they read everything.
         priced: add the price list, which takes most of the time.
 
@@ -282,7 +280,7 @@ def read_stop(
 
 
 def _probabilities(connection: Connection, batch_id: UUID, state: ReadingState) -> list[float]:
-    """Return each unread record's probability of inclusion in the last order; empty if any is missing."""
+    """Return each unread record's probability of inclusion in the last order. Return [] if a record has none."""
     order = reading_orders.c
     row = connection.execute(select(order.places, order.probabilities).where(order.batch_id == batch_id)).one_or_none()
     if row is None:
@@ -293,7 +291,10 @@ def _probabilities(connection: Connection, batch_id: UUID, state: ReadingState) 
 
 
 def _prices(reading: Reading, frames: Sequence[StoredFrame], probabilities: Sequence[float]) -> tuple[StopPrice, ...]:
-    """Return the price list. The expected includes come from the newest sample, else from the order's probabilities."""
+    """Return the price list.
+
+    The includes expected come from the newest sample if people have read some of it, otherwise from `probabilities`.
+    """
     expected = sum(probabilities) if probabilities else None
     if frames and reading.frames[-1].read:
         frame = reading.frames[-1]

@@ -1,4 +1,4 @@
-"""Explanation: the full history of one record, for the people who must justify its decision."""
+"""Explanation: the full history of one record, for people who must justify the decision on it."""
 
 from .document import Explanation
 from .reading import read_explanation

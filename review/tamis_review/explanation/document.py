@@ -1,8 +1,7 @@
 """An explanation as one document: question, answers, conclusion, people's decisions, and cost.
 
-The module also gives the reasons for a result: the rule and the formula behind it, with the numbers filled in. All
-numbers come from the ledger's row of the decision. Each formula is calculated again; if the stored number differs, the
-text says so.
+The module also explains a result by the rule and the formula behind it, with the numbers filled in. All numbers come
+from the ledger's row of the decision. Each formula is recalculated. If the stored number differs, the text says so.
 """
 
 from collections.abc import Iterator
@@ -42,7 +41,7 @@ from tamis_schemas.values.frozen import Frozen
 
 
 class ExplainedBatch(Frozen):
-    """The batch that the record stands in."""
+    """The batch of the record."""
 
     id: str
     label: str | None = None
@@ -94,21 +93,21 @@ class HumanAct(StrEnum):
 
 
 class HumanWord(Frozen):
-    """One thing that a person said of the record; none is ever taken out."""
+    """One act of a person on the record: a decision, a withdrawal, or a judgement in an audit. All acts are listed."""
 
     act: HumanAct
     by: str
     at: datetime
-    value: Any = None  # for an audit: include, true or false
+    value: Any = None  # in an audit: whether to include the record
     note: str | None = None
     audit: str | None = None  # id of the audit
     stage: HumanStage = HumanStage.OWN
-    reason: str | None = None  # reason why a full text is excluded or missing
+    reason: str | None = None  # why the full text is excluded, or could not be retrieved
     settles: bool = False  # overrides other people's decisions
 
 
 class DrawnIn(Frozen):
-    """An audit whose sample the record is in."""
+    """An audit whose sample contains the record."""
 
     audit: str
     seed: int
@@ -129,16 +128,16 @@ class OtherStage(Frozen):
 
 
 class ExplainedCopy(Frozen):
-    """A copy of the record that was kept out."""
+    """A copy of the record that was excluded."""
 
-    index: int  # place in the batch; for a review, in its first stage
+    index: int  # place in the batch, or in the first stage of its review
     item_id: str
-    source: str | None = None  # None: the batch has at most one
+    source: str | None = None  # None: the batch has at most one source
     reason: str
 
 
 class Explanation(Frozen):
-    """One record's whole story."""
+    """The full history of one record."""
 
     batch: ExplainedBatch
     record: ItemResult  # with its submitted fields and the human decision that counts
@@ -163,7 +162,7 @@ _Reason = tuple[str, str]  # the part that it sets, and its text
 
 
 def because(operation: Operation, result: ItemResult) -> tuple[Because, ...]:
-    """Return the reasons for a record's result, first the outcome's, then the confidence's; empty without a result."""
+    """Return the reasons for a record's outcome, then for its confidence. Return () if the record has no result."""
     return tuple(Because(sets=sets, text=text) for sets, text in _reasons(operation, result))
 
 
@@ -176,7 +175,7 @@ def _reasons(operation: Operation, result: ItemResult) -> Iterator[_Reason]:
             text = "" if result.result is None else result.result.error or ""
             yield "outcome", f"failed, {kind}: {text}"
         case ItemStatus.CANCELLED:
-            yield "outcome", "cancelled with its batch before there was a result"
+            yield "outcome", "cancelled with its batch, without a result"
         case ItemStatus.DECIDED if result.result is not None:
             yield from _decided(operation, result, result.result.confidence)
             yield from _beside(result)
@@ -185,18 +184,18 @@ def _reasons(operation: Operation, result: ItemResult) -> Iterator[_Reason]:
 def _kept_out(result: ItemResult) -> Iterator[_Reason]:
     exclusion = result.exclusion
     if exclusion is None:
-        yield "outcome", "kept out before any model was asked; the ledger names no rule"
+        yield "outcome", "removed before screening; the ledger names no rule"
         return
     if exclusion.rule == DUPLICATE:
-        stays = "" if exclusion.duplicate_of is None else f"; {record_words(exclusion.duplicate_of)} stays"
-        yield "outcome", f"kept out as a copy: {exclusion.reason}{stays}"
+        stays = "" if exclusion.duplicate_of is None else f"; {record_words(exclusion.duplicate_of)} was kept"
+        yield "outcome", f"removed as a duplicate: {exclusion.reason}{stays}"
     else:
-        yield "outcome", f"kept out by the initial filter, rule {exclusion.rule}: {exclusion.reason}"
+        yield "outcome", f"excluded by the initial filter, rule {exclusion.rule}: {exclusion.reason}"
     if exclusion.matched is not None:
         place = "" if exclusion.start is None else f", characters {exclusion.start} to {exclusion.end}"
         where = "" if exclusion.field is None else f" in {exclusion.field}{place}"
-        yield "outcome", f"the text that decided: {exclusion.matched!r}{where}"
-    yield "confidence", f"{_n(exclusion.confidence)}, that of the rule"
+        yield "outcome", f"matching text: {exclusion.matched!r}{where}"
+    yield "confidence", f"{_n(exclusion.confidence)}, from the rule"
 
 
 def _decided(operation: Operation, result: ItemResult, confidence: float) -> Iterator[_Reason]:
@@ -217,15 +216,15 @@ def _decided(operation: Operation, result: ItemResult, confidence: float) -> Ite
 
 
 def _beside(result: ItemResult) -> Iterator[_Reason]:
-    """Yield further evidence on the model's certainty."""
+    """Yield the other numbers on the model's certainty, each with its explanation."""
     if result.probability is not None:
         yield (
             "probability",
-            f"{_n(result.probability)} that the record is included, as the answer's tokens weigh what else might have "
-            "stood there; the confidence is what the model says of itself",
+            f"{_n(result.probability)} that the record is included, from the probabilities of the answer's tokens; the "
+            "confidence is the model's own statement",
         )
     if result.relevance is not None:
-        yield "relevance", f"{result.relevance} of 100, as the model graded it"
+        yield "relevance", f"{result.relevance} of 100, the model's grade"
 
 
 def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator[_Reason]:
@@ -239,9 +238,12 @@ def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator
     }
     yield "status", f"status {decision.status.value}: {reasons or without[decision.status]}"
     if decision.model_status is not None:
-        yield "status", f"the model itself said {decision.model_status.value}, but: {decision.uncertain_reason}"
-    yield "status", f"policy for criteria that the record leaves unclear: {operation.unclear.value}"
-    yield "status", f"policy for exclusions that no quote verifies: {operation.unverified.value}"
+        yield (
+            "status",
+            f"the model answered {decision.model_status.value}; changed because: {decision.uncertain_reason}",
+        )
+    yield "status", f"policy for unclear criteria: {operation.unclear.value}"
+    yield "status", f"policy for exclusions without a verified quote: {operation.unverified.value}"
 
 
 def _of_panel(panel: PanelResult, confidence: float) -> Iterator[_Reason]:
@@ -298,7 +300,7 @@ def _of_judgement(operation: Judge, judgement: Judgement) -> Iterator[_Reason]:
 def _equation(shown: str, worked_out: float, kept: float) -> str:
     if isclose(worked_out, kept, abs_tol=NEAR):
         return f"{shown} = {_n(kept)}"
-    return f"{_n(kept)}, which is not {shown} = {_n(worked_out)}: it was set by another release's rule"
+    return f"{_n(kept)}, which differs from {shown} = {_n(worked_out)}: another release set it"
 
 
 def _n(value: float) -> str:

@@ -1,4 +1,4 @@
-"""An explanation read from the ledger; the caller's connection determines the snapshot."""
+"""The reading of an explanation from the ledger, in the snapshot of the caller's connection."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -53,7 +53,7 @@ from .document import (
 def read_origin(
     connection: Connection, batch: Row[Any], result: ItemResult
 ) -> tuple[Source | None, tuple[ExplainedCopy, ...]]:
-    """Return a record's source and its duplicates. For a later stage of a review, both are of the first stage."""
+    """Return a record's source and its duplicates. For a later stage of a review, both come from the first stage."""
     place = result.index if result.origin is None else result.origin
     first = batch
     if batch.stage:
@@ -84,10 +84,10 @@ def read_origin(
     )
 
 
-NOT_DECIDED = "the record is not decided yet: what is asked now is kept with what it ends with"
+NOT_DECIDED = "the record is not decided yet: its calls are stored with its result"
 NOT_ASKED = "no model was asked about the record"
 NOT_KEPT = (
-    "what was asked and answered was not kept: the worker had TAMIS_TRANSCRIPTS=false, or the ledger could not store it"
+    "prompts and answers were not kept: the worker had TAMIS_TRANSCRIPTS=false, or the ledger could not store them"
 )
 
 
@@ -97,7 +97,7 @@ def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Expl
     operation = parse_operation(batch.params)
     result = _result(connection, batch_id, index)
     if result is None:
-        raise InvalidParameters(f"batch {batch_id} has no record {indexed_words(index)}: there are {batch.n_items:,}")
+        raise InvalidParameters(f"batch {batch_id} has no record {indexed_words(index)}: it has {batch.n_items:,}")
     claims = _transcripts(connection, batch_id, index)
     lost = select(items.c.lost_claims).where(items.c.batch_id == batch_id, items.c.idx == index)
     lost_claims: int = connection.execute(lost).scalar_one()
@@ -182,10 +182,10 @@ def _gap(result: ItemResult, claims: Sequence[Transcript], lost_claims: int) -> 
     if not claims:
         return NOT_KEPT if bill.calls or bill.cached else NOT_ASKED
     if kept < bill.calls:
-        return f"of {bill.calls} calls on the bill the transcripts hold {kept}; of the others nothing was kept"
+        return f"transcripts were kept of {kept} of {bill.calls} calls"
     if lost_claims:
-        workers = "a worker that died" if lost_claims == 1 else f"{lost_claims} workers that died"
-        return f"what {workers} asked about the record was not kept"
+        workers = "a dead worker" if lost_claims == 1 else f"{lost_claims} dead workers"
+        return f"the calls of {workers} were not kept"
     return None
 
 
@@ -231,7 +231,7 @@ def _audits(connection: Connection, batch_id: UUID, index: int) -> tuple[DrawnIn
 
 
 def _stages(connection: Connection, batch: Row[Any], result: ItemResult) -> tuple[OtherStage, ...]:
-    """Return the record's other stages in the review. Later stages store its place in the first stage as `origin`."""
+    """Return the record's results in other stages of the review. `origin` is a record's place in the first stage."""
     if batch.review_id is None:
         return ()
     origin = result.index if result.origin is None else result.origin

@@ -1,4 +1,4 @@
-"""An explanation as text: headings and their lines. Foreign texts (of records, models and people) are unchanged."""
+"""An explanation as text: headings and their lines. Texts of records, models and people (`foreign`) are unchanged."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -41,7 +41,7 @@ def call_lines(call: TranscribedCall, prompts: Mapping[str, str], shown: set[str
         status = "" if call.error.status is None else f" (HTTP {call.error.status})"
         yield f"error{status}, {call.error.kind.value}: {call.error.message}"
         if call.error.content is not None:
-            yield "what had come of the answer:"
+            yield "partial answer:"
             yield from _text(call.error.content, call.error.cut)
     yield from _reading(call)
     yield _paid(call)
@@ -52,8 +52,8 @@ def _about(call: TranscribedCall) -> str:
     rung = "" if call.rung is None else f", rung {call.rung}"
     question = f"question {call.question} ({call.name}{sample}){rung}"
     if call.cached:
-        return f"{question}: answered from the cache; nothing was sent. The question:"
-    return f"{question}{'' if call.sent else ': not sent, there was no connection'}"
+        return f"{question}: answered from the cache, no request was sent. The question:"
+    return f"{question}{'' if call.sent else ': not sent, no connection'}"
 
 
 def _message(message: TranscribedMessage, prompts: Mapping[str, str], shown: set[str]) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _message(message: TranscribedMessage, prompts: Mapping[str, str], shown: set
 
 
 def _format(shape: TranscribedFormat, prompts: Mapping[str, str], shown: set[str]) -> Iterator[str]:
-    named = f"answer's shape, {shape.type}" + ("" if shape.name is None else f" {shape.name}")
+    named = f"response format {shape.type}" + ("" if shape.name is None else f" {shape.name}")
     if shape.sha256 is None:
         yield named
     else:
@@ -77,7 +77,7 @@ def _common(label: str, sha256: str, prompts: Mapping[str, str], shown: set[str]
     text = prompts.get(sha256)
     named = f"{label}, sha256 {sha256[:SHORT_SHA]}"
     if text is None:
-        yield f"{named}: the ledger has no text of it"
+        yield f"{named}: its text is not in the ledger"
     elif sha256 in shown:
         yield f"{named}: as above"
     else:
@@ -95,34 +95,34 @@ def foreign(text: str) -> Iterator[str]:
 def _text(text: str, cut: int | None) -> Iterator[str]:
     yield from foreign(text)
     if cut is not None:
-        yield f"{INDENT}[cut here: {len(text):,} of {cut:,} characters are kept]"
+        yield f"{INDENT}[cut here: {len(text):,} of {cut:,} characters were kept]"
 
 
 def _reading(call: TranscribedCall) -> Iterator[str]:
     if call.reading is None:
         return
     if not call.reading.usable:
-        kind = "unusable" if call.reading.kind is None else call.reading.kind.value
-        yield f"reading: cannot be used, {kind}: {call.reading.why or ''}"
+        kind = "unknown" if call.reading.kind is None else call.reading.kind.value
+        yield f"parsing: unusable, {kind}: {call.reading.why or ''}"
     elif call.reading.deviations:
-        yield f"reading: used; harmlessly otherwise: {'; '.join(call.reading.deviations)}"
+        yield f"parsing: usable, with harmless deviations: {'; '.join(call.reading.deviations)}"
     else:
-        yield "reading: used"
+        yield "parsing: usable"
 
 
 def _paid(call: TranscribedCall) -> str:
-    since = f"{call.at_ms / 1000:.1f} s after the item's first question began"
+    since = f"{call.at_ms / 1000:.1f} s after the start of the item's first question"
     if call.cached:
         return f"no cost; cache key {call.key or ''}; {since}"
     cost = "cost not known" if call.cost is None else dollars(call.cost)
     tier = "" if call.tier is None else f", tier {call.tier}"
     took = "" if call.latency_ms is None else f", {call.latency_ms:,} ms"
     tokens = f"{call.usage.prompt_tokens:,} + {call.usage.completion_tokens:,} tokens"
-    return f"{tokens}, {cost}{tier}{took}; came {since}"
+    return f"{tokens}, {cost}{tier}{took}; ended {since}"
 
 
 def origin_lines(explanation: Explanation) -> Iterator[str]:
-    """Yield the lines on a record's source, duplicates and filled fields; none if the ledger has no such facts."""
+    """Yield the lines on a record's source, duplicates and filled fields, if the ledger has these facts."""
     item = explanation.record.item
     if explanation.source is not None:
         file = f", {item[FILE]}" if FILE in item else ""
@@ -132,12 +132,12 @@ def origin_lines(explanation: Explanation) -> Iterator[str]:
             yield f"query: {explanation.source.query}"
     for copy in explanation.copies:
         source = "" if copy.source is None else f" of {copy.source}"
-        yield f"its copy {record_words(copy.index)}, id {copy.item_id}{source}, was kept out: {copy.reason}"
+        yield f"its duplicate {record_words(copy.index)}, id {copy.item_id}{source}, was removed: {copy.reason}"
     for name, origin in said_of_fields(item, FILLED).items():
         yield f"{name} was filled from {_place(origin)}"
     for name, others in said_of_fields(item, CONTRADICTED).items():
         for other in others:
-            yield f"{name} is contradicted: {shown_text(other.get('value'))} says {_place(other)}"
+            yield f"{name} is contradicted: {_place(other)} has {shown_text(other.get('value'))}"
 
 
 def _of(source: Source) -> str:
@@ -151,7 +151,7 @@ def _place(origin: Mapping[str, Any]) -> str:
         return f"{origin['file']}, line {origin['line']}" if origin.get("line") else str(origin["file"])
     source = f" of {origin['source']}" if "source" in origin else ""
     index = origin.get("from")
-    return f"its copy {record_words(index) if isinstance(index, int) else index}{source}"
+    return f"its duplicate {record_words(index) if isinstance(index, int) else index}{source}"
 
 
 def as_text(explanation: Explanation) -> str:
@@ -168,9 +168,9 @@ def sections(explanation: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield heading, tuple(line for part in lines for line in _one_by_one(part))
 
 
-def _one_by_one(line: str) -> Iterator[str]:
-    """Yield a line. If its text has several lines, all but the first are indented."""
-    first, *others = line.splitlines() or [""]
+def _one_by_one(text: str) -> Iterator[str]:
+    """Yield the lines of a text, all but the first indented."""
+    first, *others = text.splitlines() or [""]
     yield first
     yield from (INDENT + other for other in others)
 
@@ -186,7 +186,7 @@ def _sections(explanation: Explanation) -> Iterator[tuple[str, Iterable[str]]]:
     if explanation.verdicts:
         yield "Criteria", tuple(line for verdict in explanation.verdicts for line in _verdict(verdict))
     if explanation.humans or explanation.audits:
-        yield "People", _people(explanation)
+        yield "Human decisions", _people(explanation)
     if explanation.stages:
         yield "Other stages of the review", tuple(line for stage in explanation.stages for line in _stage(stage))
     if explanation.past_failures:
@@ -199,7 +199,7 @@ def _sections(explanation: Explanation) -> Iterator[tuple[str, Iterable[str]]]:
         for place, call in enumerate(transcript.calls):
             claim = f"claim {transcript.fence}, round {transcript.round}, {_when(transcript.created_at)}"
             yield f"Call {place + 1} of {len(transcript.calls)}, {claim}", call_lines(call, explanation.prompts, shown)
-    yield "Bill", _bill(explanation)
+    yield "Cost", _bill(explanation)
 
 
 def _batch(explanation: Explanation) -> Iterator[str]:
@@ -222,16 +222,16 @@ def _record(explanation: Explanation) -> Iterator[str]:
         yield f"field {name}:"
         yield from foreign(shown_text(value))
     if record.cut_words is not None:
-        yield f"not sent whole: {record.cut_words}"
+        yield f"not sent in full: {record.cut_words}"
 
 
 def _decision(explanation: Explanation) -> Iterator[str]:
     record = explanation.record
     yield f"item {record.status}"
     if record.conflict:
-        yield f"people are in conflict, and nobody's decision counts: {record.decision_words}"
+        yield f"conflict: reviewers disagree, and no decision counts: {record.decision_words}"
     if record.override is not None:
-        yield f"what counts: {shown_text(record.override.value)}, by {record.override.reviewer}"
+        yield f"final decision: {shown_text(record.override.value)}, by {record.override.reviewer}"
     if record.result is not None and record.result.error is None:
         yield f"value: {shown_text(record.value)}"
     yield from _reasons(explanation.because)
@@ -269,12 +269,12 @@ def _verdict(verdict: ExplainedVerdict) -> Iterator[str]:
         return
     yield f"{INDENT}quote: “{verdict.quote.text}”"
     if verdict.quote.state is QuoteState.NOT_FOUND:
-        yield f"{INDENT}not found in the record; the most similar passage is {verdict.quote.similarity:.2f} alike"
+        yield f"{INDENT}not found in the record; similarity of the closest passage: {verdict.quote.similarity:.2f}"
         return
     where = "" if verdict.quote.start is None else f", characters {verdict.quote.start} to {verdict.quote.end}"
     yield f"{INDENT}{verdict.quote.state.value} in {verdict.quote.field}{where}"
     if verdict.passage is not None:
-        yield f"{INDENT}the record there: “{verdict.passage}”"
+        yield f"{INDENT}record text: “{verdict.passage}”"
     for difference in verdict.quote.differences:
         yield f"{INDENT}differs: “{difference.quoted}”, in the record “{difference.recorded}”"
 
@@ -282,12 +282,12 @@ def _verdict(verdict: ExplainedVerdict) -> Iterator[str]:
 def _people(explanation: Explanation) -> Iterator[str]:
     for drawn in explanation.audits:
         yield (
-            f"{_when(drawn.at)} drawn as number {drawn.drawn + 1} into audit {drawn.audit}, seed {drawn.seed}, of "
+            f"{_when(drawn.at)} drawn as number {drawn.drawn + 1} of audit {drawn.audit}, seed {drawn.seed}, from "
             f"{drawn.population} exclusions ({drawn.stratum.value})"
         )
     for word in explanation.humans:
         stage = "" if word.stage is HumanStage.OWN else f" ({word.stage.value})"
-        reason = "" if word.reason is None else f", because: {word.reason}"
+        reason = "" if word.reason is None else f", reason: {word.reason}"
         settles = "; it settles the record" if word.settles else ""
         yield f"{_when(word.at)} {word.by}{stage} {_said(word)}{reason}{settles}"
         if word.note:
@@ -296,7 +296,7 @@ def _people(explanation: Explanation) -> Iterator[str]:
 
 def _said(word: HumanWord) -> str:
     if word.act is HumanAct.WITHDREW:
-        return "withdrew the decision before it"
+        return "withdrew the previous decision"
     if word.act is HumanAct.AUDITED:
         return f"in audit {word.audit}: {'include' if word.value else 'exclude'}"
     return f"{word.act.value}: {shown_text(word.value)}"
@@ -304,14 +304,14 @@ def _said(word: HumanWord) -> str:
 
 def _stage(stage: OtherStage) -> Iterator[str]:
     place = f"stage {stage.stage + 1}, {stage.operation}: {stage.result.status}"
-    yield f"{place}; `tamis explain {stage.batch} number:{record_number(stage.result.index)}` tells its calls"
+    yield f"{place}; `tamis explain {stage.batch} number:{record_number(stage.result.index)}` shows its calls"
     yield from (INDENT + line for line in _reasons(stage.because))
 
 
 def _bill(explanation: Explanation) -> Iterator[str]:
     bill = explanation.record.provenance or Provenance(cost=Decimal(0))
     if not bill.calls:
-        yield "nothing: every answer came from the cache" if bill.cached else "nothing: no call was made"
+        yield "no cost: every answer came from the cache" if bill.cached else "no cost: no call was made"
     else:
         yield f"{bill.calls} {'call' if bill.calls == 1 else 'calls'}, over all rounds"
         usage = bill.usage
@@ -319,15 +319,15 @@ def _bill(explanation: Explanation) -> Iterator[str]:
             f"tokens: {usage.prompt_tokens:,} of prompts ({usage.cached_tokens:,} at the cached price), "
             f"{usage.completion_tokens:,} of answers ({usage.reasoning_tokens:,} of reasoning)"
         )
-        yield "cost: not known, as the model has no price here" if bill.cost is None else f"cost: {dollars(bill.cost)}"
+        yield "cost: not known, because the model has no price" if bill.cost is None else f"cost: {dollars(bill.cost)}"
     if bill.model is not None:
         yield f"model: {bill.model}{'' if bill.tier is None else f', tier {tier_name(bill.tier) or bill.tier}'}"
     if bill.unanswered:
-        yield f"unanswered: {bill.unanswered}; nobody knows whether they were paid for"
+        yield f"calls without an answer: {bill.unanswered}; the endpoint may have charged for them"
     if explanation.lost_claims:
-        yield f"claims whose worker died: {explanation.lost_claims}; what they may have cost is in no bill"
+        yield f"claims of dead workers: {explanation.lost_claims}; their possible cost is not included"
     if bill.deviations:
-        yield f"answers were harmlessly otherwise: {'; '.join(bill.deviations)}"
+        yield f"harmless deviations of answers: {'; '.join(bill.deviations)}"
 
 
 def _when(at: datetime) -> str:

@@ -26,7 +26,7 @@ def options() -> re2.Options:
 
 
 def compile_trusted(pattern: str) -> re2._Regexp:
-    """Return a compiled pattern of this package, over UTF-8."""
+    """Return a pattern of this package, compiled to search UTF-8 bytes."""
     return re2.compile(pattern.encode("utf-8"), options())
 
 
@@ -37,18 +37,18 @@ def finder(pattern: str) -> Callable[[bytes], bool]:
 
 
 def compile_untrusted(pattern: object, place: str) -> re2._Regexp:
-    """Return a compiled pattern that a caller may have written, over UTF-8.
+    """Return a pattern that a caller may have written, compiled to search UTF-8 bytes.
 
-    Raises `InvalidParameters` with `place`, the fault, and its position in the pattern.
+    Raises `InvalidParameters` with `place`, the fault, and the fault's position in the pattern.
     """
     if not isinstance(pattern, str):
-        raise InvalidParameters(f"{place}: a pattern is a text, not a {type(pattern).__name__}")
+        raise InvalidParameters(f"{place}: a pattern must be a text, not a {type(pattern).__name__}")
     if not pattern.strip():
         raise InvalidParameters(f"{place}: the pattern is empty: it would match everything")
     try:
         compiled = re2.compile(pattern.encode("utf-8"), options())
     except UnicodeEncodeError as error:
-        raise InvalidParameters(f"{place}: {pattern!r} holds half of a character, at {error.start}") from error
+        raise InvalidParameters(f"{place}: {pattern!r} contains an incomplete character, at {error.start}") from error
     except re2.error as error:
         raise InvalidParameters(f"{place}: {pattern!r}: {_complaint(error, pattern)}") from error
     if compiled.search(b"") is not None:
@@ -57,7 +57,7 @@ def compile_untrusted(pattern: object, place: str) -> re2._Regexp:
 
 
 def any_of(patterns: Sequence[str]) -> re2.Set | None:
-    """Return a set that finds all matching patterns in one pass; None without patterns. Each pattern must be valid."""
+    """Return a set that finds all matching patterns in one pass, or None if `patterns` is empty. All must be valid."""
     if not patterns:
         return None
     pattern_set = re2.Set.SearchSet(options())
@@ -73,5 +73,5 @@ def _complaint(error: re2.error, pattern: str) -> str:
     _, _, fragment = message.partition(": ")
     at = pattern.find(fragment) if fragment else -1
     where = f" (at character {at + 1})" if at > 0 or (at == 0 and fragment != pattern) else ""
-    hint = "; RE2 has no lookaround and no references back" if any(mark in message for mark in NOT_RE2) else ""
+    hint = "; RE2 has no lookaround and no backreferences" if any(mark in message for mark in NOT_RE2) else ""
     return f"{message}{where}{hint}"

@@ -1,7 +1,7 @@
-"""Contexts: phrases around a keyword's mention that protect the paper, or that apply the mention to the paper itself.
+"""Contexts: phrases around a keyword that protect a paper from rejection, or apply the keyword to the paper itself.
 
-One mention at a time is replaced by a unique word. So a context with `{keyword}` matches only that mention, and other
-mentions in the sentence are judged separately.
+To judge a mention of a keyword, the filter replaces this mention with a unique word. So a context with `{keyword}`
+matches only this mention, and other mentions in the sentence are judged separately.
 """
 
 import unicodedata
@@ -78,23 +78,23 @@ TYPE_IN_TITLE = (
 
 
 class Contexts:
-    """A set of contexts, each with a place for the mention."""
+    """A set of contexts. Each has a placeholder for the mention."""
 
     def __init__(self, templates: Iterable[object], place: str = "context") -> None:
-        """Compile the templates. Raises `InvalidParameters` naming the invalid context."""
+        """Compile the templates. Raise `InvalidParameters` if a context is invalid. The message names its place."""
         ready: list[str] = []
         for at, template in enumerate(templates):
             where = f"{place}[{at}]"
             if not isinstance(template, str):
-                raise InvalidParameters(f"{where}: a context is a text, not a {type(template).__name__}")
+                raise InvalidParameters(f"{where}: a context must be a text, not a {type(template).__name__}")
             if PLACEHOLDER not in template:
-                raise InvalidParameters(f"{where}: {template!r} has no {PLACEHOLDER}: it is about no mention")
+                raise InvalidParameters(f"{where}: {template!r} has no {PLACEHOLDER}: it refers to no mention")
             compiled.compile_untrusted(template.replace(PLACEHOLDER, _PLACEHOLDER_WORD), where)
             ready.append(template.replace(_SPEC_GAP, _BOUNDED_GAP).replace(PLACEHOLDER, _MENTION))
         self._any = compiled.compile_trusted("|".join(f"(?:{pattern})" for pattern in ready)) if ready else None
 
     def hold(self, window: bytes) -> bool:
-        """Return whether a context matches the mention in the window."""
+        """Return whether a context matches the mention in `window`, a result of the function of this name."""
         return self._any is not None and self._any.search(window) is not None
 
 
@@ -117,7 +117,7 @@ def sentence_ends(text: bytes) -> list[int]:
 
 
 def _plain(text: bytes) -> str:
-    """Return lower case without accents, with plain dashes and single spaces."""
+    """Return the text in lower case without accents, with plain dashes and single spaces."""
     plain = text.decode("utf-8", "ignore")
     if not plain.isascii():
         apart = unicodedata.normalize("NFKD", plain.translate(_DASHES))

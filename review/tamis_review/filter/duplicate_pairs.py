@@ -1,4 +1,4 @@
-"""Pairs of duplicates over whole files: every copy and every doubt, each with its reason."""
+"""All pairs of duplicates in whole files: every copy and every doubtful pair, each with its reason."""
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,14 +21,14 @@ COLUMNS = ("kind", "reason", *_OF_A_RECORD, *(f"stays_{column}" for column in _O
 
 
 class PairKind(StrEnum):
-    """The kind of a pair: a copy excludes one record, a doubt none."""
+    """The kind of a pair. Of a copy, one record is excluded; of a doubt, neither record."""
 
     COPY = "copy"
     DOUBT = "doubt"
 
 
 class PlacedRecord(SourcedRecord):
-    """A record, and its place in a file."""
+    """A record of a pair, with its place in a file."""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -44,8 +44,8 @@ class RecordPair:
 
     kind: PairKind
     reason: str
-    one: PlacedRecord  # in a copy, the excluded record
-    stays: PlacedRecord  # in a doubt, the record that would stay
+    one: PlacedRecord  # if the pair is a copy, the excluded record
+    stays: PlacedRecord  # if the pair is a doubt, the record that would stay
 
     def called(self, names: Mapping[Path, str]) -> Self:
         """Return the pair with its files under their display names."""
@@ -77,9 +77,9 @@ def find_pairs(
     """Return every pair of duplicates within and between the files, compared together as in a screening.
 
     Files that complete each other are joined. A file of more than `max_bytes` is refused. If reading is `strict`, an
-    unreadable record is an error. `names` are display names of files, if not their paths.
+    unreadable record is an error. `names`: names of files to show instead of their paths.
 
-    Raises `InputError`: a file cannot be read, or is empty.
+    Raises `InputError` if a file cannot be read, or is empty.
     """
     read = read_sources(list(files), names=names, max_bytes=max_bytes, strict=strict)
     placed = [PlacedRecord(entry.record, entry.path, entry.index) for source in read for entry in source.sourced]

@@ -1,4 +1,4 @@
-"""The evidence in a paper: the people and animals that it studies, by its own words."""
+"""The evidence in a paper: the people and animals that the paper says it studies."""
 
 from functools import cached_property
 from itertools import islice
@@ -77,7 +77,7 @@ _studies_people = compiled.finder(
 
 
 class PaperEvidence:
-    """The evidence in one paper, computed when a rule needs it."""
+    """The evidence in one paper. Each part is computed when a rule first needs it."""
 
     def __init__(self, title: bytes, abstract: bytes) -> None:
         self._title = title

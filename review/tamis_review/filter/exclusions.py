@@ -1,8 +1,8 @@
 """Exclusion sentences: a text's enumerations of excluded papers, of any length.
 
 "Animal studies, case reports, ... and abstracts are excluded" covers the text before its verb, "we excluded animal
-studies, case reports, ..." the text after it. Neither extends beyond its sentence or another statement: in "animal
-studies were pooled, and reviews, letters, ... were excluded" the animal studies are not covered.
+studies, case reports, ..." the text after it. The covered text does not extend beyond the sentence or into another
+statement. In "animal studies were pooled, and reviews, letters, ... were excluded" the animal studies are not covered.
 """
 
 from bisect import bisect_right
@@ -28,7 +28,7 @@ _OTHER = r"excluded?|omit(?:ted)?|remove(?:d)?|ineligible|reject(?:ed)?|disregar
 
 
 class _Kind(StrEnum):
-    """The effect of a word, or a few, on an enumeration."""
+    """The effect of a word or phrase on an enumeration."""
 
     RELATIVE = "relative"  # a clause within a member: "letters that were published"
     EXCLUDES_BEFORE = "excludes before"  # "... are excluded"
@@ -73,7 +73,7 @@ class Exclusions:
         self._stops = [stop for _, stop in stretches]
 
     def cover(self, at: int) -> bool:
-        """Return whether the byte at this place is in an enumeration of excluded papers."""
+        """Return whether the byte at the place `at` is in an enumeration of excluded papers."""
         place = bisect_right(self._starts, at) - 1
         return place >= 0 and at < self._stops[place]
 
@@ -114,7 +114,10 @@ def _kind(words: bytes) -> _Kind:
 
 
 def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> int:
-    """Return the start of the enumeration before a verb: after the last semicolon, unless "and" or "or" follows it."""
+    """Return the start of the enumeration before a verb.
+
+    It starts after the last semicolon. If "and" or "or" follows this semicolon, all members are one enumeration.
+    """
     if after_verb:
         member = _MEMBER_ENDS.search(text[begin:verb])
         begin = verb if member is None else begin + member.end()
@@ -122,7 +125,11 @@ def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> in
 
 
 def _listed(text: bytes, verb: int, end: int) -> int:
-    """Return the end of the enumeration after a verb: at the first semicolon, unless "and" or "or" follows the last."""
+    """Return the end of the enumeration after a verb.
+
+    The enumeration ends at `end` if "and" or "or" follows the last semicolon, or if it begins like a list. Otherwise it
+    ends at the first semicolon.
+    """
     if _one_enumeration(text, verb, end) or _LIST_BEGINS.search(text[verb : verb + 100]) is not None:
         return end
     return text.index(b";", verb, end)

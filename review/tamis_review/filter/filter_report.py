@@ -1,6 +1,6 @@
-"""The initial filter (tier 1) over whole files: its effect on each record, and its cost.
+"""The initial filter (tier 1) applied to whole files: its result for each record, and the includes that it loses.
 
-If a file has labels, they show the review's final inclusions, and so the included records that the filter loses.
+The labels of a file show which records the review finally included.
 """
 
 import csv
@@ -38,10 +38,10 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class FilteredRecord(SourcedRecord):
-    """One record, and the filter's result."""
+    """One record with the filter's result and a label."""
 
     result: FilterResult
-    included: bool | None  # the label; None without a label
+    included: bool | None  # the label; None if the record has none
 
     @property
     def item_id(self) -> str:
@@ -58,13 +58,13 @@ class RuleCount:
 
     rule: str
     records: int
-    included: int  # included by their label
+    included: int  # rejected records whose label says that they were included
     excluded: int
 
 
 @dataclass(frozen=True)
 class FilterReport:
-    """Every record of some files under one review's criteria, in the files' order."""
+    """The filter's results for all records of some files, under one review's criteria, in the files' order."""
 
     outcomes: list[FilteredRecord]
     switched_off: Mapping[str, str]  # rule -> reason why it does not apply
@@ -85,7 +85,7 @@ class FilterReport:
 
     @property
     def rules(self) -> list[RuleCount]:
-        """Return the rules with rejections, the most frequent first."""
+        """Return a count for each rule that rejected a record, the most frequent first."""
         rejected = [(str(row.result.rule), row.included) for row in self.outcomes if not row.result.passed]
         total = Counter(rule for rule, _ in rejected)
         by_label = Counter(rejected)
@@ -128,7 +128,10 @@ def filter_files(
 
 
 def write_outcomes(tier_one: FilterReport, stream: TextIO) -> int:
-    """Write a CSV row for each record under `COLUMNS`, and `label` if there are labels. Return the number of rows."""
+    """Write a CSV row for each record, and return the number of rows.
+
+    The columns are `COLUMNS`, and `label` if there are labels.
+    """
     labelled = any(outcome.included is not None for outcome in tier_one.outcomes)
     writer = csv.writer(stream)
     writer.writerow((*COLUMNS, "label") if labelled else COLUMNS)

@@ -1,7 +1,7 @@
 """Identification: the records of the searched sources, and which of them are excluded before any model call.
 
-The first boxes of a PRISMA flow are records by source. Duplicates, and rejections of the initial filter (tier 1), stay
-in the batch as exclusions with reasons.
+The first boxes of a PRISMA flow count records by source. Duplicates, and records that the initial filter (tier 1)
+rejects, stay in the batch as exclusions with reasons.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ class Identified:
     files: tuple[FileRead, ...]
     records: list[dict[str, Any]]  # all records, including exclusions
     exclusions: dict[int, Exclusion] = field(default_factory=dict)
-    doubts: tuple[Doubt, ...] = ()  # pairs that may be copies; neither is excluded, and a human checks them
+    doubts: tuple[Doubt, ...] = ()  # pairs that may be copies: both records stay for a human to check
 
     @property
     def asked(self) -> list[dict[str, Any]]:
@@ -39,12 +39,12 @@ class Identified:
 
     @property
     def duplicates(self) -> int:
-        """Return the number of copies of other records, here or in an earlier search."""
+        """Return the number of records that are copies of another record, in these files or in an earlier search."""
         return sum(exclusion.rule == DUPLICATE for exclusion in self.exclusions.values())
 
     @property
     def known(self) -> int:
-        """Return the number of duplicates from an earlier search, which are not screened again."""
+        """Return the number of records that are copies of records of an earlier search. They are not screened again."""
         return sum(entry.rule == DUPLICATE and entry.duplicate_of is None for entry in self.exclusions.values())
 
     @property
@@ -72,10 +72,10 @@ def identify(
         files: input of `read_sources`.
         keep_duplicates: ask a model about every copy of a record.
         initial_filter: the criteria of tier 1; None: no initial filter.
-        names: display names of files, if not their paths.
+        names: names of files to show instead of their paths.
         max_bytes: a larger file is refused.
-        strict: an unreadable record is an error; otherwise it is lost, with a note.
-        known: records of an earlier search; duplicates of these are always excluded. None: no earlier search.
+        strict: an unreadable record is an error. If False, it is lost, with a note.
+        known: records of an earlier search. Their duplicates are always excluded. None: no earlier search.
 
     Raises:
         InputError: a file cannot be read, or two files have the same content.
@@ -114,7 +114,7 @@ def identify(
 
 
 def _place(source: SourceRead, entry: SourcedRecord) -> str:
-    """Return the name of a record's source; if the source has several files, also the file's."""
+    """Return the name of a record's source. If the source has several files, add the file's name."""
     file = entry.record.get(FILE)
     return source.source.name if file is None else f"{source.source.name}, {file}"
 
@@ -124,7 +124,7 @@ def _check_contents(files: Sequence[FileRead]) -> None:
     for file in files:
         if (twin := first.setdefault(file.intake.sha256, file)) is not file:
             raise InputError(
-                f"this is {twin.name} once more, byte for byte, and its records would count twice: leave it out",
+                f"this file is identical to {twin.name}, and its records would count twice: omit it",
                 path=file.path,
             )
 

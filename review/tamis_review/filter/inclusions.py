@@ -1,9 +1,10 @@
 """The rules that the criteria switch off, because they would reject papers that the review includes.
 
-The criteria are read as reviewers write them. A mention of animals, of case reports, ... counts as included in an
-inclusion criterion, the question, the purpose or the study types, and as excluded in an exclusion criterion. A negation
-reverses this ("excluding animal studies", "other than case reports"), and so does a heading within a text ("Exclusion
-criteria:"). In doubt a mention counts as included: a missing rule costs calls, but a wrong rule costs papers.
+Reviewers write the criteria in free text. A mention of animals, of case reports, ... counts as included in an inclusion
+criterion, the question, the purpose or the study types, and as excluded in an exclusion criterion. A negation reverses
+this ("excluding animal studies", "other than case reports"). A heading within a text ("Exclusion criteria:") decides
+for the text below it. In doubt a mention counts as included: a rule that is switched off costs calls, but a wrong rule
+costs papers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -99,7 +100,7 @@ _INCLUDED_AFTER = compiled.compile_trusted(
 
 @dataclass(frozen=True)
 class _Criterion:
-    """A text of the criteria, and the default for a term without negation."""
+    """A text of the criteria, and whether a term without negation counts as included in it."""
 
     text: str
     included: bool
@@ -126,7 +127,7 @@ class _Named:
 
     @property
     def quoted(self) -> str:
-        """Return the term, with the criterion if that is longer."""
+        """Return the term in quotes, with the criterion if the criterion is longer."""
         return repr(self.term) if self.term == self.criterion else f"{self.term!r}: {_short(self.criterion)!r}"
 
 
@@ -207,7 +208,10 @@ def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
 
 
 def _nearest(negator: re2._Regexp, clause: bytes) -> int:
-    """Return the negators in the nearest member of an enumeration that has any: "no animals, no cells" negates once."""
+    """Return the number of negators in the last member of an enumeration that has any.
+
+    So "no animals, no cells" negates once.
+    """
     members = reversed(_ENUMERATION.split(clause))
     return next((count for member in members if (count := len(negator.findall(member)))), 0)
 
@@ -217,7 +221,7 @@ def _says_include(heading: re2._Match) -> bool:
 
 
 def _parts(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield each part of a criterion's text, with its start."""
+    """Yield each part of a criterion's text, after the place where it starts."""
     begin = 0
     for match in _part_ends(text):
         start, end = match.span()

@@ -1,6 +1,6 @@
-"""The initial filter (tier 1): rejections without a model.
+"""The initial filter (tier 1), which rejects papers without a model.
 
-Source: the specification of `InitialFilter`. The rules in their order: date range, minimum content, definitive title
+Source: the specification of `InitialFilter`. The order of the rules is: date range, minimum content, definitive title
 patterns, keywords in the title, keywords in the abstract. The first rejection decides.
 """
 
@@ -25,7 +25,7 @@ _own = cache(contexts.Contexts)
 
 
 def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) -> bool:
-    """Return whether an abstract's sentence applies the mention to its own paper."""
+    """Return whether a sentence of the abstract applies the mention to the paper itself."""
     match mention.meaning.weight:
         case Weight.ASKED_FOR:
             return True
@@ -88,7 +88,10 @@ def without_notes(title: str) -> bytes:
 
 
 class TitlePatterns:
-    """The definitive title patterns. Raises `InvalidParameters` naming the pattern that RE2 refuses."""
+    """The definitive title patterns.
+
+    Raises `InvalidParameters` if RE2 refuses a pattern. The message names the pattern.
+    """
 
     def __init__(self, patterns: Sequence[object], place: str) -> None:
         self._alone = [compiled.compile_untrusted(pattern, f"{place}[{at}]") for at, pattern in enumerate(patterns)]
@@ -97,7 +100,7 @@ class TitlePatterns:
         self._any = compiled.any_of(texts)
 
     def mentions(self, title: bytes) -> Iterator[Mention]:
-        """Yield the matches, pattern by pattern. `^` and `$` ignore space, quotes and a final full stop."""
+        """Yield the matches in a title, pattern by pattern. `^` and `$` ignore spaces, quotes and a final full stop."""
         if self._any is None:
             return
         core, offset = _core(title)
@@ -110,7 +113,7 @@ class TitlePatterns:
 
 
 def _core(title: bytes) -> tuple[bytes, int]:
-    """Return the title without surrounding spaces and quotes, and the number of bytes before it."""
+    """Return the title without surrounding spaces and quotes, and how many bytes were removed at its beginning."""
     text = title.decode("utf-8")
     core = text.lstrip(_OPENING)
     ended = core.rstrip(_CLOSING)
@@ -144,7 +147,7 @@ _PLACEHOLDER = compiled.compile_trusted(
 
 
 def is_placeholder(abstract: str) -> bool:
-    """Return True for an empty abstract: blank, "No abstract available.", "[Abstract not available]", "N/A", "-" ..."""
+    """Return True if the text is no abstract: "", "No abstract available.", "[Abstract not available]", "N/A" ..."""
     if len(abstract) > _LONGEST_PLACEHOLDER:
         return not abstract or abstract.isspace()
     return _PLACEHOLDER.search(abstract.encode("utf-8", "replace")) is not None
@@ -160,14 +163,15 @@ SWITCHED_OFF = "switched_off"  # the kinds of message for a callback
 class InitialFilter:
     """A filter of papers by years, titles and abstracts, under one review's criteria.
 
-    It looks for `custom_exclusion_keywords`, the criteria's `custom_keywords` and the default keywords.
-    `callback(kind, message)` gets `switched_off` for each rule that does not apply, at construction, then `passed` or
-    `rejected` for each paper. The lists of `patterns` are read once, at construction.
+    The filter looks for `custom_exclusion_keywords`, the criteria's `custom_keywords` and the default keywords. It
+    calls `callback(kind, message)`: at construction with the kind `switched_off` for each rule that does not apply,
+    later with `passed` or `rejected` for each paper. The lists of `patterns` are read once, at construction.
 
     An unknown year never rejects a paper. A missing, short or placeholder abstract rejects only a paper without title,
     DOI and PubMed id.
 
-    Raises `InvalidParameters` if a keyword or pattern is invalid, naming its list, its place from 0, and the fault.
+    Raises `InvalidParameters` if a keyword or pattern is invalid. The message names its list, its place from 0, and the
+    fault.
     """
 
     def __init__(
@@ -177,7 +181,7 @@ class InitialFilter:
         callback: Callable[[str, str], None] | None = None,
     ) -> None:
         if isinstance(custom_exclusion_keywords, str):
-            raise InvalidParameters("custom_exclusion_keywords: a list of keywords, not one text")
+            raise InvalidParameters("custom_exclusion_keywords: must be a list of keywords, not a text")
         self._date_range = criteria.date_range
         self._callback = callback
         self._off = switched_off(criteria)
@@ -202,13 +206,13 @@ class InitialFilter:
         return result
 
     def exclusion(self, paper: Paper) -> Exclusion | None:
-        """Return the ledger's exclusion of a rejected paper; None for a paper that passes."""
+        """Return the exclusion of a rejected paper, as the ledger stores it. Return None for a paper that passes."""
         return self.filter_paper(paper).exclusion()
 
     def filter_batch(
         self, papers: Iterable[Paper], progress_callback: Callable[[int, int], None] | None = None
     ) -> BatchFilterResult:
-        """Return every paper's result in order. `progress_callback(current, total)` is called for each."""
+        """Return every paper's result in order. `progress_callback(current, total)` is called for each paper."""
         listed = list(papers)
         passed: list[PaperData] = []
         rejected: list[RejectedPaper] = []
@@ -307,11 +311,14 @@ def _paper(paper: object) -> PaperData:
         return paper
     if isinstance(paper, Mapping):
         return PaperData.of(paper)
-    raise InvalidParameters(f"a paper is a PaperData or a record (a dict), not a {type(paper).__name__}")
+    raise InvalidParameters(f"a paper must be a PaperData or a record (a dict), not a {type(paper).__name__}")
 
 
 def _keywords(criteria: SearchCriteria, custom: Sequence[str]) -> Iterator[Keyword]:
-    """Yield all keywords, the caller's first: they reject anywhere, even if a default keyword has the same words."""
+    """Yield all keywords, the caller's before the defaults.
+
+    Of two keywords with the same words the first counts. A caller's keyword rejects wherever it occurs.
+    """
     for name, texts in (("custom_exclusion_keywords", custom), ("custom_keywords", criteria.custom_keywords)):
         for at, text in enumerate(texts):
             yield Keyword(text, ASKED_FOR, f"{name}[{at}]")
@@ -321,14 +328,14 @@ def _keywords(criteria: SearchCriteria, custom: Sequence[str]) -> Iterator[Keywo
 
 
 def _by_content(paper: PaperData) -> FilterResult | None:
-    """Return a rejection if the paper cannot be screened: no title, too short an abstract, no DOI or PubMed id."""
+    """Return a rejection if the paper has no title, no usable abstract, and neither DOI nor PubMed id."""
     if not paper.title or paper.title.isspace():
         abstract = paper.abstract or ""
         short = len(abstract.strip()) < patterns.MIN_ABSTRACT_LENGTH or is_placeholder(abstract)
         if short and not paper.doi and not paper.pmid:
             return FilterResult(
                 passed=False,
-                reason="no title, no abstract to speak of, and no DOI or PubMed id to look it up by",
+                reason="no title, no usable abstract, and no DOI or PubMed id",
                 rule=FilterRule.MINIMUM_CONTENT,
             )
     return None
@@ -340,7 +347,7 @@ def _rejected(text: str, field: str, mention: Mention, confidence: float) -> Fil
     place = place_in_original(text, start, start + len(raw[mention.start : mention.end].decode("utf-8")))
     rule = mention.meaning.rule
     matched = text[place]
-    what = f": {NOUNS[rule]} are kept out" if rule in NOUNS else ""
+    what = f": {NOUNS[rule]} are excluded" if rule in NOUNS else ""
     return FilterResult(
         passed=False,
         reason=f"{matched!r} in the {field}{what}",
@@ -355,4 +362,4 @@ def _rejected(text: str, field: str, mention: Mention, confidence: float) -> Fil
 
 def _spared(text: bytes, field: str, mention: Mention) -> str:
     matched = text[mention.start : mention.end].decode("utf-8")
-    return f"no rule rejects it: {matched!r} in the {field} does not say that the paper itself is such"
+    return f"no rule rejects it: {matched!r} in the {field} does not describe the paper itself"

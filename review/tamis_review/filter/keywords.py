@@ -1,6 +1,6 @@
-"""The mentions of keywords in a text, as whole words, with their places.
+"""The search for keywords in a text, as whole words.
 
-A keyword is found in its variants: British and American, singular and plural, hyphens or spaces between its words.
+All variants of a keyword are found: British and American, singular and plural, with hyphens or spaces between words.
 """
 
 import re
@@ -50,7 +50,7 @@ _ENDINGS = [
 
 @dataclass(frozen=True)
 class Mention:
-    """The place of a mention in a text, in bytes of its UTF-8."""
+    """A mention of a keyword, with its place in a text in bytes of UTF-8."""
 
     start: int
     end: int
@@ -61,7 +61,7 @@ class Mention:
 class Keyword:
     """A keyword, its meaning, and its place in a caller's list."""
 
-    text: object  # should be a text
+    text: object  # not checked yet; must be a `str`
     meaning: KeywordMeaning
     place: str
 
@@ -69,7 +69,7 @@ class Keyword:
 class Keywords:
     """The search for every mention of some keywords in one linear pass.
 
-    Raises `InvalidParameters` naming the place of an invalid keyword.
+    Raises `InvalidParameters` if a keyword is invalid. The message names its place.
     """
 
     def __init__(self, keywords: Iterable[Keyword]) -> None:
@@ -83,11 +83,11 @@ class Keywords:
         self._any = compiled.compile_trusted("|".join(map(pattern, ordered))) if ordered else None
 
     def may_occur(self, text: bytes) -> bool:
-        """Return False for a text without any mention."""
+        """Return whether the text has a mention of a keyword."""
         return self._any is not None and self._any.search(text) is not None
 
     def mentions(self, text: bytes) -> Iterator[Mention]:
-        """Yield at most `MOST_MENTIONS` mentions, in the text's order, without nesting."""
+        """Yield at most `MOST_MENTIONS` mentions, in the text's order. No mention is inside another."""
         if self._any is None:
             return
         for match in islice(self._any.finditer(text), MOST_MENTIONS):
@@ -98,7 +98,7 @@ class Keywords:
 
 
 def variants(keyword: str) -> list[str]:
-    """Return every variant of the keyword, folded, including the keyword. The last word counts as the noun."""
+    """Return the keyword and its variants, as `folded` normalises them. The last word counts as the noun."""
     words = folded(keyword).split(" ")
     spelled = [sorted(_spellings(word)) for word in words[:-1]]
     spelled.append(sorted({number for spelling in _spellings(words[-1]) for number in _numbers(spelling)}))
@@ -122,7 +122,7 @@ def folded(text: str) -> str:
 
 
 def pattern(variant: str) -> str:
-    """Return the pattern that finds the variant as whole words, with any separators."""
+    """Return the pattern that finds the variant as whole words, with any separators between them."""
     words = variant.split(" ")
     parts = [(ARTICLE if before in PREPOSITIONS else "") + _word(word) for before, word in pairwise(("", *words))]
     start = r"\b" if _ascii_word(variant[0]) else ""
@@ -155,7 +155,7 @@ def _spellings(word: str) -> set[str]:
 
 
 def _numbers(noun: str) -> Iterator[str]:
-    """Yield the noun, its plural and its singular, as spelling suggests."""
+    """Yield the noun, and its plural and singular by the rules of spelling."""
     yield noun
     if noun.isascii() and len(noun) >= 3 and noun[-1].isalpha():
         for cut, added in next(numbers for ending, numbers in _ENDINGS if ending.search(noun)):
@@ -165,24 +165,24 @@ def _numbers(noun: str) -> Iterator[str]:
 def _checked(keyword: Keyword) -> str:
     text, place = keyword.text, keyword.place
     if not isinstance(text, str):
-        raise InvalidParameters(f"{place}: a keyword is a text, not a {type(text).__name__}")
+        raise InvalidParameters(f"{place}: a keyword must be a text, not a {type(text).__name__}")
     if not any(map(str.isalnum, text)):
-        raise InvalidParameters(f"{place}: {text!r} holds no word")
+        raise InvalidParameters(f"{place}: {text!r} contains no word")
     if len(text) > LONGEST:
-        raise InvalidParameters(f"{place}: a keyword of {len(text)} characters; at most {LONGEST} are looked for")
+        raise InvalidParameters(f"{place}: a keyword of {len(text)} characters; the maximum is {LONGEST}")
     if "\\" in text:
         raise InvalidParameters(
-            f"{place}: {text!r} is looked for as it stands; a pattern belongs to DEFINITIVE_TITLE_PATTERNS"
+            f"{place}: {text!r} is searched for literally; put a pattern in DEFINITIVE_TITLE_PATTERNS"
         )
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InvalidParameters(f"{place}: {text!r} holds half of a character, at {error.start + 1}") from error
+        raise InvalidParameters(f"{place}: {text!r} contains an incomplete character, at {error.start + 1}") from error
     return text
 
 
 def _is_within_word(text: bytes, at: int) -> bool:
-    """Return whether a word continues here, also with letters beyond ASCII. Scripts without spaces are exempt."""
+    """Return whether a word continues at the place `at`, with any letter except in scripts without spaces."""
     left = text[max(0, at - 4) : at].decode("utf-8", "ignore")[-1:]
     right = text[at : at + 4].decode("utf-8", "ignore")[:1]
     return left.isalnum() and right.isalnum() and not (_without_spaces(left) or _without_spaces(right))

@@ -1,4 +1,4 @@
-"""Records of an earlier search: only the new records of a later search are screened."""
+"""Records of an earlier search. They are known, so that only the new records of a later search are screened."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,15 +14,15 @@ from ..intake.duplicates import Duplicate, Duplicates, find_duplicates
 class KnownRecords:
     """The records of the batches that an update brings up to date."""
 
-    name: str  # name of the batch, for reasons
+    name: str  # name of the batch, for the reasons of exclusions
     records: Sequence[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class NewDuplicates(Duplicates):
-    """The copies and doubts among the records of a later search, by their places in it."""
+    """The copies and doubtful pairs among the records of a later search. Records are given by place in this search."""
 
-    known: dict[int, Exclusion] = field(default_factory=dict)  # copies of the earlier search's records
+    known: dict[int, Exclusion] = field(default_factory=dict)  # place of a copy of an earlier record -> its exclusion
 
 
 def find_new_duplicates(known: KnownRecords, records: Sequence[dict[str, Any]]) -> NewDuplicates:
@@ -53,5 +53,5 @@ def _moved(copy: Duplicate, before: int) -> Duplicate:
 
 def _exclusion(item: dict[str, Any], name: str) -> Exclusion:
     return Exclusion(
-        rule=DUPLICATE, reason=f"A copy of record {str(item.get('id', ''))!r} of {name}, which an earlier search gave."
+        rule=DUPLICATE, reason=f"A copy of record {str(item.get('id', ''))!r} of {name}, found by an earlier search."
     )

@@ -1,4 +1,4 @@
-"""The meaning of each default keyword: its rule, when a mention rejects, and contexts that give it another meaning."""
+"""The meaning of each default keyword: its rule, when a mention rejects a paper, and contexts with another meaning."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from tamis_schemas.answers.filter_result import FilterRule
 
 
 class Weight(StrEnum):
-    """When a mention of a keyword rejects its paper."""
+    """The condition under which a mention of a keyword rejects the paper."""
 
     ASKED_FOR = "asked for"  # a caller's own keyword: any mention rejects
     SUBJECT = "subject"  # rejects if the paper does not mention people, or studies the subject in its own work

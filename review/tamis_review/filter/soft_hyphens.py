@@ -12,7 +12,7 @@ def without_soft_hyphens(text: str) -> str:
 
 
 def place_in_original(text: str, start: int, end: int) -> slice:
-    """Return the place in `text` of characters `start` to `end` of `without_soft_hyphens(text)`."""
+    """Return the slice of `text` that contains the characters `start` to `end` of `without_soft_hyphens(text)`."""
     if _SOFT_HYPHEN in text:
         for match in _WITHIN_WORD.finditer(text):
             length = match.end() - match.start()

@@ -1,9 +1,9 @@
-"""Intake: the reading of bibliographic files into records, and the writing of records into files.
+"""Intake: the readers and writers of bibliographic files.
 
 `read_file`, `read_records` and `write_records` are the public names. A file's content determines its format, never its
 name.
 
-| module | owns |
+| module | contents |
 |---|---|
 | `recognise` | the format of a text |
 | `reading`, `writing` | a file as a whole, and the function of each format |

@@ -1,9 +1,9 @@
-"""BibTeX: `@article{key, title = {...}, ...}`, split into entries by `bibtexparser`; the LaTeX is decoded here.
+"""The reader of BibTeX: `@article{key, title = {...}, ...}`.
 
-`bibtexparser` does not stop at an error: it treats text outside an entry as a comment, and text after a value as a part
-of the value. This module examines that text, so that no record is lost without a note.
+`bibtexparser` splits a text into entries, and does not stop at an error: it treats text outside an entry as a comment,
+and text after a value as a part of the value. This module examines that text, so that no record is lost without a note.
 
-Canonical fields are decoded (`M{\\"u}ller` -> `Müller`); other fields keep the file's text.
+Canonical fields are decoded (`M{\\"u}ller` -> `Müller`). Other fields keep the text of the file.
 """
 
 import logging
@@ -51,10 +51,11 @@ _Named = tuple[str, Value]  # a field of an entry
 def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. The id is the citation key; a repeated key is numbered (`key`, `key-2`).
 
-    `@string` names are replaced by their texts. A repeated field is kept twice. An entry is lost if it is broken or if
-    a part of it is outside its braces.
+    `@string` names are replaced by their texts. If a field is repeated, both texts are kept. An entry is lost if it is
+    broken or if a part of it is outside its braces.
 
-    Raises `InputError` if no entry can be read; with strict notes also at the first lost entry, naming its line.
+    Raises `InputError` if no entry can be read; with strict notes also at the first lost entry, whose line the message
+    names.
     """
     records: list[dict[str, Any]] = []
     macros = Macros()
@@ -74,7 +75,7 @@ def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
                 above = []
         elif isinstance(inner, String):
             if not macros.define(inner.key, inner.value):
-                notes.malformed("@string that is no text, or a far too long one", _line(block))
+                notes.malformed("@string that is not a text, or is too long", _line(block))
         elif isinstance(block, ParsingFailedBlock):
             begun, broken = begun + _note_broken(block, notes), True
         else:
@@ -83,7 +84,7 @@ def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
                 begun += _note_outside(block, notes, records if follows else [], broken=broken)
             above.append(str(block.raw))
     if not records:
-        raise notes.nothing_read("no entry: none of its lines begins with `@article{` or the like")
+        raise notes.nothing_read("no entry: no line begins with `@article{` or similar")
     if above:
         source = records[-1]["_source"]
         source["layout"] = {**source.get("layout", {}), "below": "\n\n".join(above)}
@@ -114,10 +115,10 @@ def _note_broken(block: ParsingFailedBlock, notes: Notes) -> int:
 
 
 def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str, Any]], *, broken: bool) -> int:
-    """Note entries, or parts of entries, in an apparent comment. Return the number of entries not counted before.
+    """Note entries, or parts of entries, in text that `bibtexparser` took for a comment.
 
-    If a field directly follows an entry, the entry ended too early, and is removed from `records`. `broken`: the entry
-    before is lost already.
+    Return the number of lost entries that were not counted before. If the text begins with a field, the entry before it
+    ended too early, and is removed from `records`. `broken`: the entry before the text is already lost.
     """
     raw = str(comment.raw)
 
@@ -130,11 +131,11 @@ def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str
     if field:
         entry = f"the entry {cut['id']!r}" if cut else "an entry"
         notes.lost(
-            f"{entry} has a field outside of any entry: a brace is missing, or one too many stands before it",
+            f"{entry} has a field outside of any entry: a brace is missing, or there is one too many before it",
             line_at(field.end()),
         )
     for begun in entries:
-        notes.lost("an entry without `@` or braces, or with one too many before it", line_at(begun.end()))
+        notes.lost("an entry without `@` or braces, or with a brace too many before it", line_at(begun.end()))
     if not entries and not field and not broken:
         for at, line in enumerate(raw.split("\n")):
             if line.strip() and not _COMMENT.match(line):
@@ -194,7 +195,7 @@ def _fields(entry: Entry, macros: Macros, notes: Notes) -> list[_Named] | None:
 
 
 def _layout(named: Sequence[_Named], above: Sequence[str]) -> dict[str, Any]:
-    """Return the names of the entry's values without braces, the `@string` names in them, and the text before it."""
+    """Return the facts for writing an entry again: fields without braces, `@string` names, and the text above."""
     layout: dict[str, Any] = {
         "quotes": [name for name, value in named if value.style is Style.QUOTES],
         "bare": [name for name, value in named if value.style is Style.BARE],

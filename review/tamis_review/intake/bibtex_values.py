@@ -40,7 +40,7 @@ class Value:
 
     written: str  # without its delimiters
     style: Style
-    latex: str  # `written` with names replaced by their texts
+    latex: str  # `written`, with `@string` names replaced by their texts
     names: Mapping[str, str]  # the defined names in the value -> their texts
     unknown: frozenset[str] = frozenset()  # the undefined names in the value
 
@@ -52,7 +52,7 @@ class Macros:
     defined: dict[str, str] = field(default_factory=dict)
 
     def read(self, raw: str) -> Value | None:
-        """Return the value of `raw`, or None if a comma or a quote is missing."""
+        """Return the value that the file writes as `raw`, or None if a comma or a quote is missing."""
         if (parts := _parts(raw)) is None:
             return None
         (kind, text), *others = parts
@@ -74,7 +74,10 @@ class Macros:
 
 
 def _parts(raw: str) -> list[tuple[str, str]] | None:
-    """Return kind (`{`, `"`, number or name) and text of each part joined by `#`; None if there is other text."""
+    """Return the parts of a value that `#` joins: each part's kind (`{`, `"`, number or name) and text.
+
+    Return None if there is other text between the parts.
+    """
     parts: list[tuple[str, str]] = []
     at = 0
     while match := _PART.match(raw, at):
@@ -93,7 +96,7 @@ def _parts(raw: str) -> list[tuple[str, str]] | None:
 
 
 def _end_of(raw: str, at: int, opened: str) -> int | None:
-    """Return the end of the text that begins at `at`, after the delimiter `opened`; None if it does not end."""
+    """Return the end of the text that begins at `at`, after the delimiter `opened`. None: the text does not end."""
     depth = 0
     for mark in _MARK.finditer(raw, at):
         if depth == 0 and mark[0] == ("}" if opened == "{" else '"'):
@@ -105,12 +108,12 @@ def _end_of(raw: str, at: int, opened: str) -> int | None:
 
 
 def balanced(latex: str) -> bool:
-    """Return True if `latex` fits between braces. Like `bibtexparser`, it does not count escaped braces."""
+    """Return True if the braces of `latex` are balanced. Escaped braces do not count, as for `bibtexparser`."""
     return _end_of(f"{latex}}}", 0, "{") == len(latex)
 
 
 def written(latex: str, style: Style) -> str:
-    """Return a field's value with `latex`: in this style if possible, else in braces."""
+    """Return the text to write for a field's `latex`, in this style if possible, otherwise in braces."""
     if _BLOCK_BEGINS.search(latex) or not balanced(latex):
         latex, style = encode(latex), Style.BRACES
     if style is Style.QUOTES and _end_of(f'{latex}"', 0, '"') == len(latex):
@@ -119,7 +122,7 @@ def written(latex: str, style: Style) -> str:
 
 
 def value_of(key: str, latex: str) -> Any:
-    """Return the value of `latex` in the field `key`. Line breaks are kept in the abstract and the decision only."""
+    """Return the value of `latex` in the field `key`. Only the abstract and the decision keep their line breaks."""
     if key == "authors":
         names = (decode(name).replace("\n", " ") for name in _split_names(latex))
         return [name for name in names if name]
@@ -137,7 +140,7 @@ def value_of(key: str, latex: str) -> Any:
 
 
 def latex_of(key: str, value: object) -> str:
-    """Return LaTeX for `value` in the field `key`. `value_of` reverses it, except for separators of keywords."""
+    """Return LaTeX for `value` in the field `key`. `value_of` undoes this, except for separators of keywords."""
     if key == "authors" and isinstance(value, list):
         return " and ".join(_name(text) for name in value if (text := as_text(name)).strip())
     if key == "keywords" and isinstance(value, list):
@@ -158,7 +161,7 @@ def _name(name: str) -> str:
 
 
 def _split_names(latex: str) -> Iterator[str]:
-    """Yield authors, separated by `and` outside braces: {World Health and Safety Organization} is a single author."""
+    """Yield the authors that `and` separates. An `and` in braces does not: {World Health and Safety Organization}."""
     latex = " ".join(latex.split())
     depth = start = 0
     for mark in _MARKS.finditer(latex):

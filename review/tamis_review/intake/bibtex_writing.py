@@ -1,4 +1,4 @@
-"""The BibTeX writer: every entry with its original fields in order, then the fields added to the record."""
+"""The BibTeX writer. An entry has its original fields in order, then the fields added to the record."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,10 +46,10 @@ _NAME = re.compile(r"[^\s\"#%'(),={}@\\]+")
 def write_bibtex(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write an entry for each record. For a record from BibTeX, unchanged fields keep their text.
 
-    Used names (`@string`) are kept. So are comments and a preamble before the first entry or between two written
-    entries, but not white space between fields. Keys are made unique. Records from another format get the canonical
-    fields; a character that a key cannot contain becomes `_`. In names, keywords and one-line fields a line break
-    becomes a space; in keywords a semicolon becomes a comma.
+    The `@string` names that entries use are kept. So are comments and a preamble before the first entry or between two
+    written entries. White space between fields is not kept. Keys are made unique. Records from another format get the
+    canonical fields; a character that a key cannot contain becomes `_`. In names, keywords and one-line fields a line
+    break becomes a space; in keywords a semicolon becomes a comma.
     """
     taken: set[str] = set()
     strings: dict[str, str] = {}
@@ -94,7 +94,7 @@ def _entry(record: Mapping[str, Any], strings: Mapping[str, str], taken: set[str
 
 
 def _value(same: Sequence[Field], record: Mapping[str, Any], strings: Mapping[str, str]) -> str:
-    """Return the text of a field: as in the file if the record still has its value, else in new LaTeX."""
+    """Return the text of a field: as in the file if the value is unchanged, otherwise new LaTeX."""
     name, text, key = same[0].name, same[0].text, same[0].key
     layout = layout_of(record, Format.BIBTEX)
     is_bare, is_quoted = (
@@ -115,7 +115,7 @@ def _value(same: Sequence[Field], record: Mapping[str, Any], strings: Mapping[st
 
 
 def different(key: str, taken: set[str]) -> str:
-    """Return a key that is not in `taken`, and add it. An empty key stays empty, and may repeat."""
+    """Return a form of the key that is not in `taken`, and add it there. An empty key stays empty, and may repeat."""
     free_key, number = key, 1
     while free_key and free_key in taken:
         number += 1

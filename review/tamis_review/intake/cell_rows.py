@@ -30,7 +30,7 @@ class CellRow:
 
 
 class CellRows(Iterator[CellRow]):
-    """The rows of a text with this delimiter.
+    """The rows of a text whose cells a delimiter separates.
 
     A row with unbalanced quotes is lost, with a note; strict notes raise `InputError`. Once the header's `width` is
     set, reading resumes at a row of this width.
@@ -53,18 +53,18 @@ class CellRows(Iterator[CellRow]):
             reason = _quoting(error)
         whole = self._next_whole()
         if whole is not None:
-            behind = f"the next whole row begins in line {whole.line}"
+            behind = f"the next complete row begins in line {whole.line}"
         elif self._to_spare > 0:
-            behind = "no row behind it can be read"
+            behind = "no row after it can be read"
         else:
-            behind = "there are too many such quotes to find the next whole row, and nothing behind it is read"
+            behind = "there are too many such quotes to find the next complete row, so no row after it is read"
         self._notes.lost(f"{reason}; {behind}", line)
         if whole is None:
             raise StopIteration
         return whole
 
     def swallowed(self) -> bool:
-        """Return whether the lines after the last row's first line are whole rows. If so, they are read as rows."""
+        """Return whether the last row's lines, except the first, are whole rows. If so, they are read again as rows."""
         rows = csv.reader(self._lines.of_row[1:], delimiter=self._delimiter, strict=True)
         try:
             widths = {len(cells) for cells in rows if cells}
@@ -92,8 +92,9 @@ class CellRows(Iterator[CellRow]):
         return None
 
     def _is_within_text(self) -> bool:
-        """Return True if the row after the last row has another width. A line of text within a cell may have as many
-        commas as the header, but the next line rarely has, too.
+        """Return True if the row after the last row has another width than the header.
+
+        A line of text within a cell may have as many commas as the header. The next line rarely has as many, too.
         """
         n_lines = len(self._lines.of_row)
         try:
@@ -106,7 +107,7 @@ class CellRows(Iterator[CellRow]):
 
 
 class _Lines(Iterator[str]):
-    """The lines of a text, which can be reread from the second line of a row."""
+    """The lines of a text. The lines of a row can be read again from its second line."""
 
     def __init__(self, text: str) -> None:
         self._number = 1  # first line of the row
@@ -141,4 +142,4 @@ class _Lines(Iterator[str]):
 def _quoting(error: csv.Error) -> str:
     if "limit" in str(error) or "unexpected end" in str(error):
         return "a quote that opens in the row beginning here is never closed"
-    return f"the quotes of the row beginning here do not match ({error}); a quote within a cell is written twice"
+    return f"the quotes of the row beginning here do not match ({error}); write a quote within a cell twice"

@@ -29,11 +29,11 @@ def plain_name(column: str) -> str:
 class ColumnMapping:
     """The columns of one source, under their plain names."""
 
-    signs: frozenset[str]  # columns in every header of the source; no other source has them together
-    marker: str | None = None  # column filled in every row of the source; a table may hold rows of several sources
+    signs: frozenset[str]  # columns in every header of the source; no other source has all of them
+    marker: str | None = None  # column filled in every row of the source, for tables with rows of several sources
     # Canonical name -> its columns, best first; they precede the usual columns.
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    own: frozenset[str] = frozenset()  # columns that keep their own name, though they are canonical elsewhere
+    own: frozenset[str] = frozenset()  # columns that keep their name, though it is canonical in other sources
     # Canonical name -> the reader of its cell, if the text needs one.
     values: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     # Canonical name -> the writer of its cell, if a changed value needs one.
@@ -42,7 +42,7 @@ class ColumnMapping:
     # values are ignored.
     made: Callable[[Mapping[str, str]], Mapping[str, Any]] | None = None
     database: tuple[str, ...] = ()  # the columns that name the database, best first
-    called: str | None = None  # the only database with such tables
+    called: str | None = None  # name of the database, if no other has such tables
 
 
 # Ovid: the source holds year, journal and volume, a link the DOI; each author has a line.
@@ -75,7 +75,7 @@ def _ovid_title(text: str) -> str:
 
 
 def _group_of(pattern: re.Pattern[str], text: str) -> str:
-    """Return the pattern's group at the start of the text; without a match, the text."""
+    """Return the group of a pattern that matches at the start of the text. Without a match, return the text."""
     return match[1] if (match := pattern.match(text)) else text
 
 
@@ -116,7 +116,7 @@ _EBSCO_DATE = re.compile(r"\s*(\d{4})\d{4}\s*\Z")  # 20200131 adds nothing to 20
 
 
 def _ebsco_elements(cells: Mapping[str, str], stem: str) -> list[tuple[str, str]]:
-    """Return number and text of each column `stem`, `stem/0`, `stem/0/ text` ..., by number."""
+    """Return (number, text) for the columns `stem`, `stem/0`, `stem/0/ text` and so on, sorted by number."""
     elements = (
         (match[1] if (match := _EBSCO_NUMBER.match(name, len(stem))) else "", text.strip())
         for name, text in cells.items()
@@ -156,7 +156,7 @@ _DOI_IN_LINK = re.compile(r"https?://(?:dx\.)?doi\.org/(10\.\d{4,9}/\S+)", re.IG
 
 
 def _bibtex_abstract(description: str) -> str:
-    """Return the description without the publisher's name before it; "" if it has only a name."""
+    """Return the description without the publisher's name at its start; "" if it is only a name."""
     publisher, mark, behind = description.partition(" ; ")
     text = behind if mark and len(publisher) <= PUBLISHER else description
     return text.strip().removeprefix(": ") if mark or len(text) > PUBLISHER else ""
@@ -358,12 +358,12 @@ MAPPINGS: tuple[ColumnMapping, ...] = (
 
 
 def mappings_for(columns: Collection[str]) -> tuple[ColumnMapping, ...]:
-    """Return the mappings whose signs are in a header with these columns (plain names)."""
+    """Return the mappings whose `signs` are all among these columns (plain names of a header)."""
     return tuple(mapping for mapping in MAPPINGS if mapping.signs.issubset(columns))
 
 
 def database_of(record: Mapping[str, Any]) -> str | None:
-    """Return the name of the record's database as written; None if the record names no database."""
+    """Return the name of the record's database as written, or None if the record names no database."""
     text_of: dict[str, str] = {}
     for key, value in record.items():
         if not key.startswith("_") or isinstance(value, Mapping):
@@ -375,5 +375,5 @@ def database_of(record: Mapping[str, Any]) -> str | None:
 
 
 def database_of_table(columns: Iterable[str]) -> str | None:
-    """Return the only database whose tables have such a header, or None."""
+    """Return the database of a table with this header. Return None if several databases, or none, have such tables."""
     return next((table.called for table in mappings_for({plain_name(name) for name in columns}) if table.called), None)

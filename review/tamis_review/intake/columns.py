@@ -1,4 +1,4 @@
-"""The columns of a CSV export: the mapping to a record's fields."""
+"""The columns of a CSV export, and the fields of a record that they fill."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ _CANONICAL_SOMEWHERE = {
 
 
 def canonical_name(column: str) -> str | None:
-    """Return the canonical name of a column in any table, ignoring case, or None."""
+    """Return the canonical name of a column, or None. Upper and lower case are equal."""
     return _CANONICAL_SOMEWHERE.get(plain_name(column))
 
 
@@ -78,7 +78,7 @@ def is_no_abstract(text: str) -> bool:
 
 
 def is_decision(column: str) -> bool:
-    """Return True for the columns with Tamis's decisions."""
+    """Return True if the column has decisions that Tamis exported."""
     return column.strip().casefold() in DECISION_NAMES
 
 
@@ -94,12 +94,12 @@ class Columns:
 
     @cached_property
     def plain(self) -> list[str]:
-        """Return the plain names, as in mappings."""
+        """Return the plain names of the columns, as `plain_name` makes them."""
         return [plain_name(name) for name in self.names]
 
     @cached_property
     def mappings(self) -> tuple[ColumnMapping, ...]:
-        """Return the mappings of the sources with these columns."""
+        """Return the mappings of the sources that have these columns."""
         return mappings_for(frozenset(self.plain))
 
     def mapping_of(self, cells: Sequence[str]) -> ColumnMapping | None:
@@ -112,7 +112,7 @@ class Columns:
 
     @cached_property
     def known(self) -> dict[int, str]:
-        """Return position -> canonical name, for the canonical columns."""
+        """Return the canonical name of each canonical column, by position."""
         claimed: dict[str, str | None] = {}
         for mapping in self.mappings:
             for name, columns in mapping.names.items():
@@ -123,7 +123,7 @@ class Columns:
 
     @property
     def has_content(self) -> bool:
-        """Return True if a column holds a title or an abstract."""
+        """Return True if the table has a column for titles or for abstracts."""
         return not {"title", "abstract"}.isdisjoint(self.known.values())
 
     @cached_property
@@ -142,7 +142,7 @@ class Columns:
 
     @cached_property
     def _order(self) -> dict[str, list[int]]:
-        """Return canonical name, or ACCESSION -> the positions of its columns, best first."""
+        """Return for each canonical name, and ACCESSION, the positions of its columns, best first."""
         order: dict[str, list[int]] = {}
         for name in dict.fromkeys(self.known.values()):
             best_first = [column for mapping in self.mappings for column in mapping.names.get(name, ())]
@@ -175,7 +175,7 @@ class Columns:
         return own_names
 
     def sort(self, cells: Sequence[str]) -> tuple[dict[int, str], dict[str, int]]:
-        """Return the filled cells of a row by position, and the position of each used cell by its canonical name.
+        """Return the filled cells of a row by position, and the position of each canonical name's cell.
 
         `ACCESSION` counts as a canonical name. The caller handles cells beyond the header.
         """
@@ -192,5 +192,5 @@ class Columns:
 
     @cached_property
     def best(self) -> dict[str, int]:
-        """Return canonical name -> position of its best column."""
+        """Return the position of each canonical name's best column."""
         return {name: positions[0] for name, positions in self._order.items() if name != ACCESSION}

@@ -1,6 +1,6 @@
-"""The decision on a record in an export: hidden fields of the record, notes in a file.
+"""The decision on a record, in an export: fields that no model is shown in the record, notes in the file.
 
-For records from several sources, an export also holds the source and people's labels and notes.
+For records from several sources, an export also has the source. It has people's labels and notes too.
 """
 
 from collections.abc import Mapping
@@ -32,17 +32,17 @@ DECISION_NAMES: Mapping[str, str] = {key.removeprefix("_"): key for key in DECIS
 
 
 def decision_places(name: str) -> dict[str, FieldPlace]:
-    """Return hidden field -> its place, in a format whose note fields are called `name`."""
+    """Return the place of each decision field in a format whose note fields are called `name`."""
     return {key: FieldPlace(name, f"{label}: ") for key, label in DECISION_FIELDS.items()}
 
 
 def is_withdrawn(field: Field) -> bool:
-    """Return True for the note of a decision that the record no longer has."""
+    """Return True if the field is the note of a decision that the record no longer has."""
     return field.key in DECISION_FIELDS and not field.text
 
 
 def decision_value(key: str, text: str) -> str | float:
-    """Return the value of a file's text under `key`: a number for a numeric confidence, else the text."""
+    """Return the value of a decision field's text in a file. A confidence becomes a number if possible."""
     if key != CONFIDENCE:
         return text
     try:

@@ -1,13 +1,14 @@
-"""CSV and similar tables: a header row, then one record a row. The writer makes one table from any records.
+"""The reader and the writer of CSV and similar tables: a header row, then a row for each record.
 
-A table that is read and written again keeps its columns in order and its cells' exact texts. It also keeps its
-delimiter, its line ends, the text above the header, and quotes if all cells had them. Empty rows, empty cells beyond
-the header, and other unnecessary quotes are lost.
+A table that is read and written keeps its columns in order and its cells' exact texts. It also keeps its delimiter, its
+line ends, the text above the header, and quotes if all cells had them. Empty rows, empty cells beyond the header, and
+other unnecessary quotes are lost.
 
-A damaged row costs one record. Sources that need more than synonyms of columns have a mapping (`column_mappings`).
+A damaged row costs one record. If other names for columns are not enough for a source, it has a mapping
+(`column_mappings`).
 
-Spreadsheets treat a cell that begins with `=`, `+`, `-` or `@` as a formula. The writer puts an apostrophe before a
-model's text, and the reader removes it; a team's own cells stay as they are.
+Spreadsheets treat a cell that begins with `=`, `+`, `-` or `@` as a formula. The writer puts an apostrophe before such
+text of a model, and the reader removes the apostrophe. A team's own cells stay unchanged.
 """
 
 import csv
@@ -55,8 +56,8 @@ SPLIT: Mapping[str, Callable[[str], list[str]]] = {"authors": split_authors, "ke
 def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. The delimiter is a comma, semicolon, tab or bar: the best fit for the header.
 
-    The columns that `write_csv` adds (`tamis_decision` and others) become the record's hidden decision. Repeated
-    columns are numbered.
+    The columns that `write_csv` adds (`tamis_decision` and others) become the record's decision, which no model is
+    shown. Repeated columns are numbered.
 
     A row is lost, with a note, if it is longer than the header, or short without title and abstract, or has unbalanced
     quotes. Strict notes raise `InputError`. So does a text without records, or without a header that has a title or
@@ -76,7 +77,7 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
         filled, served = columns.sort(row.cells)
         if (fault := _fault(row, columns, served)) is not None:
             if lost and len(row.cells) < columns.width:
-                notes.skipped("a line behind a row that is lost, with neither title nor abstract", row.line)
+                notes.skipped("a line after a lost row, with neither title nor abstract", row.line)
             else:
                 notes.lost(fault, row.line)
                 rows.swallowed()  # by an unclosed quote that stays undetected
@@ -96,10 +97,10 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
 
 
 def _delimiter(text: str) -> str:
-    """Return the delimiter that finds most known columns in a row near the top.
+    """Return the delimiter that gives the most known columns in a row near the top.
 
-    A tie goes to the most cells, then to cells without white space at their ends: a column may be called `;` in a
-    table with tabs.
+    If two delimiters tie, the delimiter with more cells is taken, then the delimiter whose cells have no white space at
+    their ends. A column may be called `;` in a table with tabs.
     """
     lines = io.StringIO(text, newline="")  # only once: it copies all lines
 
@@ -127,7 +128,7 @@ def _header(rows: Iterator[CellRow], notes: Notes) -> tuple[CellRow, Columns]:
             seen.append(row)
     names = seen[0].cells if seen else []
     if any(len(name) > 80 or re.fullmatch(r"\d+", name.strip()) for name in names):
-        wrong = "the first row looks like a record: put a header row above it that names the columns"
+        wrong = "the first row looks like a record: add a header row above it with the names of the columns"
     else:
         wrong = "no column for a title or an abstract"
     listed = ", ".join(repr(name[:40]) for name in names[:LISTED])
@@ -136,7 +137,7 @@ def _header(rows: Iterator[CellRow], notes: Notes) -> tuple[CellRow, Columns]:
 
 
 def _layout(text: str, delimiter: str, header: CellRow, first: CellRow, form: Format) -> dict[str, Any]:
-    """Return the style of the file where it differs from its format's default."""
+    """Return the parts of the file's style that differ from the default of its format."""
     starts = {row.line: _start_of(text, row.line) for row in (header, first)}
     line_end = match[0] if (match := LINE_END.search(text, starts[header.line])) else "\r\n"
     layout: dict[str, Any] = {}
@@ -168,19 +169,19 @@ def _start_of(text: str, line: int) -> int:
 
 
 def _fault(row: CellRow, columns: Columns, served: Mapping[str, int]) -> str | None:
-    """Return the reason why the row is no record, or None."""
+    """Return why the row is no record, or None if it is a record."""
     width = f"a row of {len(row.cells)} cells under a header of {columns.width}"
     if any(cell.strip() for cell in row.cells[columns.width :]):
-        return f"{width}: is a cell with the delimiter in it not in quotes?"
+        return f"{width}: does a cell contain the delimiter without quotes?"
     if len(row.cells) < columns.width and not served.keys() & {"title", "abstract"}:
-        return f"{width}, with neither title nor abstract: is a line break within a cell not in quotes?"
+        return f"{width}, with neither title nor abstract: does a cell contain a line break without quotes?"
     return None
 
 
 def _record(
     row: CellRow, header: CellRow, columns: Columns, filled: dict[int, str], served: dict[str, int], *, number: int
 ) -> tuple[dict[str, Any], list[Field], dict[str, str]]:
-    """Return the record, the fields of its row, and the marks of values made from other cells."""
+    """Return the record, the fields of its row, and the marks of values that a mapping made from several cells."""
     mapping = columns.mapping_of(row.cells)
     texts = {name: filled[at].strip() for name, at in served.items()}
     accession = texts.pop(ACCESSION, None)
@@ -236,9 +237,9 @@ def _values(texts: Mapping[str, str], mapping: ColumnMapping | None) -> dict[str
 def write_csv(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format = Format.DELIMITED) -> None:
     """Write a table with commas, or with the delimiter of the records' own table (unless it is a tab).
 
-    A record from a table (CSV or TSV) keeps its columns. Added values get columns after them, the decision last. Other
-    records get the canonical names as columns, then any name that is not hidden. Lists are separated by semicolons; a
-    semicolon within a name or a keyword becomes a comma. White space around a value is lost on reading.
+    A record from a table (CSV or TSV) keeps its columns. Added values get columns after these, the decision last. Other
+    records get the canonical names as columns, then their other names that have no underscore. Lists are separated by
+    semicolons; a semicolon within a name or a keyword becomes a comma. White space around a value is lost on reading.
     """
     layout = next((stored for record in records if (stored := layout_of(record, form))), {})
 
@@ -270,7 +271,7 @@ def write_csv(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format
 
 
 def write_tsv(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write a table with tabs between the cells; otherwise as `write_csv`."""
+    """Write a table like `write_csv`, with tabs between the cells."""
     write_csv(records, stream, Format.TSV)
 
 
@@ -292,7 +293,7 @@ class _Column:
 
     name: str = field(compare=False)
     plain: str
-    nth: int = 0  # place among the columns of one table with the same name, or without a name
+    nth: int = 0  # place among the table's columns with the same name or, like it, without a name
 
     @classmethod
     def called(cls, name: str, nth: int = 0) -> "_Column":
@@ -304,7 +305,7 @@ def _plain(name: str) -> str:
 
 
 def _columns(records: Iterable[Mapping[str, Any]]) -> list[_Column]:
-    """Return the columns of the records' own tables, then added columns, then the decision's if they are missing."""
+    """Return the columns of the records' own tables, then added columns, then missing columns of the decision."""
     of_tables: dict[_Column, None] = {}
     gained: dict[_Column, None] = {}
     for record in records:
@@ -366,7 +367,7 @@ _columns_named = lru_cache(maxsize=64)(Columns)  # a file's records have one hea
 
 
 def _readable(cell: str, key: str, value: object, mapping: ColumnMapping | None) -> str:
-    """Return the cell, or a cell that the reader turns into this value."""
+    """Return the cell if reading it gives this value. If not, return a cell that gives the value, if possible."""
     read = SPLIT.get(key) if mapping is None else mapping.values.get(key, SPLIT.get(key))
     if value is None or value == [] or read is None or read(cell) == value:
         return cell
@@ -378,7 +379,7 @@ def _readable(cell: str, key: str, value: object, mapping: ColumnMapping | None)
 
 
 def _places(record: Mapping[str, Any], form: Format) -> Mapping[str, FieldPlace]:
-    """Return the columns for added values, without unchanged values that were made from existing cells."""
+    """Return the columns for added values. Values made from other cells have none as long as they are unchanged."""
     made = layout_of(record, form).get(MADE)
     if not isinstance(made, Mapping):
         return PLACES

@@ -1,7 +1,8 @@
-"""The details of a citation from read-only formats: their names in RIS and EndNote XML.
+"""The details of a citation (volume, pages ...) from formats that Tamis only reads.
 
-Records keep them under their format's names (`_wos_VL`, `_enw_V`, `_pubmed_volume`). Tables (CSV, TSV) keep them all
-under these names. RIS also takes every other tag of Web of Science, as Web of Science's own RIS does.
+The module has their names in RIS and EndNote XML. Records keep details under their format's names (`_wos_VL`, `_enw_V`,
+`_pubmed_volume`). Tables (CSV, TSV) use the same names. RIS files also get every other tag of Web of Science, as in Web
+of Science's own RIS.
 """
 
 import re
@@ -22,7 +23,7 @@ class Detail:
     ris: str
     endnote: str | None
     names: tuple[str, ...]
-    before: str = ""  # prefix in a note, which may hold anything
+    before: str = ""  # prefix, if the tag is of notes on anything
 
 
 DETAILS: tuple[Detail, ...] = (
@@ -98,7 +99,7 @@ _NOT_IN_RIS = frozenset(("PT", "DA", "CT", "ID", "TY", "ER", "T2", "SP", "AN", "
 
 
 def other_fields(record: Mapping[str, Any]) -> Iterator[Field]:
-    """Yield the fields of Web of Science without a place in RIS, under their own tags."""
+    """Yield the fields of Web of Science that have no tag in RIS, under Web of Science's tags."""
     for name, value in record.items():
         match = _WOS.fullmatch(name)
         if match is not None and name not in IN_RIS and match[1] not in _NOT_IN_RIS:
@@ -107,7 +108,7 @@ def other_fields(record: Mapping[str, Any]) -> Iterator[Field]:
 
 
 def with_joined(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the record with each list of details joined by line breaks, if EndNote has one element for it."""
+    """Return the record with some lists of details joined by line breaks, because EndNote has one element for them."""
     joined = {
         name: "\n".join(map(as_text, value))
         for name, value in record.items()

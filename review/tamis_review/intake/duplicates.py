@@ -1,4 +1,4 @@
-"""Duplicates: the copies among a file's records, the copy that stays, and the doubtful pairs.
+"""Duplicates: the copies among a file's records, the record that stays for each, and the doubtful pairs.
 
 Two records are copies if any of these keys agrees and nothing contradicts it:
 
@@ -7,12 +7,12 @@ Two records are copies if any of these keys agrees and nothing contradicts it:
 | `doi`, `pmid` | the identifier | another title: congress supplements and books lend one DOI to all their parts |
 | `title` | title, and year and first author where both have them | another DOI, PMID, trial, abstract or journal |
 
-A congress abstract also contradicts a paper. A title alone is not enough: the shorter it is, the more must agree
-besides (`LETTERS`), or the abstracts must. A notice (erratum, retraction, reply) is no copy of its paper.
+A congress abstract also contradicts a paper. A title alone is not enough: the shorter the title, the more other fields
+must agree (`LETTERS`), or the abstracts must. A notice (erratum, retraction, reply) is no copy of its paper.
 
-A pair that agrees in title and first author but is contradicted is a doubt: both records stay, and a human sees the
-pair. A record that matches two others which are not copies of each other also stays: screening a copy costs one call,
-but losing a record may cost the review its result.
+If a pair agrees in title and first author, but something contradicts it, the pair is a doubt: both records stay, and a
+human sees the pair. If a record matches two records that are not copies of each other, it also stays. Screening a copy
+costs one call, but losing a record may change the result of the review.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ CROWD = 16
 # Of 40 pairs with only the title in common, checked by hand, 40 were copies: at least 0.91 (Wilson, 95 %).
 TITLE_CONFIDENCE = 0.9
 
-_SEVERAL = ("one of them fits several records that are no copies of each other",)
+_SEVERAL = ("one of them matches several records that are not copies of each other",)
 _BY_OTHERS = ("other identifiers on copies of them",)
 
 
@@ -39,10 +39,10 @@ class Duplicate:
     """A record that is a copy of another record. `index`, `of` and `via` are places in the file, from 0."""
 
     index: int
-    of: int  # the copy that stays
+    of: int  # the record that stays
     key: Key
-    via: int | None = None  # the copy that agrees in `key`, if it is not the copy that stays
-    agreed: str = field(default="", compare=False)  # the agreement with that copy, in words
+    via: int | None = None  # the copy that agrees in `key`, if that is not `of`
+    agreed: str = field(default="", compare=False)  # the agreement in words
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ _STRENGTH = {key: rank for rank, key in enumerate(Key)}
 
 
 def find_duplicates(records: Sequence[Mapping[str, Any]]) -> Duplicates:
-    """Return every copy by its place in the file, and the doubtful pairs of the records that stay.
+    """Return every copy, by place in the file, and the doubtful pairs among the records that stay.
 
-    Among copies, the most useful for screening stays: with a title, the longest abstract, the most fields; at a tie,
-    the first in the file. The time is linear in the number of records. The records are not changed.
+    Among copies, the most useful for screening stays: a record with a title first, then the longest abstract, then the
+    most fields, then the first in the file. The time is linear in the number of records. The records are not changed.
     """
     traits = [traits_of(record) for record in records]
     groups = _Groups(traits)
@@ -100,7 +100,7 @@ def _blocks(traits: Sequence[Traits], key: Key) -> dict[str, list[int]]:
 
 
 def _blocks_of_other_titles(traits: Sequence[Traits]) -> Iterable[list[int]]:
-    """Return the records of each title, including its use as an alternative title."""
+    """Return, for each title that is also an alternative title, all records with this title or alternative title."""
     titles = _blocks(traits, Key.TITLE)
     others: dict[str, list[int]] = {}
     for index, trait in enumerate(traits):
@@ -112,7 +112,7 @@ def _blocks_of_other_titles(traits: Sequence[Traits]) -> Iterable[list[int]]:
 def _doubts(
     groups: "_Groups", copies: Sequence[Duplicate], best: Sequence[tuple[bool, int, int, int]], traits: Sequence[Traits]
 ) -> Iterable[Doubt]:
-    """Return one doubt for each doubtful pair of records that stay. A doubt about their copies counts for the pair."""
+    """Return one doubt for each doubtful pair of records that stay. A doubt about a copy counts for its original."""
     kept = {copy.index: copy.of for copy in copies}
     reason_of_pair: dict[tuple[int, int], str] = {}
     for (first, second), against in sorted(groups.doubts.items()):
@@ -123,14 +123,17 @@ def _doubts(
 
 
 def reason_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]], places: Sequence[str] = ()) -> str:
-    """Return the agreement in words: `the same title and year`, preceded by the copy between the two, if any."""
+    """Return the agreement in words: `the same title and year`.
+
+    If the copy agrees only with a third record, the words name this record first.
+    """
     if duplicate.via is None:
         return duplicate.agreed
-    return f"by way of {_named(records[duplicate.via], duplicate.via, places)}: {duplicate.agreed}"
+    return f"through {_named(records[duplicate.via], duplicate.via, places)}: {duplicate.agreed}"
 
 
 def exclusion_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]], places: Sequence[str] = ()) -> Exclusion:
-    """Return the ledger's exclusion of a copy: the copied record, and the agreement.
+    """Return the exclusion of a copy for the ledger, with the record that stays and the agreement.
 
     `places`: the source or file of each record, if there are several files.
     """
@@ -163,7 +166,7 @@ class _Group:
 
 
 class _Groups:
-    """The groups of copies, and the pairs that joined them."""
+    """The groups of copies, with the pairs of records that joined them."""
 
     def __init__(self, traits: Sequence[Traits]) -> None:
         self._traits = traits
@@ -172,11 +175,11 @@ class _Groups:
         self.doubts: dict[tuple[int, int], tuple[str, ...]] = {}  # pair, in the file's order -> contradictions
 
     def of_several(self) -> Iterable[list[int]]:
-        """Return the members of each group."""
+        """Return the members of each group of two or more copies."""
         return [sorted(group.members) for index, group in self._groups.items() if index == group.members[0]]
 
     def unite(self, indices: Sequence[int], key: Key) -> None:
-        """Join the copies among `indices`, which share `key`; store the doubtful pairs."""
+        """Join the copies among the records at `indices`, which share `key`, and store the doubtful pairs."""
         like = LIKE[key]
         first_with: dict[Traits, int] = {}
         for index in indices:
@@ -206,7 +209,7 @@ class _Groups:
                 self.doubts.setdefault((min(first, second), max(first, second)), verdict.against)
 
     def _verdict(self, first: int, second: int, key: Key, traits: Mapping[int, Traits]) -> PairVerdict:
-        """Return the verdict on two records, including the facts about their copies."""
+        """Return the verdict on two records, considering the known copies of both."""
         if first in self._groups and self._groups[first] is self._groups.get(second):
             return PairVerdict(Likeness.COPY)
         ours, theirs = traits[first], traits[second]
@@ -218,12 +221,15 @@ class _Groups:
         return verdict
 
     def _years_meet(self, first: int, second: int) -> bool:
-        """Return True if known copies of the two records share a year: one record has the year of its online form."""
+        """Return True if the two records, each with its known copies, have a year in common.
+
+        Their own years then probably differ only because one is the year of online publication.
+        """
         ours, theirs = ({self._traits[at].year for at in self._of(index).members} for index in (first, second))
         return any(ours & theirs)
 
     def copies(self, members: Sequence[int], stays: int) -> Iterable[Duplicate]:
-        """Yield every member except `stays`, as its duplicate."""
+        """Yield every member except `stays`, as a duplicate of `stays`."""
         for index in members:
             if index == stays:
                 continue
@@ -264,7 +270,7 @@ class _Groups:
 
 
 def _with_shared_journals(traits: Mapping[int, Traits]) -> Mapping[int, Traits]:
-    """Return the traits with more journal names: a record with two names gives both to records with either name."""
+    """Return the traits with more journal names. If a record has two names, records with either name get both."""
     shared = dict(traits)
     for bridge in traits.values():
         if len(bridge.journal.names) < 2:
@@ -284,7 +290,7 @@ def _tear(first: PairVerdict, second: PairVerdict) -> bool:
 
 
 def rank(record: Mapping[str, Any]) -> tuple[bool, int, int]:
-    """Return the rank of a copy: the highest stays, at a tie the first."""
+    """Return the rank of a copy. The copy with the highest rank stays; of equal copies, the first."""
     abstract = record.get("abstract")
     length = len(abstract) if isinstance(abstract, str) and len(abstract) >= AN_ABSTRACT else 0
     filled = sum(1 for name, value in record.items() if value and not name.startswith("_"))

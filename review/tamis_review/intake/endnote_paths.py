@@ -1,7 +1,8 @@
 """The texts of an EndNote record, each under its path of elements, and the record rebuilt from them.
 
-A path is `titles/title/~`: elements, outermost first, with their attributes; `~` is the style that EndNote puts around
-ordinary text. In `contributors/authors/+author/~`, the plus begins a new element after another of the same name.
+A path such as `titles/title/~` has the elements, outermost first, with their attributes. `~` is the style that EndNote
+puts around ordinary text. In `contributors/authors/+author/~`, the plus begins a new element after another of the same
+name.
 """
 
 import re
@@ -29,11 +30,11 @@ class Leaf:
 
     path: str
     text: str
-    of: int = 0  # number of its element in the record, shared by texts in several styles
+    of: int = 0  # number of the text's element in the record; texts in several styles share it
 
     @property
     def element(self) -> str:
-        """Return the names of the path's elements, without attributes, styles and signs: `titles/title`."""
+        """Return the names of the path's elements, without attributes, styles and plus signs: `titles/title`."""
         steps = [step.lstrip("+").partition(" ")[0] for step in self.path.split("/")]
         return "/".join(step for step in steps if step not in ("~", STYLE))
 
@@ -50,7 +51,7 @@ def begins_anew(path: str, element: str) -> str:
 
 
 def xml_of(leaves: Iterable[Leaf], line_break: str) -> str:
-    """Return the XML of the elements with these texts. A line break within a text is written as `line_break`."""
+    """Return the XML of the elements with these texts. Line breaks within texts are written as `line_break`."""
     parts: list[str] = []
     opened: list[str] = []
     for leaf in leaves:
@@ -83,7 +84,7 @@ def without_controls(text: str) -> str:
 def _leaves(
     element: etree._Element, path: list[str], of: int, numbers: Iterator[int]
 ) -> Iterator[tuple[list[str], str, int]]:
-    """Yield paths (as steps), texts, and the numbers of their elements."""
+    """Yield the path (as a list of steps), the text and the element's number of each text."""
     children = [child for child in element if isinstance(child.tag, str)]
     is_mixed = not children or any(child.tag == STYLE for child in children)
     if path and (not children or _says(element.text, is_mixed)):
@@ -103,7 +104,7 @@ def _leaves(
 
 
 def _says(text: str | None, is_mixed: bool) -> bool:
-    """Return True if a text counts. White space counts only within a line, beside styles."""
+    """Return True if a text is kept. White space is kept only within a line, next to text in a style."""
     return bool(text) and (not str(text).isspace() or (is_mixed and "\n" not in str(text)))
 
 

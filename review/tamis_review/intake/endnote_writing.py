@@ -1,4 +1,4 @@
-"""The EndNote XML writer: the record's original elements in order, then elements for added values.
+"""The EndNote XML writer. A record has its original elements in order, then elements for added values.
 
 The decision is in lines at the end of the research notes: `Tamis decision: exclude`. Continuation lines are indented by
 two spaces.
@@ -53,7 +53,7 @@ ONE_LINE = ("title", "journal", "keywords", "authors", "year", "doi", "url", "la
 
 @dataclass(frozen=True)
 class WrittenNotes:
-    """A text of the research notes, and the decision in it."""
+    """The text of the research notes, and the decision in it."""
 
     text: str
     decision: Mapping[str, Any]
@@ -63,8 +63,8 @@ def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> N
     """Write the records. A record from EndNote XML keeps its elements, their attributes, styles and order.
 
     The decision is in lines at the end of the research notes. Comments, and white space between elements, are lost.
-    Records from another format get the canonical fields; an id from elsewhere becomes the accession number, unless
-    there is a PubMed id. Line breaks in one-line fields become spaces, as do control characters, which XML forbids.
+    Records from another format get the canonical fields. Their id becomes the accession number, unless there is a
+    PubMed id. Line breaks in one-line fields become spaces. So do control characters, which XML forbids.
     """
     end = "\n" if any(layout_of(record, Format.ENDNOTE_XML).get("lines") is True for record in records) else ""
     stream.write(f'<?xml version="1.0" encoding="UTF-8" ?>{end}<xml>{end}<records>{end}')
@@ -77,7 +77,7 @@ def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> N
 
 
 def taken_apart(text: str) -> WrittenNotes:
-    """Return the team's notes and the Tamis decision in them."""
+    """Split research notes into the team's notes and the decision of Tamis."""
     rest: list[str] = []
     lines_of: dict[str, list[str]] = {}
     key: str | None = None
@@ -99,7 +99,7 @@ def taken_apart(text: str) -> WrittenNotes:
 
 
 def with_decision(text: str, decision: Mapping[str, Any]) -> str:
-    """Return the notes followed by the decision; `taken_apart` reverses this."""
+    """Return the notes followed by the decision. `taken_apart` undoes this."""
     lines = [LINE_END.sub("\n", text)] if text else []
     for key, label in DECISION_FIELDS.items():
         if key in decision:
@@ -135,7 +135,7 @@ def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
 
 
 def _path(field: Field, before: Field | None) -> str:
-    """Return the field's path. An added author or keyword is a new element."""
+    """Return the field's path. For another author or keyword, the path begins a new element."""
     element = LISTS.get(field.key or "")
     follows = before is not None and (before.key, before.name.replace("+", "")) == (field.key, field.name)
     return begins_anew(field.name, element) if element is not None and follows else field.name

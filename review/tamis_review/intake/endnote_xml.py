@@ -1,7 +1,7 @@
-"""EndNote XML: `<xml><records><record>`, on one line or many, with the style of each text around it.
+"""The reader of EndNote XML: `<xml><records><record>`, on one line or many. Elements around texts give their style.
 
-It is read without a document type, entities or network. EndNote writes none of them; files with a document type are
-refused.
+The reader uses no document type, no entities and no network. EndNote does not write document types; files with a
+document type are refused.
 """
 
 import html
@@ -58,7 +58,7 @@ _DECLARED = re.compile(r"\s*<\?xml[^>]*\?>")
 def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. Text in several styles becomes one text; a control character becomes a space.
 
-    Tamis's lines in the research notes become the record's hidden decision.
+    Tamis's lines in the research notes become the record's decision, which no model is shown.
 
     In broken XML, each record is read separately, and broken records are lost.
 
@@ -68,7 +68,7 @@ def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     first = _ELEMENT.search(text)
     if _DOCTYPE.search(text, 0, first.start() if first else len(text)):
         raise InputError(
-            "a document type (<!DOCTYPE ...>), which EndNote does not write and which is not read; remove it",
+            "a document type (<!DOCTYPE ...>), which EndNote does not write: remove it",
             path=notes.path,
         )
     clean = without_controls(_DECLARED.sub("", text, count=1))
@@ -76,11 +76,11 @@ def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = []
     for element, line, number in _elements(clean, notes, lines_before=text.count("\n") - clean.count("\n")):
         if any(isinstance(child.tag, str) and child.tag.startswith("{") for child in element.iter()):
-            notes.lost("an element of another namespace: EndNote has none", line)
+            notes.lost("an element of another namespace: EndNote uses none", line)
         else:
             records.append(_record(element, line=line, number=number, line_break=line_break))
     if not records:
-        raise notes.nothing_read("no record: EndNote writes them as <xml><records><record>")
+        raise notes.nothing_read("no record: EndNote writes records as <xml><records><record>")
     return records
 
 
@@ -114,16 +114,16 @@ def _elements(text: str, notes: Notes, *, lines_before: int) -> Iterator[tuple[e
                 element.tail = "\n" if _ENDS_LINE.match(text, end) else None
                 yield element, line, number
             else:
-                notes.lost("the XML is broken: a record with nothing in it", line)
+                notes.lost("the XML is broken: an empty record", line)
         line, read_to = line + text.count("\n", begin, end), end
     _note_left_over(text[read_to:], notes, line)
 
 
 def _note_left_over(between: str, notes: Notes, line: int) -> int:
-    """Note text between two records that contains a record without its beginning. Return the number of such records."""
+    """Note each record without its beginning in the text between two records. Return their number."""
     for number, text in enumerate(between.split("\n"), line):
         if _LEFT_OVER.search(text):
-            notes.lost("a record without its beginning: no `<record>` stands before this", number)
+            notes.lost("a record without its beginning: no `<record>` before this", number)
             return 1
         if text.strip() and not text.lstrip().startswith("<"):
             notes.between(text, number, Format.ENDNOTE_XML)

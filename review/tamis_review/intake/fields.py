@@ -31,7 +31,7 @@ class FieldPlace:
 
 
 def best_places(sources: Mapping[str, Sequence[str]], *names: str, style: str = "") -> dict[str, FieldPlace]:
-    """Return canonical name -> the place in its best source, with `style` appended to the field's name."""
+    """Return the place of each canonical name: its best field, with `style` appended to the field's name."""
     return {name: FieldPlace(f"{sources[name][0]}{style}") for name in names}
 
 
@@ -40,9 +40,9 @@ def fields_of(
 ) -> list[Field]:
     """Return the record's fields in the format `form`, in writing order.
 
-    If the record's file has this format, the file's fields come first: a changed value is current, a removed value is
-    an empty field. Then come values with a place in `places` but no field, in the order of `places`. A list becomes
-    one field for each element, or, with `joined_by`, one field.
+    If the record's file has this format, the file's fields come first, with the record's current values. A removed
+    value is an empty field. Then come values with a place in `places` but no field, in the order of `places`. A list
+    becomes one field for each element. With `joined_by`, it becomes one field.
     """
     entries = entries_of(record, form)
     keys = [_key(entry) for entry in entries]
@@ -72,7 +72,7 @@ def fields_of(
 
 
 def _changed(entries: Sequence[Entry], record: Mapping[str, Any]) -> dict[str, int]:
-    """Return the keys whose value differs from the entries' -> number of their first entry."""
+    """Return the keys whose value has changed since reading, each with the number of its first entry."""
     marks: dict[str, str] = {}
     first: dict[str, int] = {}
     changed: set[str] = set()
@@ -97,7 +97,7 @@ def _changed(entries: Sequence[Entry], record: Mapping[str, Any]) -> dict[str, i
 
 
 def _end(entry: Entry) -> int:
-    """Return the number of list elements up to this entry's last element; 0 if it names none by number."""
+    """Return the number of list elements up to the entry's last element; 0 if it names no elements by number."""
     match entry:
         case [_, _, int(start), int(count), str()]:
             return start + count

@@ -1,7 +1,8 @@
 """Journals: a comparison of names (full or abbreviated) and ISSNs.
 
 There is no list of abbreviations. An abbreviation has the words of the full name in order, without articles and
-prepositions. It has each word's beginning ("Otolaryngol"), or its first letter and some later letters ("Natl").
+prepositions. Each word is shortened to its beginning ("Otolaryngol"), or to its first letter and some later letters
+("Natl").
 """
 
 import re
@@ -46,7 +47,7 @@ class Journal:
     issns: frozenset[str]  # eight characters each
 
     def same(self, other: "Journal") -> bool | None:
-        """Return whether the two are one journal; None if it is unknown."""
+        """Return whether both are the same journal, or None if that is unknown."""
         if self.issns & other.issns:
             return True
         pairs = [(first, second) for first in self.names for second in other.names]
@@ -63,7 +64,7 @@ def journal_of(names: Iterable[str], issns: Iterable[str]) -> Journal:
 
 
 def _names(text: str) -> Iterator[str]:
-    """Yield every name in a text: each language, a leading acronym, and the name without an addition after a dash."""
+    """Yield every name in a text: in each language, as a leading acronym, and without an addition after a dash."""
     for name in _TWO_NAMES.split(text):
         yield name
         before, dash, after = name.partition(" - ")
@@ -105,7 +106,10 @@ def _stands_in_order(letters: str, word: str) -> bool:
 
 
 def _may_be_same(first: Words, second: Words) -> bool:
-    """Return True for names in two scripts, and for congresses if one has the words of the other in order."""
+    """Return True if names may mean one journal: two scripts, or congresses.
+
+    For congresses, one name must have the words of the other in order.
+    """
     if first[0].isascii() != second[0].isascii():
         return True
     if _MEETING.isdisjoint(first) or _MEETING.isdisjoint(second):

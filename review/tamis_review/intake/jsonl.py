@@ -1,4 +1,4 @@
-"""JSONL: one JSON object a line. A record keeps the object's names."""
+"""The reader and the writer of JSONL: one JSON object a line. A record keeps the object's names."""
 
 import json
 import math
@@ -25,11 +25,12 @@ _HALF_OF_A_PAIR = re.compile("[\ud800-\udfff]")
 def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the objects in `text`. Blank lines are skipped.
 
-    The names that `write_jsonl` adds (`tamis_decision` and others) become the record's hidden decision. Names with a
-    special meaning in Tamis (`_line`, `_source`, `_tamis_decision` ...) get another underscore in front.
+    The names that `write_jsonl` adds (`tamis_decision` and others) become the record's decision, which no model is
+    shown. Names with a special meaning in Tamis (`_line`, `_source`, `_tamis_decision` ...) get another underscore in
+    front.
 
-    A line without an object is lost, with a note; strict notes raise `InputError`, naming the line. A text whose lines
-    are all lost raises `InputError`, too.
+    A line without an object is lost, with a note. With strict notes it raises `InputError`, whose message names the
+    line. A text whose lines are all lost raises `InputError`, too.
     """
     records: list[dict[str, Any]] = []
     for line, content in enumerate(LINE_END.split(text), 1):
@@ -53,10 +54,10 @@ def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
 
 
 def write_jsonl(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write one object a line: the whole record under its original names, the decision as `tamis_decision` ...
+    """Write one object a line: the record under its original names, with the decision as `tamis_decision` ...
 
-    Records of other formats also keep their hidden fields, with the underscore. An invented id, the line, and the
-    memory of the source are not written. A number keeps its value, not its spelling (`1e2` becomes `100.0`).
+    Records of other formats also keep the fields that no model is shown, with the underscore. An id that Tamis made,
+    the line, and `_source` are not written. A number keeps its value, not its spelling (`1e2` becomes `100.0`).
     """
     for record in records:
         members = dict(_members(record))
@@ -88,7 +89,7 @@ def _members(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _keys(names: Collection[str]) -> dict[str, str]:
-    """Return name in the object -> name in the record."""
+    """Return the name in the record for each name in the object."""
     taken = {*names} | RESERVED
     key_of: dict[str, str] = {}
     for name in names:
@@ -116,9 +117,9 @@ def _object(content: str) -> dict[str, Any]:
         hint = "; an object must begin and end in one line" if content.strip() == "{" else ""
         raise _NoObject(f"not JSON: {error.msg} (column {error.colno}){hint}") from error
     except (ValueError, RecursionError) as error:
-        raise _NoObject(f"not JSON that can be kept: {error}") from error
+        raise _NoObject(f"JSON that cannot be stored: {error}") from error
     if not isinstance(value, dict):
-        raise _NoObject(f"a JSON {_KINDS.get(type(value), 'null')}, where an object ({{...}}) is expected")
+        raise _NoObject(f"a JSON {_KINDS.get(type(value), 'null')} instead of an object ({{...}})")
     return value
 
 
@@ -126,12 +127,12 @@ _KINDS = {list: "array", str: "string", int: "number", float: "number", bool: "b
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number")  # the ledger could not store it
+    raise ValueError(f"{constant} is not a JSON number")  # the ledger could not store it
 
 
 def _finite(digits: str) -> float:
     if math.isinf(number := float(digits)):
-        raise ValueError(f"{digits[:20]} is beyond what a number can hold")
+        raise ValueError(f"{digits[:20]} is too large for a number")
     return number
 
 
@@ -140,5 +141,5 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {repeated!r} stands twice in one object")
+        raise ValueError(f"the name {repeated!r} occurs twice in one object")
     return members

@@ -15,24 +15,24 @@ LABELS: Mapping[str, bool] = {
 
 
 def label_column(label: str, records: list[dict[str, Any]], path: Path) -> str:
-    """Return the column's name in the records: `label`, or `label` after an underscore. Raises `InputError`."""
+    """Return the column's name in the records: `label` or `_label`. Raise `InputError` if there is no such column."""
     names = {name for record in records for name in record}
     for name in (label, f"_{label}"):
         if name in names:
             return name
     extra = sorted(name.lstrip("_") for name in names if name.startswith("_") and name not in (LINE, "_source"))
     others = f"; columns besides a record's own fields: {', '.join(extra)}" if extra else ""
-    raise InputError(f"no column {label!r} to take labels from{others}", path=path)
+    raise InputError(f"no column {label!r} for the labels{others}", path=path)
 
 
 def included_by(record: Mapping[str, Any], column: str, path: Path) -> bool | None:
-    """Return the label of a record; None if it has none. Raises `InputError` if the value is no label."""
+    """Return the label of a record, or None if the column is empty. Raise `InputError` if the value is no label."""
     label = str(record.get(column, "")).strip().lower()
     if not label:
         return None
     if label not in LABELS:
         raise InputError(
-            f"{label!r} is no label: 1 means included, 0 excluded",
+            f"{label!r} is not a label: 1 means included, 0 excluded",
             path=path,
             line=record.get(LINE),
             field=column.lstrip("_"),

@@ -1,4 +1,4 @@
-r"""LaTeX in bibliographies: accents, symbols, escapes, a few commands; decoded and encoded.
+"""Decoding and encoding of LaTeX in bibliographies: accents, symbols, escapes and a few commands.
 
 `decode` accepts the text of people and databases, not only valid TeX: a bare `%` is a per cent sign and no comment,
 `$5 and $10` are prices, and unknown commands stay. `decode` runs in linear time, and reverses `encode`.
@@ -72,7 +72,7 @@ def decode(latex: str, *, typeset: bool = True) -> str:
 
 
 def encode(text: str) -> str:
-    """Return `text` as LaTeX within braces, with balanced braces; `decode` reverses it.
+    """Return `text` as LaTeX that fits between braces. `decode` undoes this.
 
     Carriage returns become line feeds. No line begins with `@`, which would begin an entry.
     """

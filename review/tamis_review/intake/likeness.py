@@ -1,6 +1,7 @@
 """Likeness: the verdict on two records (copy, doubt or different), and its reasons.
 
-No third record is considered. A doubt is a pair for a human to check: much agrees, and something contradicts it.
+The verdict considers no third record. A doubt is a pair for a human to check: many fields agree, but something
+contradicts a copy.
 """
 
 import re
@@ -32,7 +33,7 @@ _NUMBERS = re.compile(r"\d+")
 
 
 class Key(StrEnum):
-    """The matching fields of a copy, as in `Traits`; strongest first."""
+    """The fields that identify copies, the strongest first. The values are names in `Traits`."""
 
     DOI = "doi"
     PMID = "pmid"
@@ -40,7 +41,7 @@ class Key(StrEnum):
 
 
 class Likeness(StrEnum):
-    """The kind of a pair; UNKNOWN is evidence neither for a copy nor against it."""
+    """The kind of a pair. UNKNOWN is evidence neither for a copy nor against a copy."""
 
     COPY = "copy"
     DOUBT = "doubt"
@@ -50,14 +51,14 @@ class Likeness(StrEnum):
 
 @dataclass(frozen=True)
 class PairVerdict:
-    """The kind of a pair, and the evidence against a copy (none if the pair is a copy)."""
+    """The kind of a pair, and the evidence that it is no copy. A copy has no such evidence."""
 
     likeness: Likeness
     against: tuple[str, ...] = ()
 
 
 _COPY = PairVerdict(Likeness.COPY)
-_UNKNOWN = PairVerdict(Likeness.UNKNOWN, ("too little agrees beside the title",))
+_UNKNOWN = PairVerdict(Likeness.UNKNOWN, ("too little agreement besides the title",))
 _OTHER_TITLE = PairVerdict(Likeness.DIFFERENT, ("another title",))
 
 # Identifiers that a record has only once, with their names.
@@ -69,7 +70,7 @@ IDENTIFIERS: Mapping[str, Callable[[Traits], str | None]] = {
 
 
 def value_of(own: Traits, key: Key) -> str | None:
-    """Return the record's value of a key."""
+    """Return a record's value for a key: its DOI, PubMed id or title."""
     return getattr(own, key.value) or None
 
 
@@ -95,7 +96,7 @@ def by_identifier(one: Traits, other: Traits) -> PairVerdict:
 
 @dataclass(frozen=True)
 class SharedTraits:
-    """The agreement of two records beside the title; None if a value is missing."""
+    """The agreement of two records in fields other than the title. None: a record lacks the field."""
 
     abstract: bool | None
     author: bool | None
@@ -104,7 +105,7 @@ class SharedTraits:
 
     @classmethod
     def of(cls, one: Traits, other: Traits) -> "SharedTraits":
-        """Return the shared traits of two records."""
+        """Return the agreement of two records."""
         return cls(
             abstract=_abstracts_alike(one, other),
             author=not one.author.isdisjoint(other.author) if one.author and other.author else None,
@@ -125,17 +126,21 @@ class SharedTraits:
 
     @property
     def letters(self) -> int:
-        """Return the minimum letters of the title for a copy."""
+        """Return how many letters the title must have for the records to be copies."""
         return LETTERS_WITH_ABSTRACT if self.abstract else LETTERS[(self.years_apart == 0) + bool(self.author)]
 
     def online_first(self, weight: int) -> bool:
-        """Return True if two records of one author in one journal are a year apart, as for an earlier online form."""
+        """Return True if the records may be an article and its online form of the year before.
+
+        They have one author and journal, are a year apart, and share the abstract or a title of enough letters.
+        `weight`: the title's number of letters.
+        """
         together = self.years_apart == 1 and bool(self.author) and bool(self.journal)
         return together and (bool(self.abstract) or weight >= LETTERS_OVER_A_YEAR)
 
     @property
     def worth_a_look(self) -> bool:
-        """Return True if records of one title may be one paper, or a paper and its preprint or congress abstract."""
+        """Return True if records with one title may be one paper, or a paper and its preprint or congress abstract."""
         near = (self.years_apart or 0) <= YEARS_APART
         return bool(self.abstract or (near and (self.author or (self.author is None and self.abstract is None))))
 
@@ -175,7 +180,7 @@ def agreement(one: Traits, other: Traits, key: Key) -> str:
     if key is not Key.TITLE:
         return f"the same {key.upper()}, {value_of(one, key)}"
     also = SharedTraits.of(one, other).agreeing
-    title = "the same title" if one.title == other.title else "one title in two ways"
+    title = "the same title" if one.title == other.title else "the same title (worded differently)"
     return " and ".join(filter(None, [", ".join([title, *also[:-1]]), *also[-1:]]))
 
 
@@ -185,7 +190,10 @@ def doubt(one: Traits, other: Traits, against: tuple[str, ...]) -> str:
 
 
 def _by_other_title(first: Traits, second: Traits, evidence: SharedTraits, against: tuple[str, ...]) -> PairVerdict:
-    """Return the verdict if titles differ. It needs more agreement: first author, year, and abstract or journal."""
+    """Return the verdict on two records with different titles.
+
+    They are copies only if first author, year, and abstract or journal agree.
+    """
     if against or not evidence.author or evidence.years_apart is None:
         return PairVerdict(Likeness.DIFFERENT, ("another title", *against))
     if evidence.abstract:
@@ -213,7 +221,7 @@ def _contradictions(first: Traits, second: Traits, evidence: SharedTraits) -> It
 
 
 def _title_in_other_words(first: Traits, second: Traits) -> bool:
-    """Return True if one title is the other without its subtitle, or in a single language."""
+    """Return True if one title is the other title without its subtitle, or in a single language of that title."""
     return first.title in second.other_titles or second.title in first.other_titles
 
 
@@ -223,7 +231,7 @@ def _behind_its_translation(both: Traits, other: Traits) -> bool:
 
 
 def _abstracts_alike(first: Traits, second: Traits) -> bool | None:
-    """Return whether the abstracts agree; None if one is missing. The longer abstract may begin with the shorter."""
+    """Return whether the abstracts agree, or one begins with the other. Return None if an abstract is missing."""
     length = min(len(first.abstract), len(second.abstract))
     if not length:
         return None

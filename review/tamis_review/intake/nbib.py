@@ -1,7 +1,8 @@
 """NBIB, the MEDLINE format of PubMed's exports: `PMID- ` begins a record, six spaces continue a value.
 
-PubMed breaks a value after a space, which stays at the end of the line. The format has no line breaks within values:
-the writer writes a line of six spaces, which other programs read as white space, and this reader as a line break.
+PubMed breaks a value after a space, which stays at the end of the line. The format has no line breaks within values.
+For a line break the writer writes a line of six spaces. Other programs read this line as white space, this reader as a
+line break.
 """
 
 import re
@@ -38,9 +39,10 @@ _PIECE = re.compile(rf".{{1,{WIDTH - len(INDENT)}}} (?=[^ ])|.*? (?=[^ ])")
 def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`, including ERIC's, which begin with `OWN - ERIC`.
 
-    A record without its beginning is lost: an empty line ends the record before. Text between records is skipped.
+    An empty line ends a record. A record without its beginning is lost. Text between records is skipped.
 
-    Raises `InputError` if no record can be read; with strict notes also at the first lost record, naming its line.
+    Raises `InputError` if no record can be read. Strict notes raise `InputError` also at the first lost record. The
+    message names its line.
     """
     return read_tagged(SCHEME, _blocks, text, notes)
 
@@ -48,8 +50,8 @@ def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
 def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. Fields from NBIB keep their tags; canonical fields and the decision get NBIB's tags.
 
-    Line ends within a value become line feeds. The URL is in a general note, because NBIB has no tag for it. Other
-    hidden fields of records from other formats are omitted.
+    Line ends within a value become line feeds. The URL is in a general note, because NBIB has no tag for it. Of records
+    from other formats, fields that no model is shown are omitted, except the decision.
     """
     for record in records:
         if source_format(record) is not Format.NBIB:
@@ -82,7 +84,7 @@ def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
             if block is not None:
                 yield block
             block, headless = None, True
-            notes.lost(f"a record without its beginning: no `{scheme.begins}` stands before this line", number)
+            notes.lost(f"a record without its beginning: no `{scheme.begins}` before this line", number)
             begun += 1
         elif not line.strip() and not line.startswith(INDENT):
             ended, headless = separates, headless and not separates
@@ -95,7 +97,7 @@ def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
 
 
 def _begins(tagged: re.Match[str], block: TaggedRecord | None) -> bool:
-    """Return True for the tag that begins a record. ERIC records have no PubMed id and begin with the owner."""
+    """Return True if the tag begins a record. ERIC records have no PubMed id and begin with the owner."""
     if tagged[1] == OWNER:
         # `write_nbib` puts a PubMed id first.
         only_a_pmid = block is not None and [field.tag for field in block.fields] == [BEGIN]
@@ -104,7 +106,7 @@ def _begins(tagged: re.Match[str], block: TaggedRecord | None) -> bool:
 
 
 def _is_spread_out(lines: Sequence[str]) -> bool:
-    """Return True if empty lines separate the lines of a record, not only records."""
+    """Return True if the file has empty lines also between the lines of a record."""
     tagged = [at for at, line in enumerate(lines) if _TAGGED.fullmatch(line)]
     return sum(at > 0 and not lines[at - 1].strip() for at in tagged) * 2 > len(tagged)
 
@@ -123,7 +125,7 @@ def _unfolded(lines: Sequence[str]) -> str:
 
 
 def _folded(tag: str, text: str) -> Iterator[str]:
-    """Yield the lines of a field; `_unfolded` reverses this."""
+    """Yield the lines of a field. `_unfolded` undoes this."""
     first, *others = LINE_END.split(text)
     start, *rest = _pieces(first) or [""]
     yield f"{tag:<4}- {start}"

@@ -1,4 +1,4 @@
-"""Notes: a reader's remarks on a file besides its records.
+"""Notes: a reader's remarks on text of a file that became no record.
 
 Text between records (a numbering, a link line) is skipped and counted. Malformed text costs one record, and its note
 has the line and the reason; strict reading raises an error.
@@ -45,10 +45,10 @@ class NoteKind(StrEnum):
 
 @dataclass(frozen=True)
 class Note:
-    """An item in a file that became no record."""
+    """Text of a file that became no record: skipped text, or a record that cannot be read."""
 
     kind: NoteKind
-    line: int  # line of the file, from 1; the first, if it is repeated
+    line: int  # line of the file, from 1; of equal skipped texts, the first line
     text: str  # skipped text, or reason why the record is lost
     n: int = 1  # number of times; equal skipped texts are counted together
 
@@ -63,32 +63,32 @@ class Notes:
         self._lost: list[Note] = []
 
     def skipped(self, what: str, line: int) -> None:
-        """Count text between records. `what` is its kind, not its text."""
+        """Count skipped text between records. `what`: the kind of the text."""
         first, n = self._skipped.get(what, (line, 0))
         self._skipped[what] = (first, n + 1)
 
     def between(self, line: str, number: int, own: Format, *, of_lost: bool = False) -> bool:
         """Note a line outside any record. Return True if a record in another format begins there.
 
-        Within a lost record (`of_lost`), other lines are not noted.
+        `of_lost`: the line belongs to a lost record. Then it is noted only if it begins a record in another format.
         """
         text = line.strip().removeprefix("\ufeff")
         other = next((form for form, sign in FOREIGN.items() if form is not own and sign.match(text)), None)
         if other is not None:
-            self.lost(f"a record in {other.value}, in a file of {own.value}: put it into a file of its own", number)
+            self.lost(f"a record in {other.value}, in a file of {own.value}: put it in a separate file", number)
         elif not of_lost:
             kind = next((kind for kind, form in KNOWN.items() if form.fullmatch(line.strip())), OTHER)
             self.skipped(kind, number)
         return other is not None
 
     def malformed(self, what: str, line: int) -> None:
-        """Count malformed text that is no record, as `skipped` does. Raises `InputError` if reading is strict."""
+        """Count, as skipped, malformed text that forms no record. Raise `InputError` if reading is strict."""
         if self._strict:
             raise InputError(what, path=self.path, line=line)
         self.skipped(what, line)
 
     def lost(self, reason: str, line: int) -> None:
-        """Note a record that cannot be read. Raises `InputError` if reading is strict."""
+        """Note a record that cannot be read. Raise `InputError` if reading is strict."""
         if self._strict:
             raise InputError(reason, path=self.path, line=line)
         self._lost.append(Note(NoteKind.LOST, line, reason))

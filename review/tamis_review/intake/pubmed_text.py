@@ -58,18 +58,19 @@ _BROKEN = re.compile(r"\n(?![A-Z][A-Z ,/&'-]{2,40}: )")  # except before the lab
 
 @dataclass
 class _Block:
-    """The lines of a record, without its number; or the lines between two records."""
+    """The lines of a record, without the record's number, or the lines between two records."""
 
     line: int
     numbered: bool
     lines: list[str]
-    is_whole: bool = False  # it has a PMID
+    is_whole: bool = False  # the block has a PMID
 
 
 def read_pubmed_text(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record without its number or PMID is lost; text between records is skipped.
 
-    Raises `InputError` if no record can be read; with strict notes also at the first lost record, naming its line.
+    Raises `InputError` if no record can be read. Strict notes raise `InputError` also at the first lost record. The
+    message names its line.
     """
     line_break = "" if re.search(r"\S (?:\r\n|\r|\n)", text) else " "  # some programs cut the space at a line's end
     records: list[dict[str, Any]] = []
@@ -80,7 +81,7 @@ def read_pubmed_text(text: str, notes: Notes) -> list[dict[str, Any]]:
         if block.numbered and block.is_whole:
             records.append(_record(block, number=begun, line_break=line_break))
         elif block.is_whole:
-            notes.lost("a record without its beginning: no number stands before it", block.line)
+            notes.lost("a record without its beginning: no number before it", block.line)
         elif block.numbered:
             notes.lost("a record without its end: no `PMID: ` before the next one; is the file cut off?", block.line)
         else:
@@ -142,7 +143,7 @@ class _Reading:
         self._line_break = line_break
 
     def take(self, text: str, following: str) -> None:
-        """Assign a paragraph to a part of the record: by its beginning, or else to the next missing part."""
+        """Assign a paragraph to a part of the record, by the paragraph's beginning or as the next missing part."""
         name = next((name for name, sign in KEPT.items() if sign.match(text)), None)
         if _IDS.match(text):
             self._take_ids(text)
@@ -164,7 +165,7 @@ class _Reading:
             self.body.append(text)
 
     def part_with_copyright(self) -> None:
-        """Remove the last paragraph from the abstract if it is a copyright notice, and keep it separately."""
+        """Move the abstract's last paragraph to a separate field if it is a copyright notice."""
         if not self.body:
             return
         last = self.body[-1]
@@ -174,7 +175,7 @@ class _Reading:
             self._keep("pubmed_copyright", self.unbroken(self.body.pop()))
 
     def unbroken(self, text: str) -> str:
-        """Return a paragraph without the line breaks of long lines."""
+        """Return a paragraph without the line breaks that PubMed puts into long lines."""
         if self._line_break:
             return _BROKEN.sub(self._line_break, text).strip()
         return text.replace(" \n", " ").strip()

@@ -1,4 +1,4 @@
-"""The reader of bibliographic files: it decodes a file into records. `READERS` has the function of each format."""
+"""The reader of bibliographic files. `READERS` has the function of each format."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ class Intake:
 def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool = False) -> Intake:
     """Return every record of a file in order. The content decides the format; docs/files.md lists the formats.
 
-    The records are as `read_records` describes. A file of more than `max_bytes` is refused.
+    `read_records` describes the records. A file of more than `max_bytes` is refused.
 
     Text that became no record is in `notes`; if reading is `strict`, an unreadable record is an error.
 
@@ -91,14 +91,13 @@ def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool
     reader = READERS.get(recognised)
     if recognised is Format.JSON_ARRAY:
         raise InputError(
-            "this is one JSON array; write one object a line instead (JSONL), without brackets and commas around them",
+            "this is a JSON array; write one object per line instead (JSONL), without outer brackets and commas",
             path=path,
         )
     if reader is None:
         readable = ", ".join(form.value for form in READERS)
         raise InputError(
-            f"this is {recognised.value}, which cannot be read; what can be read is {readable}: export the records "
-            "as one of these",
+            f"this is {recognised.value}, which Tamis cannot read: export the records as one of {readable}",
             path=path,
         )
     notes = Notes(path, strict=strict)
@@ -116,10 +115,11 @@ def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[d
     record's first line in the file, from 1. `_source` describes the record's fields in the file, so that
     `write_records` can write them again. Empty fields are omitted. Objects of a JSONL file keep all their names.
 
-    The id is the file's own, else the PubMed or trial id, the accession number, the DOI, else `record-<n>`. Two
-    records may have the same id: exports hold duplicates, and `find_duplicates` finds them.
+    The id is the first of these that the record has: the file's own id, PubMed or trial id, accession number, DOI. If
+    none, it is `record-<n>`. Two records may have the same id: exports contain duplicates, and `find_duplicates` finds
+    them.
 
-    Raises `InputError` naming file and line if a record cannot be read, as the caller gets no notes. Programs' text
-    between records is skipped.
+    Raises `InputError` with file and line if a record cannot be read, because the caller gets no notes. Text that
+    programs write between records is skipped.
     """
     return read_file(path, max_bytes=max_bytes, strict=True).records

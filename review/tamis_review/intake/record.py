@@ -38,10 +38,10 @@ _SUFFIXES = frozenset(("Jr", "Jr.", "Sr", "Sr.", "2nd", "3rd", "4th"))
 def assemble(
     fields: Mapping[str, Any], kept: Mapping[str, Any], *, line: int, number: int, accession: str | None = None
 ) -> dict[str, Any]:
-    """Return a record of the canonical `fields` that are set, the `kept` fields, and its line.
+    """Return a record from canonical `fields`, other `kept` fields, and the line. Empty canonical fields are omitted.
 
-    Each name in `kept` gets an underscore here, and a list of one text becomes this text. `number` counts the file's
-    records from 1.
+    Each name in `kept` gets an underscore, and a list of one text becomes this text. `number`: the number of the record
+    in the file, from 1.
     """
     record = {name: fields[name] for name in CANONICAL if fields.get(name)}
     if "doi" in record:
@@ -59,7 +59,7 @@ def assemble(
 
 
 def with_id_and_line(own: Mapping[str, Any], *, line: int, number: int) -> dict[str, Any]:
-    """Return a record that keeps its own names. It gets an id only if no field identifies it."""
+    """Return a record with its names unchanged. An id is added only if no field identifies the record."""
     record = dict(own)
     if resolve_item_id(record) == UNKNOWN_ID:
         doi = record.get("doi")
@@ -69,7 +69,7 @@ def with_id_and_line(own: Mapping[str, Any], *, line: int, number: int) -> dict[
 
 
 def own_id(record: Mapping[str, Any]) -> str | None:
-    """Return the record's id; None if Tamis made it, or it repeats the PubMed id, trial id or DOI."""
+    """Return the record's id. Return None if Tamis made the id, or it repeats the PubMed id, trial id or DOI."""
     stated = record.get("id")
     if stated is None or stated == "" or stated in [record.get(name) for name in ("pmid", "nct_id", "doi")]:
         return None
@@ -77,7 +77,7 @@ def own_id(record: Mapping[str, Any]) -> str | None:
 
 
 def one_line(record: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
-    """Return the record with these fields (or each element of a list) on one line."""
+    """Return the record with each text of these fields on one line."""
 
     def folded(value: Any) -> Any:
         if isinstance(value, list):
@@ -89,7 +89,7 @@ def one_line(record: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, An
 
 
 def hide(name: str) -> str:
-    """Return the name of a hidden field, which stays with the item but is never shown to a model."""
+    """Return the name with an underscore: such a field stays with the item but is never shown to a model."""
     return name if name.startswith("_") and name != LINE else f"_{name}"
 
 
@@ -110,7 +110,7 @@ def is_bare_year(text: str) -> bool:
 
 
 def split_keywords(text: str) -> list[str]:
-    """Return the keywords in one cell, split at semicolons, else lines, else bars, else commas."""
+    """Return the keywords in one cell, split at the first separator that occurs: semicolon, line, bar, comma."""
     mark = next((mark for mark in ";\n|," if mark in text), ";")
     return _parts(text.split(mark))
 

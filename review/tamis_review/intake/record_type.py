@@ -1,4 +1,4 @@
-"""The type of a record: each format's name for a journal article, a book, a chapter ..."""
+"""The types of records, with each format's name for a journal article, a book, a chapter ..."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ _IN_A_JOURNAL = ("article", "review", "trial", "study", "letter", "editorial", "
 
 
 def kind_of(record_type: object) -> Kind:
-    """Return the kind that a record's `type` names, in any format; `OTHER` if it names no known kind.
+    """Return the kind that a record's `type` names, in any format. An unknown type gives `OTHER`.
 
     `Review`, `Randomized Controlled Trial` and similar types are journal articles. Among several types, separated by
     semicolons, the first known type decides.
@@ -76,7 +76,7 @@ def kind_of(record_type: object) -> Kind:
 
 
 def medline_types(record_type: object) -> list[str]:
-    """Return the publication types in a record's `type`, with PubMed's names for other formats' codes."""
+    """Return the publication types in a record's `type`. Codes of other formats become PubMed's names."""
     parts = [part.strip() for part in record_type.split(";")] if isinstance(record_type, str) else []
     return [
         kind.medline if (kind := _BY_NAME.get(part.casefold())) is not None and kind.medline else part

@@ -1,8 +1,8 @@
-"""RIS: `TY  - JOUR` begins a record, `ER  - ` ends it, a line without a tag continues the line above.
+"""The reader and the writer of RIS: `TY  - JOUR` begins a record, `ER  - ` ends it.
 
-A continuation may be indented by three spaces, as in Web of Science. To preserve every text, the writer indents
-ambiguous lines: an empty line, a line with a space at its beginning, a line that looks like a tag (`ER  - ` within an
-abstract).
+A line without a tag continues the line above. It may be indented by three spaces, as in Web of Science. To preserve
+every text, the writer indents ambiguous lines: an empty line, a line with a space at its beginning, a line that looks
+like a tag (`ER  - ` within an abstract).
 """
 
 import re
@@ -82,7 +82,8 @@ _LOOKS_TAGGED = re.compile(r"\s|\ufeff|[A-Z][A-Z0-9]\s*-|$")
 def read_ris(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record without its beginning or end is lost; text between records is skipped.
 
-    Raises `InputError` if no record can be read; with strict notes also at the first lost record, naming its line.
+    Raises `InputError` if no record can be read. Strict notes raise `InputError` also at the first lost record. The
+    message names its line.
     """
     return read_tagged(SCHEME, partial(ended_blocks, _ENDED), text, notes)
 
@@ -91,8 +92,8 @@ def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. Fields from RIS keep their tags; `id`, canonical fields and the decision get RIS's tags.
 
     Line ends within a value become line feeds. In a name, a keyword or an address a line break becomes a space, since
-    it would separate values. Details of read-only formats have tags; other hidden fields of records from other formats
-    are omitted.
+    it would separate values. Details of formats that Tamis only reads get tags. Of records from other formats, other
+    fields that no model is shown are omitted.
     """
     for record in records:
         for tag, text in _written(record):

@@ -1,4 +1,4 @@
-"""The memory that a record has of its file's fields: `_source`, with which a writer restores the fields.
+"""A record's memory of the fields in its file: `_source`. With this memory a writer restores the fields.
 
 `_source` is JSON: `{"format": "RIS", "fields": [...]}`, and `"layout"` if a format needs more. It does not repeat texts
 of the record. Each entry locates a field's text:
@@ -9,8 +9,8 @@ of the record. Each entry locates a field's text:
 | `[name, key]` | the value under `key` |
 | `[name, key, 2]` | the third element of the list under `key` |
 | `[name, key, "*"]` | one field for each element of the list |
-| `[name, key, "; "]` | the elements of the list, joined by this |
-| `[name, key, 2, 4, "; "]` | four elements of the list from the third on, joined by this |
+| `[name, key, "; "]` | the elements of the list, joined by `; ` |
+| `[name, key, 2, 4, "; "]` | four elements of the list from the third on, joined by `; ` |
 | `[name, key, ["doi:", ""]]` | the value with a prefix and a suffix; also `[name, key, 2, [..]]` |
 | `[name, key, [0, 15], mark]` | a part of the value (characters 0 to 14) |
 | `[name, key, text, mark]` | `text`, from which the value under `key` was made |
@@ -64,7 +64,7 @@ def source_format(record: Mapping[str, Any]) -> Format | None:
 
 
 def entries_of(record: Mapping[str, Any], form: Format) -> list[Entry]:
-    """Return the record's entries; none if its file has another format."""
+    """Return the record's entries. Return [] if its file has another format."""
     entries = record[SOURCE].get("fields") if source_format(record) is form else None
     if not isinstance(entries, list):
         return []
@@ -72,7 +72,7 @@ def entries_of(record: Mapping[str, Any], form: Format) -> list[Entry]:
 
 
 def layout_of(record: Mapping[str, Any], form: Format) -> Mapping[str, Any]:
-    """Return the layout that the reader stored; empty if the record's file has another format."""
+    """Return the layout that the reader stored. Return {} if the record's file has another format."""
     layout = record[SOURCE].get("layout") if source_format(record) is form else None
     return layout if isinstance(layout, Mapping) else {}
 
@@ -99,7 +99,7 @@ def mark_of(value: object) -> str:
 
 
 class _References:
-    """The search for the texts of a file's fields in a record. Fields are searched once, in the file's order."""
+    """The search for the texts of a file's fields in a record. Each field is searched for once, in the file's order."""
 
     def __init__(self, record: Mapping[str, Any]) -> None:
         self._record = record

@@ -1,8 +1,8 @@
 """The records of each source, from one file or several, and the joining of files into one source.
 
-A database exports the same records in several forms, none of them complete: PubMed's CSV has no abstracts, its text has
-them. Two files of one source whose records share the source's own identifier are one export in two forms. Their rows
-are joined: each field comes from the first file that has it, and the record is counted once.
+A database exports the same records in several forms, and no form is complete: PubMed's CSV has no abstracts, its text
+form has them. If the records of two files share the source's own identifiers, the files are one export in two forms.
+Their rows are joined: each field comes from the first file that has it, and the record is counted once.
 """
 
 from collections import Counter
@@ -53,8 +53,8 @@ class FileRead:
     path: Path
     name: str
     intake: Intake
-    completes: str | None = None  # name of the source's first file, whose records it completes
-    joined: int = 0  # number of its records that were joined to others
+    completes: str | None = None  # name of the source's first file, if this file completes its records
+    joined: int = 0  # number of this file's records that were joined to records of the first
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class SourcedRecord:
     """A record, and its place in a file."""
 
     record: dict[str, Any]
-    path: Path  # for a record in two files, the first
+    path: Path  # the first file, if the record is in two
     index: int  # place in that file, from 0
 
 
@@ -94,16 +94,16 @@ def read_sources(
     """Return the sources of some files, in the order of their first files.
 
     Files form one source if they are stated together, or if their records name the same database. Rows of files stated
-    together are joined if they share the source's own identifier. Rows of other files of a source are joined if the
-    files are one export in two forms. All other rows are separate records.
+    together are joined if they share the source's own identifier. Rows of files that are not stated together are joined
+    if the files are one export in two forms. All other rows are separate records.
 
     Args:
         files: paths, and sources as a reviewer states them.
-        names: display names of files, if not their paths.
+        names: names of files to show instead of their paths.
         max_bytes: a larger file is refused.
         strict: an unreadable record is an error.
 
-    Raises `InputError`: a file cannot be read.
+    Raises `InputError` if a file cannot be read.
     """
     groups: dict[str, _Group] = {}
     for statement in stated(files):
@@ -123,9 +123,10 @@ def read_sources(
 
 
 def database_told_by(intake: Intake) -> str | None:
-    """Return the database that a file's records name, or else the only database that writes such tables or formats.
+    """Return the database of a file, as the records name it or as the file's form shows it.
 
-    None: the records name several databases, fewer than half name a database, or many programs write such files.
+    The form shows it if only one database writes such tables or formats. None: the records name several databases,
+    fewer than half name a database, or many programs write such files.
     """
     counts = Counter(map(database_of, intake.records))
     named = [name for name in counts if name is not None]
@@ -142,7 +143,7 @@ def database_told_by(intake: Intake) -> str | None:
 
 
 def kind_of_source(name: str, records: Iterable[Mapping[str, Any]]) -> SourceKind:
-    """Return the kind of a source without a stated kind: a register by its name, or if each record is a trial."""
+    """Return the kind of a source: a register if its name is a register's or all records are trials."""
     named = " ".join(name.casefold().split()) in REGISTERS
     trials = (record.get("nct_id") not in (None, "") and record.get("id") == record["nct_id"] for record in records)
     return SourceKind.REGISTER if named or all(trials) else SourceKind.DATABASE
@@ -178,8 +179,8 @@ def complete(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, A
 def in_two_forms(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
     """Return True if two files of one database are one export in two forms, not two searches or two parts.
 
-    At least 90 % of the smaller file's identifiers must be in the other. One file must also have a canonical field, in
-    at least half of its records, that the other lacks completely.
+    At least 90 % of the smaller file's identifiers must be in the larger file. Also, at least half of one file's
+    records must have a canonical field that no record of the other file has.
     """
     ours, theirs = ({key for record in records for key in identifiers_of(record)[:1]} for records in (one, other))
     fewer = min(len(ours), len(theirs))
@@ -191,7 +192,7 @@ def in_two_forms(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, 
 def identifiers_of(record: Mapping[str, Any]) -> list[Identifier]:
     """Return the identifiers that the source itself gave the record, the strongest first: PubMed id, trial id, own id.
 
-    A DOI is not among them, because it is the publisher's: all parts of a congress supplement share a DOI.
+    DOIs are not used, because publishers assign them: all parts of a congress supplement share a DOI.
     """
     trial = trial_in(record)
     of_trial = trial if record.get("id") == trial else None  # a paper may name a trial without being its record
@@ -201,7 +202,7 @@ def identifiers_of(record: Mapping[str, Any]) -> list[Identifier]:
 
 @dataclass
 class _Group:
-    name: str | None  # stated, or named by the records
+    name: str | None  # stated by a reviewer, or named by the records
     statements: list[StatedSource] = field(default_factory=list)
     files: list[FileRead] = field(default_factory=list)
     sourced: list[SourcedRecord] = field(default_factory=list)
@@ -225,7 +226,10 @@ class _Group:
         self.files.append(file)
 
     def read(self, *, alone: bool) -> SourceRead:
-        """Return the source. If another source has its name (not `alone`), the file's folder distinguishes it."""
+        """Return the source.
+
+        `alone`: no other source has the same name. If False, the file's folder becomes part of the name.
+        """
         first, *more = [
             SourceFile(
                 file=file.name,

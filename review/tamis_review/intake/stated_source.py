@@ -11,18 +11,18 @@ from tamis_schemas.values.frozen import Frozen
 
 
 class StatedSource(Frozen):
-    """The files of one database, register or other search, and what is known of it."""
+    """The files of one database, register or other search, with facts about the search."""
 
     model_config = ConfigDict(extra="forbid")
 
     files: tuple[Path, ...] = Field(min_length=1)
-    name: str | None = Field(default=None, min_length=1, max_length=200)  # None: as the files say, else their name
+    name: str | None = Field(default=None, min_length=1, max_length=200)  # None: as the records say, or the file's name
     kind: SourceKind | None = None  # None: a register if the name is a register's, else a database
     searched: date | None = None
     query: str | None = Field(default=None, max_length=100_000)  # the query as sent to the database
 
 
 def stated(files: Sequence[Path | StatedSource] | Path | StatedSource) -> list[StatedSource]:
-    """Return each path as a source without further facts; stated sources stay unchanged."""
+    """Return a list of sources: each path becomes a source without further facts, stated sources stay unchanged."""
     listed = [files] if isinstance(files, Path | StatedSource) else files
     return [file if isinstance(file, StatedSource) else StatedSource(files=(file,)) for file in listed]

@@ -1,8 +1,8 @@
 """The reader of tagged formats: a record is a sequence of fields, each a tag and the lines of its text.
 
-A format is a table, `Scheme`, that maps tags to canonical fields; `placed` reads a record's fields by it. Other texts
-are kept under the name of their tag (`_ris_N1`). `Ended` describes how to split a file into records, if their end has
-a tag. The elements of EndNote XML are placed in the same way.
+A `Scheme` describes a format: it maps tags to canonical fields, and `placed` uses it to sort a record's fields. Other
+texts are kept under the name of their tag (`_ris_N1`). `Ended` describes how to split a file into records, if their end
+has a tag. `placed` also sorts the elements of EndNote XML.
 """
 
 import re
@@ -43,12 +43,12 @@ class TaggedRecord:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A canonical field that only some values of its tags hold."""
+    """A canonical field that is a part of some values of its tags, found by regular expressions."""
 
     name: str
     tags: tuple[str, ...]
     forms: tuple[re.Pattern[str], ...]  # the first match decides; its group 1 is the field
-    repeated: bool = False  # an equal second value is also used, and is not kept
+    repeated: bool = False  # an equal second value is not kept under its tag
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,16 +96,17 @@ Blocks: TypeAlias = Callable[[Scheme, str, Notes], Iterator[TaggedRecord]]  # th
 def read_tagged(scheme: Scheme, blocks: Blocks, text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`, which `blocks` splits.
 
-    Raises `InputError` if no record can be read; with strict notes also at the first lost record, naming its line.
+    Raises `InputError` if no record can be read. Strict notes raise `InputError` also at the first lost record. The
+    message names its line.
     """
     records = [record_of(scheme, block) for block in blocks(scheme, text, notes)]
     if not records:
-        raise notes.nothing_read(f"no record: none of its lines begins with `{scheme.begins}`")
+        raise notes.nothing_read(f"no record: no line begins with `{scheme.begins}`")
     return records
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text, without byte order marks: two exports may be one file."""
+    """Return the lines of a text, without byte order marks. A file of two joined exports has several marks."""
     return [line.removeprefix("\ufeff") for line in LINE_END.split(text)]
 
 
@@ -135,7 +136,7 @@ def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Itera
             if tag in ended.of_the_file or (tag == end and headless):
                 headless = False
             elif tag is not None and tag != end and not headless:
-                notes.lost(f"a record without its beginning: no `{scheme.begins}` stands before this line", number)
+                notes.lost(f"a record without its beginning: no `{scheme.begins}` before this line", number)
                 begun, headless = begun + 1, True
             elif line.strip() and notes.between(line, number, scheme.form, of_lost=headless):
                 headless = True
@@ -153,12 +154,12 @@ def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Itera
         empty = 0
     if block is not None:
         notes.lost(
-            f"a record without its end: the file ends before it does (no `{ended.ends}`); is it cut off?", block.line
+            f"a record without its end: no `{ended.ends}` before the end of the file; is it cut off?", block.line
         )
 
 
 def record_of(scheme: Scheme, block: TaggedRecord) -> dict[str, Any]:
-    """Return the record of a file's fields. If the format can be written, the record remembers these fields."""
+    """Return a record from its fields in the file. If Tamis can write the format, the record remembers the fields."""
     placing = placed(scheme, block.fields)
     kept = {**placing.kept(), **placing.decision}
     record = assemble(placing.canonical, kept, accession=placing.accession, line=block.line, number=block.number)
@@ -197,7 +198,7 @@ class _Value:
 
 
 class Placing:
-    """A record under construction: the values still to be placed, and the key of each field's text."""
+    """A record under construction: the values not yet assigned to a field, and the key of each field's text."""
 
     def __init__(self, scheme: Scheme, fields: Sequence[Tagged]) -> None:
         self.canonical: dict[str, Any] = {}
@@ -214,7 +215,7 @@ class Placing:
                 self.key_of[at] = f"_{scheme.prefix}_{tagged.tag}"
 
     def take(self, name: str, tags: Sequence[str]) -> None:
-        """Give the values of the best tag to a canonical field. Excess values stay with their tag."""
+        """Assign the values of the best tag to a canonical field. Excess values stay with their tag."""
         scheme = self._scheme
         held = [values for tag in tags if (values := self._left.get(tag)) and self._serves(tag, values[0])]
         if not held:
@@ -243,7 +244,7 @@ class Placing:
         self._place(name, values, also_kept=name == "year" and content != texts[0] and not is_bare_year(texts[0]))
 
     def take_pmid(self) -> None:
-        """Read the PubMed id from a tag that holds it only in exports of certain databases."""
+        """Read the PubMed id from a tag that contains it only in exports of certain databases."""
         for tag, database in self._scheme.pmids.items():
             value = next((value for value in self._left.get(tag, ()) if value.text.isdigit()), None)
             if value is not None and database.search(self._databases()):
@@ -252,7 +253,7 @@ class Placing:
                 return
 
     def take_pattern(self, pattern: Pattern) -> None:
-        """Read a field from a value that holds it. A value with more text is also kept."""
+        """Read a field from a value that contains the field. A value with more text is also kept."""
         for form in pattern.forms:
             alone: list[_Value] = []
             for value in [value for tag in pattern.tags for value in self._left.get(tag, ())]:
@@ -267,7 +268,7 @@ class Placing:
                 return
 
     def take_notes(self) -> None:
-        """Read the notes that hold a decision, or values without a tag in the format."""
+        """Read the notes that contain a decision, or a value that has no tag in the format."""
         notes = self._scheme.notes
         for note in self._left.get(self._scheme.note, ()):
             key = next((key for key, place in notes.items() if place.holds(note.written)), None)

@@ -1,4 +1,4 @@
-"""The traits of a record: the values that its copies share in all programs' exports.
+"""The traits of a record: the values that identify its copies in the exports of all programs.
 
 Case, accents, punctuation, white space and markup differ between exports of the same record, so they are ignored. A
 value that identifies no record (an author "Anonymous", a PMID of 0) is no trait.
@@ -120,7 +120,7 @@ class Title:
     """A title as in its paper, and its other forms."""
 
     main: str
-    others: tuple[str, ...]  # without its subtitle, or in a single language; a copy then needs more evidence
+    others: tuple[str, ...]  # without subtitle, or in one language; a match needs more evidence
     says_another_paper: bool  # the part missing from `others` names a protocol, a comment, a part or a number
 
 
@@ -128,7 +128,7 @@ class Title:
 class Traits:
     """The traits of one record, normalised."""
 
-    title: str  # only letters and digits; "" without a title
+    title: str  # only letters and digits; "" if the record has no title
     other_titles: frozenset[str]  # without its subtitle, or in a single language
     other_paper: bool  # the part missing there names a protocol, a comment, a part or a number
     year: int | None
@@ -136,7 +136,7 @@ class Traits:
     doi: str | None
     pmid: str | None
     trial: str | None  # NCT number
-    notice: bool  # a correction, a retraction, a reply: about a paper, never a copy of it
+    notice: bool  # a correction, retraction or reply, which is never a copy of its paper
     meeting: bool  # a congress abstract, by its type or its source
     journal_as_written: tuple[str, ...] = field(repr=False)
     issn_as_written: tuple[str, ...] = field(repr=False)
@@ -149,7 +149,7 @@ class Traits:
 
     @cached_property
     def abstract(self) -> str:
-        """Return the abstract's letters, as far as they are compared; "" if it is too short."""
+        """Return the letters of the abstract that are compared; "" if the abstract is too short."""
         # Reads twice the letters, to allow for markup and spaces.
         letters = fold(self.abstract_as_written[: 2 * ABSTRACT_READ])[:ABSTRACT_READ]
         return letters if len(letters) >= AN_ABSTRACT else ""
@@ -248,7 +248,7 @@ def _texts(value: object) -> list[str]:
 
 
 def _families(authors: object) -> frozenset[str]:
-    """Return the first author's spellings in databases: `Pérez-de la Fuente R.` -> {perezdelafuente, fuente}."""
+    """Return the spellings of the first author's family name: `Pérez-de la Fuente R.` -> {perezdelafuente, fuente}."""
     names = split_authors(authors[:TITLE_READ]) if isinstance(authors, str) else authors
     if not isinstance(names, list) or not names or not isinstance(names[0], str):
         return frozenset()
@@ -283,7 +283,7 @@ def _without_ending(text: str) -> str:
 
 
 def _bracket_at_end(text: str) -> tuple[str, str]:
-    """Return the text before the last pair of brackets, and the text in it; both empty if the text ends otherwise."""
+    """Return the text before a pair of brackets at the end, and the text in the brackets; ("", "") if there is none."""
     bare = text.rstrip(_JOINTS)
     opening = {"]": "[", ")": "("}.get(bare[-1:], "")
     at = bare.rfind(opening) if opening else -1

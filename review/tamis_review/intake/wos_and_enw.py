@@ -1,11 +1,11 @@
-"""The read-only tagged formats: Web of Science's and EndNote's.
+"""The readers of the tagged formats of Web of Science and EndNote, which Tamis does not write.
 
 Web of Science (`.txt`, `.ciw`): `PT J` begins a record, `ER` ends it. A tag has two characters, then a space; three
 spaces continue its value. `FN` and `VR` precede the records, `EF` follows them.
 
 EndNote (`.enw`): `%0 Journal Article` begins a record, an empty line ends it. A line without a tag continues the line
-above. Programs that use Refer, the older format, omit `%0`: lines between empty lines that include a title are also a
-record.
+above. Programs that use Refer, the older format, omit `%0`. So lines between two empty lines are also a record if they
+include a title.
 """
 
 import re
@@ -26,7 +26,8 @@ _TAGGED = re.compile(r"%([0-9A-Z?@!#$\]&()*+^><\[=~|:;\\])(?:[ \t]+(.*))?")
 def read_wos(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record without its beginning or end is lost; text between records is skipped.
 
-    Raises `InputError` if no record can be read; with strict notes also at the first lost record, naming its line.
+    Raises `InputError` if no record can be read. Strict notes raise `InputError` also at the first lost record. The
+    message names its line.
     """
     return read_tagged(WOS, partial(ended_blocks, _WOS_ENDED), text, notes)
 
@@ -34,7 +35,8 @@ def read_wos(text: str, notes: Notes) -> list[dict[str, Any]]:
 def read_enw(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record needs a beginning or a title; text between records is skipped.
 
-    Raises `InputError` if no record can be read; with strict notes also at the first lost record, naming its line.
+    Raises `InputError` if no record can be read. Strict notes raise `InputError` also at the first lost record. The
+    message names its line.
     """
     return read_tagged(ENW, _enw_blocks, text, notes)
 
@@ -50,7 +52,7 @@ def _enw_blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecor
         if not filled.isdisjoint(TITLES) or filled > {BEGIN}:
             yield block
         else:
-            notes.lost("a part of a record: it has no title, and no `%0 ` before what it says", block.line)
+            notes.lost("a part of a record: it has no title, and no `%0 ` before its fields", block.line)
 
 
 def _filled(block: TaggedRecord) -> set[str]:

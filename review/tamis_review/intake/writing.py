@@ -1,4 +1,4 @@
-"""The writer of bibliographic files, in their own format or another. `WRITERS` has the function of each format."""
+"""The writer of bibliographic files. `WRITERS` has the function of each format."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -45,11 +45,11 @@ def write_records(
     Records are iterated several times: pass a list or a `Spool`, not an iterator.
 
     In the same format, every field of the source is written in order, with the record's current value. In another
-    format, canonical fields go to that format's places, and hidden fields are omitted, except in JSONL; details of
-    read-only formats are written to RIS, EndNote XML and tables. The decision (`_tamis_decision`, `_tamis_confidence`,
-    `_tamis_reason`, `_tamis_exclusion_reason`) is written in every format, in a place that reference managers show, and
-    replaces the file's previous decision. `read_records` reads everything again. The file is UTF-8, and appears only
-    when it is complete.
+    format, canonical fields go to that format's places. Fields that no model is shown are omitted, except in JSONL.
+    Volume, pages and similar details from formats that Tamis only reads are written to RIS, EndNote XML and tables. The
+    decision (`_tamis_decision`, `_tamis_confidence`, `_tamis_reason`, `_tamis_exclusion_reason`) is written in every
+    format, in a place that reference managers show, and replaces the file's previous decision. `read_records` can read
+    all of this back. The file is UTF-8, and appears only when it is complete.
 
     Raises `InputError` if the file or the format cannot be written, or if `format` is missing and the records come from
     several formats or from no file.
@@ -60,12 +60,12 @@ def write_records(
 
 
 def format_to_write(records: Iterable[Mapping[str, Any]], path: Path | str, wanted: Format | str | None) -> Format:
-    """Return the `wanted` format, else the common format of all records. Raise `InputError` if there is none."""
+    """Return the `wanted` format, or the common format of all records. Raise `InputError` if there is neither."""
     names = ", ".join(form.value for form in WRITERS)
     if wanted is not None:
         form = wanted if isinstance(wanted, Format) else format_named(wanted)
         if form is None or form not in WRITERS:
-            raise InputError(f"{str(wanted)!r} is no format that can be written; choose one of {names}", path=path)
+            raise InputError(f"{str(wanted)!r} is not a format for writing; choose one of {names}", path=path)
         return form
     formats = dict.fromkeys(map(source_format, records))
     only = next(iter(formats), None)
@@ -74,4 +74,4 @@ def format_to_write(records: Iterable[Mapping[str, Any]], path: Path | str, want
     if len(formats) > 1:
         mixture = ", ".join("no file" if form is None else form.value for form in formats)
         raise InputError(f"the records come from {mixture}: choose the format to write, one of {names}", path=path)
-    raise InputError(f"nothing says in which format to write: choose one of {names}", path=path)
+    raise InputError(f"the format to write is unknown: choose one of {names}", path=path)

@@ -1,1 +1,1 @@
-"""The reading order of a batch's records: the most useful for a person come first."""
+"""The reading order of a batch: the records that are most useful for a person come first."""

@@ -58,8 +58,8 @@ def stream_candidates(
 ) -> Iterator[Candidate]:
     """Yield every record of a batch except duplicates, in item order. At most `PAGE` records are in memory.
 
-    If the connection has a snapshot, all records show the same moment. `texts=False` leaves titles and abstracts
-    empty, and is several times as fast. `places`: only the records at these places of the batch.
+    If the connection has a snapshot, all records show the ledger at the same moment. With `texts=False`, titles and
+    abstracts are empty, and reading is several times as fast. `places`: only the records at these places of the batch.
 
     Raises `InvalidRequest` if the batch's operation does not include or exclude.
     """
@@ -83,9 +83,9 @@ class HumanSays:
 
 
 def read_human(connection: Connection, batch_id: UUID, *of: ColumnElement[bool]) -> dict[int, HumanSays]:
-    """Return the result of people's decisions by place in the batch. `of`: conditions.
+    """Return the result of people's decisions, by place in the batch. `of`: SQL conditions that select decisions.
 
-    It is a separate query, because Postgres's planner misjudges a join.
+    This is a separate query, because Postgres's planner misjudges a join.
     """
     human = standing(batch_id, *of)
     decided = select(human.c.idx, human.c.value, human.c.conflict, human.c.decisions)
@@ -102,8 +102,8 @@ def checked_operation(connection: Connection, batch_id: UUID) -> Operation:
     operation = read_operation(connection, batch_id)
     if not operation.decides():
         raise InvalidRequest(
-            f"batch {batch_id} is of the operation {operation.operation!r}: it includes and excludes nothing, so there "
-            "is nothing to find by reading; `tamis screen` and `tamis filter` do"
+            f"batch {batch_id} has the operation {operation.operation!r}, which includes and excludes nothing. "
+            "A reading order needs a batch of `tamis screen` or `tamis filter`"
         )
     return operation
 
@@ -126,7 +126,7 @@ def read_score_basis(connection: Connection, batch_id: UUID, kind: type[Operatio
 
 
 def _statement(batch_id: UUID, *, texts: bool, wanted: ColumnElement[Any] | None) -> Select[Any]:
-    """Return the query for every record, or for the wanted places: then no table is read elsewhere."""
+    """Return the query for all records, or only for the places that the query `wanted` selects."""
 
     def of(table: Table) -> ColumnElement[bool]:
         here = (table.c.batch_id == items.c.batch_id) & (table.c.idx == items.c.idx)

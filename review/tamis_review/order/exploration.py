@@ -1,6 +1,6 @@
 """Exploration: a small share of the places in the reading order goes to records drawn at random.
 
-A model that searches only near its finds never learns of an unseen topic.
+A model that proposes only records like the known includes never finds a new topic.
 """
 
 import random
@@ -29,7 +29,7 @@ def with_exploration(best: Sequence[int], *, read: int, share: float, seed: int)
     Args:
         best: rows, best first.
         read: the number of decided records, which is the place of the first row.
-        share: share of the places for drawn rows, 0 to 1.
+        share: share of the places for randomly drawn rows, 0 to 1.
         seed: of the random draws.
     """
     if not share:

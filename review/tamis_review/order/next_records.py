@@ -1,4 +1,4 @@
-"""The records that a person should read next: the stored order without the records decided since."""
+"""The records that a person should read next: the stored order, without the records decided after it was made."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,8 +30,8 @@ MOST = 1_000  # records
 SMALL = 5_000  # records in a batch whose order is computed while the caller waits
 LONGEST_NAME = 200  # characters
 BLIND = (
-    "People read blind: what others have begun comes first, then the rest by number. An order by promise would "
-    "tell what the model and other people decided."
+    "People read blind: records that others have begun come first, then the rest by number. An order by "
+    "probability would reveal the decisions of the model and of other people."
 )
 
 
@@ -52,7 +52,7 @@ def offered(
     first: Sequence[int] = (),
     disputed: Sequence[int] = (),
 ) -> list[Offered]:
-    """Return all readable records, the next first.
+    """Return all readable records, in reading order.
 
     A record is readable if people have not decided it, or are in conflict about it. With a `reviewer`, it is readable
     if this person has not decided it. The order is:
@@ -87,8 +87,8 @@ def offered(
 def by_number(records: Sequence[Offered]) -> list[Offered]:
     """Return the same records for blind readers, ordered so that no place or figure reveals a decision.
 
-    The sample and the records that others decided stay first, and rule exclusions last. Between them, the order is
-    by index.
+    The sample and the records that others decided stay first, and rule exclusions last. The records between these two
+    groups are in the order of the batch.
     """
     kept, last = {ReadingReason.SAMPLE, ReadingReason.PAIR}, ReadingReason.RULE
 
@@ -104,46 +104,46 @@ def by_number(records: Sequence[Offered]) -> list[Offered]:
 def why(reason: ReadingReason, record: Candidate, included: int) -> str:
     """Return why a record is next, as a sentence. `included`: records included when the order was made."""
     scored = "the model did not decide it" if record.score is None else f"the model scores it {record.score:.2f}"
-    alike = "its text is like the included record's" if included == 1 else f"its text is like the {included:,} included"
+    alike = "its text resembles the " + ("included record" if included == 1 else f"{included:,} included records")
     sentences = {
         ReadingReason.SAMPLE: "it belongs to the random sample of tamis stop",
-        ReadingReason.PAIR: "somebody else has decided on it, and you have not",
-        ReadingReason.DISAGREEMENT: "the models of the panel differ on it",
-        ReadingReason.CONFLICT: "people decided differently: settle it",
+        ReadingReason.PAIR: "another reviewer has decided on it, and you have not",
+        ReadingReason.DISAGREEMENT: "the models of the panel disagree on it",
+        ReadingReason.CONFLICT: "people disagree on it: settle it",
         ReadingReason.MODEL: scored,
         ReadingReason.TEXT: alike,
         ReadingReason.BOTH: f"{scored}, and {alike}",
-        ReadingReason.EXPLORATION: "chance drew it, so that new topics are seen",
-        ReadingReason.RULE: f"last, for the rule {record.rule} excluded it",
-        ReadingReason.NUMBER: "it is the next one by number",
+        ReadingReason.EXPLORATION: "it was drawn at random, to find new topics",
+        ReadingReason.RULE: f"last, because the rule {record.rule} excluded it",
+        ReadingReason.NUMBER: "it is next by number",
         ReadingReason.RETURNED: "its decision was withdrawn",
     }
     return sentences[reason]
 
 
 def meaning(order: ReadingOrder | StoredOrder, *, decided: int, unread: int, current: bool) -> str:
-    """Return the meaning of an order for the review, in a few sentences.
+    """Return a few sentences on how far the order has learnt from people's decisions.
 
     `decided`, `unread`: current counts of records; `current`: the order includes all decisions.
     """
     if not unread:
-        return "Nothing is left to read: every record has a decision."
+        return "No record is left to read: every record has a decision."
     if not order.decided:
-        basis = "The order is the model's, highest score first, as it is before people decide."
+        basis = "The order follows the model's scores, highest first, until people decide."
     elif not order.text_weight:
         kind = "included" if order.included else "excluded"
         basis = (
-            f"People {kind} all {order.decided:,} records of which the order knows: it is the model's, and learns from "
-            f"texts once there is one of either kind."
+            f"People {kind} all {order.decided:,} records known to the order. It follows the model's scores, and "
+            f"learns from texts once both decisions occur."
         )
     else:
         basis = (
-            f"The order was learned from {order.decided:,} decisions, {order.included:,} of them to include: what a "
-            f"text says counts for {order.text_weight:.0%} in it, the model's score for the rest."
+            f"The order was learned from {order.decided:,} decisions, {order.included:,} of them to include. Texts "
+            f"count for {order.text_weight:.0%}, the model's score for the rest."
         )
     if not current:
-        basis += f" It is being brought up to date ({decided:,} records are decided now); what is decided is left out."
-    return f"{basis} Whoever reads from the top finds the includes early; `tamis stop` says when the rest may be left."
+        basis += f" It is being updated ({decided:,} records are decided now), and omits decided records."
+    return f"{basis} Read from the top to find the includes early; `tamis stop` shows when you may stop."
 
 
 @dataclass(frozen=True)
@@ -162,18 +162,18 @@ class NextQuery:
         """Return the query. Raise `InvalidParameters` if it is invalid."""
         check_draw(self.n, self.seed)
         if self.n > MOST:
-            raise InvalidParameters(f"n: {self.n:,} records are too many: {MOST:,} at most are given at once")
+            raise InvalidParameters(f"n: {self.n:,} records are too many: the maximum is {MOST:,} at once")
         if isinstance(self.explore, bool) or not 0 <= self.explore <= 1:
             raise InvalidParameters(
-                f"explore: {self.explore!r} is no share: from 0, no place goes to chance, to 1, every place does"
+                f"explore: {self.explore!r} is not a share from 0 (no record at random) to 1 (all at random)"
             )
         if self.reviewer is not None and not 0 < len(self.reviewer.strip()) <= LONGEST_NAME:
-            raise InvalidParameters(f"reviewer: {self.reviewer!r} is no name, of {LONGEST_NAME} characters at most")
+            raise InvalidParameters(f"reviewer: {self.reviewer!r} is not a name of 1 to {LONGEST_NAME} characters")
         return self
 
     @property
     def terms(self) -> OrderTerms:
-        """Return the terms of the order that the query needs."""
+        """Return the settings of the order that the query needs."""
         return OrderTerms(self.seed, self.explore)
 
 
@@ -182,9 +182,9 @@ def next_records(
 ) -> NextRecords:
     """Return the records to read next.
 
-    With `fresh`, the order is updated first; also for a batch of up to `SMALL` records, if that is quick. Otherwise
-    the records come from the stored order while it is updated. At the first call, the model's scores give the order.
-    `first`: places of records that come before all others, in the given order.
+    With `query.fresh`, the order is updated first. So is the order of a batch of up to `SMALL` records, if the update
+    is quick. In other cases the records come from the stored order, and its update runs in the background. At the first
+    call, the model's scores give the order. `first`: places of records that come before all others, in the given order.
 
     Raises:
         InvalidParameters: an invalid query.
@@ -200,7 +200,7 @@ def next_records(
 
 
 def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRefits) -> None:
-    """Ensure that an order is stored, and update it as `next_records` does. Raises the errors of `next_records`."""
+    """Ensure that the ledger has an order, updated as by `next_records`. Raise the errors of `next_records`."""
     terms = query.terms
     with ledger_errors(), engine.connect() as connection:
         checked_operation(connection, batch_id)
@@ -213,7 +213,7 @@ def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRe
 
 
 def is_current(connection: Connection, batch_id: UUID, stored: StoredOrder | None, terms: OrderTerms) -> bool:
-    """Return whether a stored order has these terms, and includes all decisions and all answers of models."""
+    """Return whether a stored order has these settings and knows all current decisions and answers of models."""
     return stored is not None and stored.terms == terms and stored.basis == read_basis(connection, batch_id)
 
 
@@ -221,10 +221,10 @@ def _read(connection: Connection, batch_id: UUID, query: NextQuery, first: Seque
     operation = checked_operation(connection, batch_id)
     stored, order = read_stored(connection, batch_id), read_order(connection, batch_id)
     if stored is None or order is None:
-        raise UnknownBatch(f"batch {batch_id} is being purged: nothing is kept of it")
+        raise UnknownBatch(f"batch {batch_id} is being purged: none of its data is kept")
     human = read_human(connection, batch_id)
     if query.by is ReadingBy.DISAGREEMENT and panel_of(operation) is None:
-        raise InvalidRequest(f"batch {batch_id} asks one model: only the models of a panel can differ on a record")
+        raise InvalidRequest(f"batch {batch_id} asks one model: only the models of a panel can disagree on a record")
     disputed = read_disputed(connection, batch_id) if query.by is ReadingBy.DISAGREEMENT else ()
     may_be_read = offered(order, human, reviewer=query.reviewer, first=first, disputed=disputed)
     if query.blind:

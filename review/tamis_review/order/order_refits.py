@@ -1,7 +1,7 @@
-"""Orders computed for a client: in the caller's thread, or in a child process.
+"""The computation of reading orders for a client, in the caller's thread or in a child process.
 
-The child computes for seconds, while its parent serves people. It runs this file as a program, with a line of JSON
-for each request and each answer. The database's address is in the first line, because every user of the machine
+The child computes for seconds, so that the parent can serve people. The child runs this file as a program, with a line
+of JSON for each request and each answer. The database's address is in the first line, because every user of the machine
 can see a command line.
 """
 
@@ -43,7 +43,7 @@ class _Child:
 
 
 class OrderRefits:
-    """The computation of orders for a client. Thread-safe.
+    """The computation of reading orders for a client. It is thread-safe.
 
     `beside`: True computes all orders but `cold` in the child, because they would block this process's event loop.
     False computes an order in the caller's thread if the caller waits for it, otherwise in the child. The child
@@ -59,7 +59,7 @@ class OrderRefits:
         self._child: _Child | None = None
 
     def finished(self, batch_id: UUID, terms: OrderTerms, *, patient: bool) -> bool:
-        """Update the order and return True. Return False after `PATIENCE` if the caller is not `patient`.
+        """Update the order and return True. A caller who is not `patient` gets False after `PATIENCE` seconds.
 
         Raises the errors of `refit`, and `OperationFailed` if the child has died.
         """
@@ -77,14 +77,17 @@ class OrderRefits:
         self.ask(batch_id, terms).add_done_callback(lambda done: _tell(batch_id, done))
 
     def cold(self, batch_id: UUID, terms: OrderTerms) -> None:
-        """Store the order as before any decision, unless an order with these terms is stored. Raise as `refit`."""
+        """Store the order that ignores people's decisions, unless an order with these terms is stored.
+
+        Raises the errors of `refit`.
+        """
         refit(self._engine, batch_id, terms, self._cache, cold=True)
 
     def ask(self, batch_id: UUID, terms: OrderTerms) -> "Future[None]":
         """Start an update of the order in the child, and return a future: its result is None, or the error.
 
-        An equal request that has not begun shares its future. A running request does not, because it may have read
-        the ledger already.
+        An equal request that has not begun shares its future. A request that is running does not share its future,
+        because it may have read the ledger before the newest decision.
         """
         with self._lock:
             child = self._living()
@@ -99,7 +102,7 @@ class OrderRefits:
             return future
 
     def wait(self) -> None:
-        """Return once all requests are done or have failed."""
+        """Wait until all requests are done or have failed."""
         while True:
             with self._lock:
                 futures = [] if self._child is None else [done for _, done in self._child.asked]
@@ -108,7 +111,7 @@ class OrderRefits:
             futures[-1].exception()
 
     def close(self) -> None:
-        """End the child; unfinished orders are lost, and a later request starts a new child."""
+        """End the child. Unfinished orders are lost. A later request starts a new child."""
         with self._lock:
             child, self._child = self._child, None
             for _, future in () if child is None else child.asked:
@@ -147,7 +150,7 @@ class OrderRefits:
             with suppress(OSError):
                 requests.close()
         for future in left:
-            _settle(future, [OperationFailed.__name__, "the process that works reading orders out has ended"])
+            _settle(future, [OperationFailed.__name__, "the process that computes reading orders has ended"])
 
 
 def _send(child: _Child, line: dict[str, object]) -> None:
@@ -176,7 +179,7 @@ def _raised(name: str, message: str) -> TamisError:
 
 def _tell(batch_id: UUID, done: "Future[None]") -> None:
     if not done.cancelled() and (error := done.exception()) is not None:
-        log.warning("the reading order of batch %s stays as it is: %s", batch_id, error)
+        log.warning("the reading order of batch %s stays unchanged: %s", batch_id, error)
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:
@@ -191,7 +194,7 @@ def serve(requests: TextIO, answers: TextIO) -> None:
         except TamisError as failed:
             error = [type(failed).__name__, str(failed)]
         except Exception as failed:  # the caller gets the error, and the next request is served
-            error = [type(failed).__name__, "the reading order could not be worked out"]
+            error = [type(failed).__name__, "the reading order could not be computed"]
         answers.write(json.dumps({"error": error}) + "\n")
         answers.flush()
     engine.dispose()

@@ -1,4 +1,4 @@
-"""Reading orders in the ledger: one per batch, replaced when it is computed again."""
+"""Reading orders in the ledger: one per batch, replaced by the next computation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class OrderTerms:
 
 @dataclass(frozen=True)
 class OrderBasis:
-    """The data behind an order, besides its terms: equal data give an equal order."""
+    """The state of the ledger when an order was computed. Equal states and equal terms give an equal order."""
 
     last_override: int = 0  # id of people's newest decision; 0: none
     answered: int = 0  # items that a model has decided
@@ -42,7 +42,7 @@ class ReadingOrder:
 
 @dataclass(frozen=True)
 class StoredOrder:
-    """A kept order, without its records."""
+    """A stored order, without its records."""
 
     terms: OrderTerms
     basis: OrderBasis
@@ -58,7 +58,7 @@ def one_refit_at_a_time(connection: Connection, batch_id: UUID) -> None:
 
 
 def read_basis(connection: Connection, batch_id: UUID) -> OrderBasis:
-    """Return the basis of an order computed now."""
+    """Return the basis that an order computed now would have."""
     last = select(func.coalesce(func.max(overrides.c.id), 0)).where(
         overrides.c.batch_id == batch_id, overrides.c.stage == HumanStage.OWN.value
     )
@@ -73,7 +73,7 @@ def count_items(connection: Connection, batch_id: UUID) -> int:
 
 
 def read_stored(connection: Connection, batch_id: UUID) -> StoredOrder | None:
-    """Return the kept order, or None."""
+    """Return the stored order without its records, or None."""
     order = reading_orders.c
     columns = (order.seed, order.explore, order.last_override, order.answered)
     figures = (order.decided, order.included, order.text_weight, order.made_at)
@@ -94,7 +94,7 @@ def write_order(
 
 
 def read_order(connection: Connection, batch_id: UUID) -> ReadingOrder | None:
-    """Return the kept order with its records, or None."""
+    """Return the stored order with its records, or None."""
     order = reading_orders.c
     lists = (order.places, order.reasons, order.probabilities)
     statement = select(*lists, order.decided, order.included, order.text_weight).where(order.batch_id == batch_id)

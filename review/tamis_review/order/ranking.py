@@ -75,8 +75,9 @@ def rank(
 ) -> Ranking:
     """Return the records without a label, in reading order.
 
-    Until people have included a record and excluded another, the highest score is first; without scores, the order is
-    random. Then the order comes from score and text model (`fuse`). Equal seeds and labels give equal orders.
+    Until people have included one record and excluded another, the record with the highest score is first; without
+    scores, the order is random. Then the order comes from score and text model (`fuse`). Equal seeds and labels give
+    equal orders.
 
     Args:
         features: of all records.
@@ -104,7 +105,10 @@ def rank(
 
 
 def _why(fused: Fused) -> list[ReadingReason]:
-    """Return the reason for each record's place: text or model, or both if the smaller part is half the larger."""
+    """Return the reason for each record's place: text, model or both.
+
+    The reason is both if the smaller part of the sum is at least half the larger part.
+    """
     if fused.text is None:
         return [ReadingReason.EXPLORATION if fused.model is None else ReadingReason.MODEL] * len(fused.rows)
     if fused.model is None:
@@ -121,12 +125,12 @@ def _larger(text: float, model: float) -> ReadingReason:
 
 def _check(features: TextFeatures, scores: Sequence[float | None], labels: Mapping[int, bool]) -> None:
     if len(scores) != len(features):
-        raise ValueError(f"{len(scores)} scores for {len(features)} texts: give None where a record has no score")
+        raise ValueError(f"{len(scores)} scores for {len(features)} texts: give None for a record without a score")
     if outside := [row for row in labels if not 0 <= row < len(features)]:
-        raise ValueError(f"there is a label for row {outside[0]}, but rows go from 0 to {len(features) - 1}")
+        raise ValueError(f"there is a label for row {outside[0]}, but the rows are 0 to {len(features) - 1}")
     for row, score in enumerate(scores):
         if score is not None and not 0 <= score <= 1:
-            raise ValueError(f"the score of row {row} is {score!r}, but it lies between 0 and 1")
+            raise ValueError(f"the score of row {row} is {score!r}, but must be between 0 and 1")
 
 
 def fuse(features: TextFeatures, scores: Sequence[float | None], labels: Mapping[int, bool], *, seed: int = 0) -> Fused:
@@ -156,9 +160,9 @@ def fuse(features: TextFeatures, scores: Sequence[float | None], labels: Mapping
 
 
 def _text_weight(unseen: Unseen | None, model: "np.ndarray", included: int) -> float:
-    """Return the weight of text against model, by how well each separates includes from excludes.
+    """Return the text model's share in the order, 0 to 1, by how well text and score separate includes from excludes.
 
-    Without records to learn from, return the expected weight for so many includes.
+    If `unseen` is None, return the share expected after `included` includes.
     """
     import numpy as np
 

@@ -21,7 +21,7 @@ KEPT = 100_000  # records whose features a process keeps; 50,000 abstracts need 
 
 
 class FeatureCache:
-    """The text features of the batches that had the latest orders. They are kept because texts never change."""
+    """The text features of the batches that had the latest orders. They stay valid, because texts never change."""
 
     def __init__(self, records: int = KEPT) -> None:
         self._records = records
@@ -29,7 +29,7 @@ class FeatureCache:
         self._kept: OrderedDict[UUID, TextFeatures] = OrderedDict()
 
     def features(self, batch_id: UUID, make: Callable[[], TextFeatures]) -> TextFeatures:
-        """Return a batch's features. If they are not kept, `make` computes them."""
+        """Return a batch's features, from the cache or else computed by `make`."""
         with self._lock:
             if (kept := self._kept.get(batch_id)) is not None:
                 self._kept.move_to_end(batch_id)
@@ -45,8 +45,8 @@ class FeatureCache:
 def refit(engine: Engine, batch_id: UUID, terms: OrderTerms, cache: FeatureCache, *, cold: bool = False) -> None:
     """Compute a batch's order and store it, unless the stored order is current.
 
-    A second caller waits, and then finds the order current. `cold`: compute the order as before any decision, which
-    needs no texts, and only if no order with these terms is stored.
+    A second caller waits, and then finds the order current. With `cold`, the order ignores people's decisions, needs no
+    texts, and is computed only if no order with these terms is stored.
 
     Raises:
         InvalidRequest: the operation does not include or exclude.

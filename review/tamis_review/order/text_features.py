@@ -67,7 +67,7 @@ class TextFeatures:
 
 
 def _words(texts: Iterable[str]) -> "tuple[np.ndarray, np.ndarray]":
-    """Return all words as numbers, text after text, and the position of each text's end, after a first 0."""
+    """Return the words of all texts as numbers, and `ends`: the words of text i are words[ends[i]:ends[i + 1]]."""
     import numpy as np
 
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
@@ -79,7 +79,7 @@ def _words(texts: Iterable[str]) -> "tuple[np.ndarray, np.ndarray]":
 
 
 def _pairs(words: "np.ndarray", ends: "np.ndarray") -> "tuple[np.ndarray, np.ndarray]":
-    """Return the pairs of neighbouring words within a text, as numbers and ends in the form of `_words`."""
+    """Return the pairs of neighbouring words within each text, in the form of `_words`: numbers and ends."""
     import numpy as np
 
     followed = np.ones(len(words), dtype=bool)
@@ -98,7 +98,7 @@ def _pairs(words: "np.ndarray", ends: "np.ndarray") -> "tuple[np.ndarray, np.nda
 
 
 def _weighted(terms: "np.ndarray", ends: "np.ndarray") -> "tuple[csr_array, np.ndarray]":
-    """Return the weights of the terms of two or more records, and each record's sum of squares over all terms."""
+    """Return the weights of terms that two or more records have, and each record's sum of squares over all terms."""
     import numpy as np
     from scipy.sparse import csr_array
 
@@ -119,7 +119,7 @@ def _weighted(terms: "np.ndarray", ends: "np.ndarray") -> "tuple[csr_array, np.n
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Each record's distance from the border of two machines trained on the same labels; positive for includes."""
+    """Each record's distance from the borders of two machines trained on the same labels: positive for includes."""
 
     broad: "np.ndarray"
     sharp: "np.ndarray"
@@ -127,11 +127,13 @@ class Margins:
     def places(self, rows: "np.ndarray", turn: int) -> "np.ndarray":
         """Return the rank of each row among `rows`, from 1, by the better of the two machines' ranks.
 
-        If two rows have the same rank, the row of the machine whose turn it is comes first. Ties share a mean rank.
+        If one machine ranks a row as high as the other machine ranks another row, the row of the machine whose turn it
+        is comes first. Rows that are still equal share a mean rank.
 
         Args:
             rows: rows without a label in the training, because a machine ranks training rows by their labels.
-            turn: number of records read; the broad machine has the even turns.
+            turn: number of records read. The broad machine has its turn at even numbers, the sharp machine at odd
+                numbers.
         """
         import numpy as np
         from scipy.stats import rankdata

@@ -82,7 +82,7 @@ def get_page() -> HTMLResponse:
 
 @router.get(
     "/assets/{version}/{name}",
-    summary="A file that the page loads, to be kept by browsers where it is of the page that is served now",
+    summary="A file that the page loads; browsers cache the files of the current page",
     response_class=Response,
     responses=problems.UNKNOWN | problems.described(HTTPStatus.UNPROCESSABLE_ENTITY),
 )
@@ -96,19 +96,19 @@ async def get_asset(version: str, name: str) -> Response:
 
 @cache
 def _contents() -> dict[str, bytes]:
-    """Return the files, read once, so that contents still match their address if a release is installed later."""
+    """Return the page's files by name. They are read once, so they match their address even after an upgrade."""
     return {name: path.read_bytes() for name, path in FILES.items()}
 
 
 @cache
 def _version() -> str:
-    """Return a name for the contents of all files, because they load each other."""
+    """Return a version for all files together, because the files load each other."""
     return hashlib.sha256(repr(sorted(_contents().items())).encode()).hexdigest()[:16]
 
 
 @cache
 def _page() -> str:
-    """Return the page's HTML, equal for every user; private data are fetched with a key."""
+    """Return the page's HTML. It is equal for every user; scripts fetch private data with the user's key."""
     return template(ASSETS / "gateway.html.jinja", REPORT_ASSETS).render(value_heading="Reason", version=_version())
 
 
@@ -126,11 +126,11 @@ class Screening:
         self._rehearse = rehearse
 
     def largest_bodies(self, client: Client) -> Mapping[str, int]:
-        """Return the most bytes of a body, for each route that takes files."""
+        """Return the largest size of a request body in bytes, for each route that accepts files."""
         return dict.fromkeys(FORMS, client.settings.max_file_bytes + 2 * LONGEST_TERMS)
 
     def prepare(self, app: FastAPI, client: Client) -> None:
-        """Limit how many reports, dry runs and previews are made at once."""
+        """Limit how many reports, dry runs and previews run at the same time."""
         app.state.writers = anyio.CapacityLimiter(WRITTEN_AT_ONCE)
         app.state.rehearse = self._rehearse
         app.state.dry_runs = anyio.CapacityLimiter(preview_routes.RENDERED_AT_ONCE)

@@ -30,9 +30,7 @@ PREFIX, RESPONSES = "/v1/batches/{batch_id}", problems.KEYED | problems.UNKNOWN
 decision_router = APIRouter(prefix=PREFIX, tags=["human decisions"], responses=RESPONSES)
 label_router = APIRouter(prefix=PREFIX, tags=["labels and notes"], responses=RESPONSES)
 MOST_REMARKS = 20  # texts in a request
-Reviewing = Annotated[
-    str | None, Field(default=None, max_length=100, description="Who says it; without it, the key's label.")
-]
+Reviewing = Annotated[str | None, Field(default=None, max_length=100, description="Default: the key's label.")]
 Name = Annotated[str | None, Field(default=None, max_length=100)]
 Words = Annotated[list[str], Field(default_factory=list, max_length=100)]
 
@@ -43,27 +41,27 @@ class Decision(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"value": "include", "note": "seen"}]})
 
     value: Any = Field(
-        description="As the batch's operation gives it: include, exclude or uncertain, true or false, a number."
+        description="A value of the batch's operation: include, exclude or uncertain; true or false; a number."
     )
-    as_text: StrictBool = Field(default=False, description="The value is a text, read as `tamis override` reads it.")
+    as_text: StrictBool = Field(default=False, description="The value is text, read as `tamis override` reads it.")
     note: str | None = Field(default=None, max_length=2_000)
     reviewer: Reviewing
-    settles: bool = Field(default=False, strict=True, description="It counts, whatever others say; it ends a conflict.")
-    stage: HumanStage = Field(default=HumanStage.OWN, description="What is decided about; own: what the batch asks.")
+    settles: bool = Field(default=False, strict=True, description="It overrides other decisions and ends a conflict.")
+    stage: HumanStage = Field(default=HumanStage.OWN, description="The decided stage; own: the batch's question.")
     reason: str | None = Field(
-        default=None, max_length=2_000, description="Why it is excluded, or a report not retrieved."
+        default=None, max_length=2_000, description="Why the record is excluded, or the report was not retrieved."
     )
     decision_id: UUID | None = Field(
-        default=None, description="The caller's: the same one again is answered with the same decision."
+        default=None, description="The caller's id; sent again, it returns the same decision."
     )
 
 
 class DecisionTerms(BaseModel):
-    """Whose decisions a file holds, and how it is to be read; what is left out is guessed and told."""
+    """Whose decisions a file holds, and how to read it. Missing terms are guessed, and the answer shows the guesses."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reviewer": "Reviewer A"}]})
 
-    reviewer: str | None = Field(default=None, max_length=200, description="Whose, where the file names nobody.")
+    reviewer: str | None = Field(default=None, max_length=200, description="The reviewer, if the file names none.")
     stage: HumanStage = HumanStage.OWN
     settles: bool = Field(default=False, strict=True)
     id_column: Name
@@ -75,25 +73,25 @@ class DecisionTerms(BaseModel):
     include: Words
     exclude: Words
     uncertain: Words
-    everything: Everything | None = Field(default=None, description="The decision on every record of the file.")
-    dry_run: bool = Field(default=False, strict=True, description="Say how the file is read, and record nothing.")
+    everything: Everything | None = Field(default=None, description="The decision for every record in the file.")
+    dry_run: bool = Field(default=False, strict=True, description="Show how the file is read, and record nothing.")
 
 
 class DecisionForm(BaseModel):
     """A file of decisions, and how to read it."""
 
     terms: DecisionTerms
-    file: Annotated[bytes, Field(description="CSV or TSV, an export of Rayyan or Covidence, a project of ASReview.")]
+    file: Annotated[bytes, Field(description="CSV or TSV, an export of Rayyan or Covidence, or a project of ASReview.")]
 
 
-@decision_router.get("/overrides", summary="What people decided, each reviewer's latest decision")
+@decision_router.get("/overrides", summary="List people's decisions, each reviewer's latest")
 def list_overrides(batch_id: BatchId, client: Of, key: Reader) -> list[Override]:
     return visibility_of(client, batch_id, key).overrides(overrides.list_overrides(client.batch(batch_id)))
 
 
 @decision_router.get(
     "/conflicts",
-    summary="Records on which people decided differently, and who said what",
+    summary="List the records on which people decided differently, with each decision",
 )
 def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]:
     hidden = visibility_of(client, batch_id, key).hidden
@@ -103,12 +101,12 @@ def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]
 @decision_router.post(
     "/decisions",
     status_code=HTTPStatus.CREATED,
-    summary="Record decisions made elsewhere: a form with their file, and with terms that say whose they are",
+    summary="Record decisions made elsewhere: a form with the file, and terms that say whose decisions they are",
     openapi_extra=form_body(DecisionForm),
     responses=problems.OF_BODIES | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
 async def import_decisions(batch_id: BatchId, request: Request, client: Of, key: Reviewer) -> Imported:
-    """Rows without a record, and rows that might mean several, are listed and left out; the rest is recorded as one."""
+    """Rows that match no record or several are listed and skipped; the rest is recorded in one transaction."""
 
     def imported(terms: DecisionTerms, path: Path, _: str) -> Imported:
         return imported_decisions.import_decisions(
@@ -137,7 +135,7 @@ async def import_decisions(batch_id: BatchId, request: Request, client: Of, key:
 @decision_router.post(
     "/items/{index}/override",
     status_code=HTTPStatus.CREATED,
-    summary="Decide an item, beside the model's decision and other people's",
+    summary="Decide an item, beside the decisions of the model and of others",
     responses=problems.CONFLICT | problems.OF_BODIES,
 )
 def override_item(batch_id: BatchId, index: Index, decision: Decision, client: Of, key: Reviewer) -> Override:
@@ -161,14 +159,14 @@ def override_item(batch_id: BatchId, index: Index, decision: Decision, client: O
 @decision_router.delete(
     "/items/{index}/override",
     status_code=HTTPStatus.NO_CONTENT,
-    summary="Withdraw what you decided of an item",
+    summary="Withdraw your decision on an item",
 )
 def withdraw_override(
     batch_id: BatchId,
     index: Index,
     client: Of,
     key: Reviewer,
-    reviewer: Annotated[str | None, Query(max_length=100, description="Whose; without it, the key's label.")] = None,
+    reviewer: Annotated[str | None, Query(max_length=100, description="Default: the key's label.")] = None,
     stage: HumanStage = HumanStage.OWN,
 ) -> None:
     visibility_of(client, batch_id, key).check_name(reviewer)
@@ -177,7 +175,7 @@ def withdraw_override(
 
 def _value(client: Client, batch_id: str, decision: Decision) -> Any:
     if decision.as_text and not isinstance(decision.value, str):
-        raise InvalidParameters("value: with as_text it is a text, as a person writes it")
+        raise InvalidParameters("value: with as_text, it must be text, as a person writes it")
     if not decision.as_text or decision.stage is not HumanStage.OWN:
         return decision.value
     return client.batch(batch_id).operation().value_of_text(decision.value)
@@ -186,29 +184,29 @@ def _value(client: Client, batch_id: str, decision: Decision) -> Any:
 def _check_import(client: Client, batch_id: str, key: ApiKey) -> None:
     """Raise `Blinded` while people read blind: the file and the answer may contain others' decisions."""
     if visibility_of(client, batch_id, key).blind:
-        raise Blinded("people read blind: `tamis import-decisions` records a file, on the terminal")
+        raise Blinded("people read blind: import the file with `tamis import-decisions` on the terminal")
 
 
 class Remarks(BaseModel):
-    """Labels and notes to put on an item, or to take off it."""
+    """Labels and notes to add to an item, or to remove."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"labels": ["to discuss"]}]})
 
     labels: list[str] = Field(default_factory=list, max_length=MOST_REMARKS)
     notes: list[str] = Field(default_factory=list, max_length=MOST_REMARKS)
-    remove: StrictBool = Field(default=False, description="Take them off instead.")
+    remove: StrictBool = Field(default=False, description="Remove them instead.")
     reviewer: Reviewing
 
 
 class Changed(BaseModel):
     """The outcome of a request."""
 
-    changed: int = Field(description="How many were not so already.")
+    changed: int = Field(description="The number of labels and notes that changed.")
 
 
-@label_router.get("/labels", summary="The labels on a batch's items, and how many bear each")
+@label_router.get("/labels", summary="List the labels of a batch, with the number of items that have each")
 def list_labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
-    """Of records that are still read blind, the caller's own labels alone are counted."""
+    """On records that are still read blind, only the caller's own labels count."""
     visibility = visibility_of(client, batch_id, key)
     return dict(count_labels(client.batch(visibility.batch_id), reviewer=visibility.me, hidden=visibility.hidden))
 
@@ -216,7 +214,7 @@ def list_labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
 @label_router.post(
     "/items/{index}/remarks",
     status_code=HTTPStatus.CREATED,
-    summary="Put labels and notes on an item, or take them off",
+    summary="Add labels and notes to an item, or remove them",
     responses=problems.OF_BODIES,
 )
 def remark_item(batch_id: BatchId, index: Index, remarks: Remarks, client: Of, key: Reviewer) -> Changed:

@@ -1,4 +1,4 @@
-"""Routes of files: bibliographic files as a new batch, and a file of criteria as criteria."""
+"""Routes that read files: bibliographic files become a new batch, a file of criteria becomes criteria."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -47,8 +47,8 @@ LONGEST_CRITERIA = 100_000  # characters of a file of criteria
 Sources = Annotated[
     list[StatedSource],
     Field(
-        description="What is known of files, by their names in the form: of which database or register they are, when "
-        "it was searched, and how. Files of one source complete each other. A file that no source names tells itself.",
+        description="The database or register of each file, by the file's name in the form, and when and how it was "
+        "searched. Files of one source complete each other. A file without a source is its own source.",
     ),
 ]
 
@@ -59,35 +59,35 @@ class FileTerms(Terms):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE_TERMS]})
 
     initial_filter: bool = Field(
-        default=True, strict=True, description="Of a screening: reject first what rules alone rule out."
+        default=True, strict=True, description="In a screening: first reject records by rules alone."
     )
     keep_duplicates: bool = Field(default=False, strict=True, description="Ask about every copy of a record.")
     strict: bool = Field(
-        default=False, strict=True, description="A record that cannot be read is an error; else it is left out."
+        default=False, strict=True, description="An unreadable record is an error; else it is skipped."
     )
     sources: Sources = Field(default_factory=list)
     updates: str | None = Field(
         default=None,
         max_length=36,
-        description="The id of the batch or review whose search this one brings up to date, or its beginning: only "
-        "what it did not have is asked about, and reports count both.",
+        description="The id of the batch or review whose search this one updates, or the beginning of the id. Only new "
+        "records are asked about; reports count both searches.",
     )
     review: Words | None = Field(
         default=None,
         max_length=LONGEST_TITLE,
-        description="The title of a new review, whose first stage the batch is. Sent again with the same files and "
-        "terms it is the review that is there, whatever the title and the `Idempotency-Key` are.",
+        description="The title of a new review, whose first stage is the batch. The same files and terms return the "
+        "existing review, even with another title or `Idempotency-Key`.",
     )
     passes: tuple[InclusionStatus, ...] = Field(
-        default=PASSES_BY_DEFAULT, description="Of a review that begins with an inclusion: the statuses that go on."
+        default=PASSES_BY_DEFAULT, description="For a review that begins with an inclusion: the statuses that pass."
     )
     at_least: float | None = Field(
         default=None,
         strict=True,
-        description="Of a review that begins with a score: the lowest that goes on; None: every score.",
+        description="For a review that begins with a score: the lowest score that passes. None: every score.",
     )
     stages: tuple[ReviewStage, ...] = Field(
-        default=(), description="The further stages of a review, each of what passed the one before it."
+        default=(), description="Further stages of a review, each for the records that passed the stage before."
     )
 
     @model_validator(mode="after")
@@ -102,7 +102,7 @@ class FileTerms(Terms):
 
     @property
     def plan(self) -> ReviewPlan | None:
-        """Return the stages of the requested review; None: the batch belongs to no review."""
+        """Return the stages of the requested review, or None if the batch belongs to no review."""
         if self.review is None:
             return None
         first = ReviewStage(
@@ -117,7 +117,7 @@ class FileTerms(Terms):
 
 
 class FileNote(BaseModel):
-    """One thing in a file that became no record."""
+    """One skipped or unreadable part of a file."""
 
     file: str
     kind: NoteKind
@@ -127,7 +127,7 @@ class FileNote(BaseModel):
 
 
 class FileBatchView(BatchStatusView):
-    """The new batch, and what of its files became no record."""
+    """The new batch, and the skipped or unreadable parts of its files."""
 
     skipped: int  # lines and the like outside any record
     lost: int  # unreadable records
@@ -135,7 +135,7 @@ class FileBatchView(BatchStatusView):
 
 
 class FileForm(BaseModel):
-    """Files, and what to ask of their records."""
+    """Files, and what to ask about their records."""
 
     terms: FileTerms
     file: Annotated[
@@ -143,14 +143,14 @@ class FileForm(BaseModel):
         Field(
             min_length=1,
             max_length=MOST_FILES,
-            description="One part of this name for each file, as a database or a reference manager exports it, told by "
-            "its content.",
+            description="One part of this name for each file, as a database or reference manager exports it. "
+            "The content decides the format.",
         ),
     ]
 
 
 class CriteriaText(BaseModel):
-    """A file of criteria as `tamis criteria init` begins one."""
+    """A file of criteria, like the template of `tamis criteria init`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -158,18 +158,18 @@ class CriteriaText(BaseModel):
 
 
 class CriteriaRead(BaseModel):
-    """Criteria as they were understood."""
+    """Criteria as Tamis read them."""
 
     criteria: SearchCriteria
     switched_off: dict[str, str] = Field(description="Rules of the initial filter that they contradict, and why.")
-    doubts: list[str] = Field(description="What is valid, and probably not meant.")
+    doubts: list[str] = Field(description="Valid criteria that are probably mistakes.")
 
 
 @router.post(
     "/files",
     operation_id="submit_file",
     status_code=HTTPStatus.CREATED,
-    summary="Submit bibliographic files: a form with each file, and with terms that say what to ask of the records",
+    summary="Submit bibliographic files: a form with the files, and terms that say what to ask about the records",
     openapi_extra=form_body(FileForm),
     responses=SUBMITTED
     | problems.CONFLICT
@@ -184,12 +184,12 @@ async def submit_file(
     key: Submitter,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> FileBatchView:
-    """Copies of records are kept out and counted, what cannot be read is told; the form's field `terms` is JSON."""
+    """Copies of records are removed and counted; unreadable records are listed. The form's field `terms` is JSON."""
     async with uploaded(request, client, FileTerms) as (terms, files):
         return await run_in_threadpool(_submitted, client, key, terms, files, idempotency_key, response)
 
 
-@router.post("/criteria", operation_id="read_criteria", summary="Read a file of criteria, and say how it is understood")
+@router.post("/criteria", operation_id="read_criteria", summary="Read a file of criteria, and show the result")
 def criteria(file: CriteriaText, _: Submitter) -> CriteriaRead:
     with TemporaryDirectory(prefix="tamis-criteria-") as folder:
         path = Path(folder) / "criteria"
@@ -244,7 +244,7 @@ def _submitted(
 
 
 def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile]) -> Identified:
-    """Return the records of a form's files, as its terms set. Raise `InvalidParameters` if a file is unreadable."""
+    """Return the records of a form's files, read as `terms` say. Raise `InvalidParameters` if a file is unreadable."""
     operation = terms.operation
     rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
     earlier = None if terms.updates is None else known_records(client, terms.updates)
@@ -261,7 +261,7 @@ def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile])
 
 
 def notes_of(identified: Identified) -> dict[str, Any]:
-    """Return the fields on lines skipped, records lost, and the first notes."""
+    """Return the fields of the answer on skipped lines, lost records, and the first notes."""
     notes = [FileNote(file=file.name, **asdict(note)) for file in identified.files for note in file.intake.notes]
     counts = {name: sum(getattr(file.intake, name) for file in identified.files) for name in ("skipped", "lost")}
     return {**counts, "notes": tuple(notes[:NOTES_TOLD])}
@@ -271,9 +271,9 @@ def names_of(files: Sequence[UploadFile]) -> list[str]:
     """Return the names of the files. Raise `InvalidParameters` if a name is unprintable or used twice."""
     names = [file.filename or "" for file in files]
     if any(not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME for name in names):
-        raise InvalidParameters(f"file: its name has 1 to {LONGEST_NAME} printable characters")
+        raise InvalidParameters(f"file: a file name must have 1 to {LONGEST_NAME} printable characters")
     if twice := [name for name, n in Counter(names).items() if n > 1]:
-        raise InvalidParameters(f"file: two are called {twice[0]!r}; give each a name of its own")
+        raise InvalidParameters(f"file: two files are called {twice[0]!r}; give each its own name")
     return names
 
 
@@ -284,6 +284,6 @@ def stated_of(sources: Sequence[StatedSource], called: Mapping[Path, str]) -> li
     for number, source in enumerate(sources):
         for file in source.files:
             if file not in places:
-                raise InvalidParameters(f"terms: sources.{number}.files: the form has no file {str(file)!r} left")
+                raise InvalidParameters(f"terms: sources.{number}.files: the form has no other file {str(file)!r}")
         stated.append(source.model_copy(update={"files": tuple(places.pop(file) for file in source.files)}))
     return [*stated, *(StatedSource(files=(path,)) for path in places.values())]

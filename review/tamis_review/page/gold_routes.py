@@ -36,26 +36,26 @@ from .written import csv_table
 
 
 class EvaluationView(GoldEvaluation):
-    """An evaluation, of which batch and by which labels."""
+    """An evaluation, with its batch and the name of its labels."""
 
     batch: str
-    finished: bool = Field(description="Records of a batch that is not count as referred to a human.")
+    finished: bool = Field(description="If false, open records count as referred to a human.")
     labels: str  # name of the labels' file
     words: EvaluationWords
 
 
 class CalibrationWords(Frozen):
-    """A calibration for people."""
+    """The words and rows of a calibration, for people."""
 
-    rows: tuple[FigureRow, ...] = Field(description="The threshold and what it promises; none where there is none.")
-    remarks: tuple[str, ...] = Field(description="Records and labels without a partner.")
-    sampling: str | None = Field(description="How far the labels speak for the batch; null: nothing against it.")
-    holds: str | None = Field(description="What the threshold holds for; null where there is none.")
+    rows: tuple[FigureRow, ...] = Field(description="The threshold and its promise; empty if there is no threshold.")
+    remarks: tuple[str, ...] = Field(description="Records without a label, and labels without a record.")
+    sampling: str | None = Field(description="How far the labels represent the batch; null: nothing against it.")
+    holds: str | None = Field(description="The scope of the threshold; null if there is no threshold.")
     score: str
 
 
 class CalibrationView(Calibration):
-    """A calibration, of which batch and by which labels."""
+    """A calibration, with its batch and the name of its labels."""
 
     batch: str
     finished: bool
@@ -87,14 +87,14 @@ class NewPilot(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"n": 200, "seed": 1}]})
 
-    n: StrictInt = Field(default=200, ge=1, le=MOST_DRAWN, description="How many records; all where there are fewer.")
+    n: StrictInt = Field(default=200, ge=1, le=MOST_DRAWN, description="The number of records; all if there are fewer.")
     seed: StrictInt | None = Field(
-        default=None, ge=0, le=LARGEST_SEED, description="The same one draws the same; left out: any."
+        default=None, ge=0, le=LARGEST_SEED, description="The same seed draws the same records. Default: a random seed."
     )
 
 
 class PilotRecord(Frozen):
-    """One record of a pilot, without anything that was decided about it."""
+    """One record of a pilot, without any decision on it."""
 
     index: int
     id: str
@@ -103,36 +103,36 @@ class PilotRecord(Frozen):
 
 
 class PilotView(Frozen):
-    """The records that a seed draws, in the order in which they were drawn."""
+    """The records that a seed draws, in the order drawn."""
 
     batch: str
     seed: int
-    population: int = Field(description="Records of the batch, copies of others left out.")
+    population: int = Field(description="Records of the batch, without copies.")
     records: tuple[PilotRecord, ...]
 
 
 class LabelTerms(BaseModel):
-    """How a file of labels is to be read."""
+    """How to read a file of labels."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"column": "include"}]})
 
     column: str | None = Field(
-        default=None, max_length=200, description="The column of labels; left out: label, include, included, decision."
+        default=None, max_length=200, description="The column of labels. Default: label, include, included or decision."
     )
 
 
 class CalibrationTerms(LabelTerms):
-    """How a file of labels is to be read, and what is to be promised."""
+    """How to read a file of labels, and the wanted promise."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"recall": 0.95, "delta": 0.05}]})
 
     recall: float = Field(default=0.95, strict=True, gt=0, lt=1, description="The share of includes to keep.")
     delta: float = Field(
-        default=0.05, strict=True, gt=0, lt=1, description="The probability of keeping less than that."
+        default=0.05, strict=True, gt=0, lt=1, description="The probability of keeping a smaller share."
     )
 
 
-Labels = Annotated[bytes, Field(description="The file that was screened with a column of labels, or ids and labels.")]
+Labels = Annotated[bytes, Field(description="The screened file with a column of labels, or a table of ids and labels.")]
 
 
 class EvaluationUpload(BaseModel):
@@ -143,7 +143,7 @@ class EvaluationUpload(BaseModel):
 
 
 class CalibrationUpload(BaseModel):
-    """A file of labels, how to read it, and what is to be promised."""
+    """A file of labels, how to read it, and the wanted promise."""
 
     terms: CalibrationTerms
     file: Labels
@@ -151,14 +151,14 @@ class CalibrationUpload(BaseModel):
 
 @router.post(
     "/pilots",
-    summary="Draw a random sample of the records for a person to label, blind to what was decided; kept nowhere",
+    summary="Draw a random sample of records, without their decisions, for a person to label; it is not stored",
     response_model=PilotView,
     responses={200: {"content": {"text/csv": {}}}},
 )
 def draw_pilot(
     batch_id: BatchId, wanted: NewPilot, client: Of, _: Reader, form: TableForm = TableForm.JSON
 ) -> PilotView | Response:
-    """As CSV it is the table that a person fills in, for `evaluation` and `calibration`."""
+    """As CSV, it is the table that a person fills in for `evaluation` and `calibration`."""
     batch = client.batch(batch_id)
     check_decides(batch.id, batch.status().operation)
     seed = secrets.randbits(RANDOM_SEED_BITS) if wanted.seed is None else wanted.seed
@@ -180,7 +180,7 @@ def draw_pilot(
 
 @router.post(
     "/evaluation",
-    summary="Compare its decisions with a person's labels: a form with their file, and with terms that say how to read",
+    summary="Compare the decisions with a person's labels: a form with the file of labels, and terms to read it",
     response_model=EvaluationView,
     openapi_extra=form_body(EvaluationUpload),
     responses=UNREADABLE | {200: {"content": {"text/html": {}, "image/svg+xml": {}}}},
@@ -189,7 +189,7 @@ def draw_pilot(
 async def evaluate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: EvaluationForm = EvaluationForm.JSON
 ) -> EvaluationView | Response:
-    """Rates, lost evidence, calibration and agreement, in figures and in words. Nothing is kept."""
+    """Rates, lost evidence, calibration and agreement, in figures and in words. Nothing is stored."""
 
     def evaluated(terms: LabelTerms, path: Path, name: str) -> EvaluationView | Response:
         batch = client.batch(batch_id)
@@ -208,7 +208,7 @@ async def evaluate_batch(
 
 @router.post(
     "/calibration",
-    summary="Find, by a labelled random sample, the score from which on records are kept, with a guaranteed recall",
+    summary="Find the score threshold that guarantees a recall, from a labelled random sample",
     response_model=CalibrationView,
     openapi_extra=form_body(CalibrationUpload),
     responses=UNREADABLE | {200: {"content": {"text/csv": {}}}},
@@ -217,7 +217,7 @@ async def evaluate_batch(
 async def calibrate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: TableForm = TableForm.JSON
 ) -> CalibrationView | Response:
-    """`refusal` says why there is no threshold, where there is none; the table of what is kept is refused then."""
+    """If there is no threshold, `refusal` says why, and the table of kept records is refused."""
 
     def calibrated(terms: CalibrationTerms, path: Path, name: str) -> CalibrationView | Response:
         batch = client.batch(batch_id)

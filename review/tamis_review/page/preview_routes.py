@@ -1,6 +1,6 @@
 """Routes that only read files and submit nothing.
 
-They show a batch's prompts, cost and time, the parsed records, and certain or possible duplicates.
+They show what a batch would ask, cost and take; the records in the files; and certain or possible duplicates.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,7 +43,7 @@ DOUBTS_TOLD = 100
 
 
 class DoubtfulPair(Frozen):
-    """Two records that may be copies; both are asked about."""
+    """Two records that may be copies. The model is asked about both."""
 
     ids: tuple[str | int | None, str | int | None]
     titles: tuple[str | None, str | None]
@@ -51,47 +51,47 @@ class DoubtfulPair(Frozen):
 
 
 class Estimate(Frozen):
-    """What a batch would ask, take and cost; it was not submitted."""
+    """An estimate of the prompts, the time and the cost of a batch that is not submitted."""
 
     records: int
-    asked: int = Field(description="Those of them that a model would be asked about.")
-    models: tuple[Rehearsal, ...] = Field(description="One for each model that is asked; prompts of the first alone.")
-    policy: PanelPolicy | None = Field(description="Of several models.")
-    calls: int = Field(description="Of all models.")
-    cost: Decimal | None = Field(description="Dollars, about, of these calls; null: a price is not known.")
-    most_cost: Decimal | None = Field(description="Dollars, with answers as long as they may be.")
-    max_cost: Decimal | None = Field(description="The budget of the terms, or of the stage.")
+    asked: int = Field(description="Records that a model would be asked about.")
+    models: tuple[Rehearsal, ...] = Field(description="One estimate for each model; only the first has prompts.")
+    policy: PanelPolicy | None = Field(description="How several models decide.")
+    calls: int = Field(description="Calls to all models.")
+    cost: Decimal | None = Field(description="The estimated cost in dollars; null: a price is not known.")
+    most_cost: Decimal | None = Field(description="The cost in dollars if every answer has the maximum length.")
+    max_cost: Decimal | None = Field(description="The budget of the batch or stage.")
 
 
 class FurtherStage(Frozen):
-    """A stage of a review after the first, as if every record passed the stages before it: the most there can be."""
+    """An estimate of a later stage of a review, if every record passes the earlier stages. It is an upper bound."""
 
     name: str
-    dry_run: Estimate | None = Field(description="null: a judge's, whose items are results that nobody knows yet.")
+    dry_run: Estimate | None = Field(description="null for a judge, whose items do not exist yet.")
 
 
 class DryRun(Estimate):
-    """A batch out of files that was not submitted, or the first stage of a review that was not begun."""
+    """An estimate of a batch of files, or of the first stage of a review. Nothing is submitted."""
 
-    duplicates: int = Field(description="Copies of other records, which nobody is asked about.")
-    rejected: int = Field(description="By the initial filter.")
-    doubts: int = Field(description="Pairs of records that may be copies; both stay.")
+    duplicates: int = Field(description="Copies of other records; no model is asked about them.")
+    rejected: int = Field(description="Records that the initial filter rejects.")
+    doubts: int = Field(description="Pairs of records that may be copies; both are kept.")
     doubtful: tuple[DoubtfulPair, ...] = Field(description=f"The first {DOUBTS_TOLD} of these pairs.")
-    skipped: int = Field(description="Lines and the like that belong to no record.")
+    skipped: int = Field(description="Lines or other text outside any record.")
     lost: int = Field(description="Records that could not be read.")
     notes: tuple[FileNote, ...]
-    stages: tuple[FurtherStage, ...] = Field(description="Of a review: those after the first.")
+    stages: tuple[FurtherStage, ...] = Field(description="The further stages of a review.")
 
 
 def nothing_renders(_: Planned) -> Rehearsal:
     """Raise `ConfigurationError`, because this gateway renders no prompts."""
-    raise ConfigurationError("this gateway renders no prompts: `tamis serve` does, with the extra `worker`")
+    raise ConfigurationError("this gateway renders no prompts: use `tamis serve` with the extra `worker`")
 
 
 @router.post(
     "/dry-run",
     operation_id="dry_run",
-    summary="Say what a batch out of files would ask and cost: the form of `/v1/files`; nothing is submitted",
+    summary="Estimate the calls and cost of a batch from files: the form of `/v1/files`; nothing is submitted",
     openapi_extra=form_body(FileForm),
     responses=problems.UNKNOWN | UNREADABLE,
 )
@@ -100,7 +100,7 @@ async def dry_run(
     client: Of,
     _: Submitter,
 ) -> DryRun:
-    """Prompts of three records as they would be sent; tokens, cost and time are estimates. No model is asked."""
+    """Return the prompts of three records, and estimates of tokens, cost and time. No model is asked."""
     rehearse: Rehearse = request.app.state.rehearse
     limiter: anyio.CapacityLimiter = request.app.state.dry_runs
     async with uploaded(request, client, FileTerms) as (terms, files):
@@ -108,18 +108,17 @@ async def dry_run(
 
 
 def rehearsable(asked: Iterable[Item]) -> list[Item]:
-    """Return the records for a model. Raise `InvalidParameters` if there are more than `MOST_ASKED`."""
+    """Return the items of `asked` as a list. Raise `InvalidParameters` if there are more than `MOST_ASKED`."""
     taken = list(islice(asked, MOST_ASKED + 1))  # reads only one more than the limit
     if len(taken) > MOST_ASKED:
         raise InvalidParameters(
-            f"more than {MOST_ASKED:,} records to ask about are not rehearsed here; `--dry-run` on the command line "
-            "takes more"
+            f"a dry run here takes at most {MOST_ASKED:,} records; `--dry-run` on the command line takes more"
         )
     return taken
 
 
 def estimated(planned: Planned, records: int, max_cost: Decimal | None, rehearse: Rehearse) -> Estimate:
-    """Return the estimate of a batch of this many records. Raises the errors of submitting the batch."""
+    """Return the estimate for a batch of this many records. Raise the errors that submitting the batch would raise."""
     together = PanelRehearsal.of(planned, rehearse)
     first, *others = together.models
     return Estimate(
@@ -169,7 +168,7 @@ LONGEST_SHOWN = 300  # characters of a value
 
 
 class FirstRecord(Frozen):
-    """The fields by which people know a record."""
+    """The fields that identify a record for people."""
 
     title: str | None
     authors: str | None
@@ -178,19 +177,19 @@ class FirstRecord(Frozen):
 
 
 class FilePreview(Frozen):
-    """A file of some source, and what was read of it."""
+    """A file of a source, with the numbers of records and notes read from it."""
 
     file: str
-    source: str = Field(description="As stated, else what the file tells, else the file's name.")
+    source: str = Field(description="As stated, else as named in the file, else the file's name.")
     kind: SourceKind
     format: str
     encoding: str
     records: int
-    completes: str | None = Field(description="The file of the same source whose records it completes.")
-    replaced: int = Field(description="Bytes that are not of the encoding, and were read as cp1252.")
-    skipped: int = Field(description="Lines and the like that belong to no record.")
+    completes: str | None = Field(description="The file of the same source whose records this file completes.")
+    replaced: int = Field(description="Bytes that are invalid in the encoding, and were read as cp1252.")
+    skipped: int = Field(description="Lines or other text outside any record.")
     lost: int = Field(description="Records that could not be read.")
-    notes: tuple[FileNote, ...] = Field(description=f"The first {NOTES_TOLD} of these.")
+    notes: tuple[FileNote, ...] = Field(description=f"The first {NOTES_TOLD} notes on skipped or lost parts.")
     first: tuple[FirstRecord, ...] = Field(description=f"The first {FIRST} records.")
 
 
@@ -225,11 +224,11 @@ PAIRED_AT_ONCE = 2  # for all callers: each compares its files' records in memor
 
 
 class DuplicateTerms(BaseModel):
-    """How files are to be read."""
+    """How to read the files."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{}]})
 
-    strict: StrictBool = Field(default=False, description="A record that cannot be read is an error.")
+    strict: StrictBool = Field(default=False, description="An unreadable record is an error.")
     sources: Sources = Field(default_factory=list)
 
 
@@ -241,7 +240,7 @@ class DuplicatesForm(BaseModel):
 
 
 class RecordFacts(Frozen):
-    """The fields that tell a record from others, and where it stands."""
+    """The fields that identify a record, with its place in a file."""
 
     file: str
     index: int  # place in its file, from 0
@@ -254,27 +253,27 @@ class RecordFacts(Frozen):
 
 
 class PairView(Frozen):
-    """Two records that are one, or may be."""
+    """Two records that are copies of each other, or may be."""
 
     kind: PairKind
     reason: str
-    record: RecordFacts  # of a copy: the excluded record
+    record: RecordFacts  # the excluded record, if the pair is a copy
     stays: RecordFacts
 
 
 class PairsView(Frozen):
-    """The pairs among all records of some files, the copies first."""
+    """The pairs among all records of the files, copies first."""
 
     records: int
     copies: int
     doubts: int
     pairs: tuple[PairView, ...]
-    files: tuple[FilePreview, ...] = Field(description="Each file as it was read.")
+    files: tuple[FilePreview, ...] = Field(description="Each file, and how it was read.")
 
 
 @router.post(
     "/duplicates",
-    summary="Say how some files are read, and which of their records are copies or may be, each pair with its reason",
+    summary="Preview files, and list the pairs of records that are or may be copies, each with its reason",
     response_model=PairsView,
     openapi_extra=form_body(DuplicatesForm),
     responses=UNREADABLE | {200: {"content": {"text/csv": {}}}},
@@ -284,11 +283,9 @@ async def find_duplicates(
     client: Of,
     _: Submitter,
     form: TableForm = TableForm.JSON,
-    limit: Annotated[
-        int | None, Query(ge=1, description="Pairs of each kind in JSON, the first of them; none: all.")
-    ] = None,
+    limit: Annotated[int | None, Query(ge=1, description="The most pairs of each kind in JSON. Default: all.")] = None,
 ) -> PairsView | Response:
-    """The files are compared as one, as a screening compares them."""
+    """The files are compared together, as in a screening."""
     async with uploaded(request, client, DuplicateTerms) as (terms, files):
         limiter: anyio.CapacityLimiter = request.app.state.previews
         return await to_thread.run_sync(_found, client, terms, files, form, limit, limiter=limiter)

@@ -1,6 +1,6 @@
 """Routes of figures about a batch's decisions: agreement of people, models and software, and failures.
 
-Other routes judge whether the reasoning behind a finished batch's results is evidence of the right kind.
+Other routes begin or estimate a batch that judges the reasoning behind a finished batch's results.
 """
 
 from http import HTTPStatus
@@ -34,7 +34,7 @@ from .preview_routes import Estimate, Rehearse, estimated, rehearsable
 
 
 class PanelWords(Frozen):
-    """A panel for people: what its figures mean, and the tables of its models and of each two of them."""
+    """A panel for people: sentences on its figures, a table of its models, and a table of its pairs of models."""
 
     sentences: tuple[str, ...]
     member_heads: tuple[str, ...]
@@ -44,7 +44,7 @@ class PanelWords(Frozen):
 
 
 class PanelView(PanelFigures):
-    """A panel in numbers and in words."""
+    """The figures of a panel, in numbers and in words."""
 
     words: PanelWords
 
@@ -56,7 +56,7 @@ judgement_router = APIRouter(prefix=PREFIX, tags=["batches"], responses=RESPONSE
 
 @figure_router.get(
     "/agreement",
-    summary="How far the software agrees with the people who decided about the same records, and they among themselves",
+    summary="Measure the agreement of the software with people, and of people with each other, on the same records",
     dependencies=[Depends(check_open)],
 )
 def get_agreement(batch_id: BatchId, client: Of, _: Reader) -> AgreementFigures:
@@ -65,33 +65,33 @@ def get_agreement(batch_id: BatchId, client: Of, _: Reader) -> AgreementFigures:
 
 @figure_router.get(
     "/agreement/records",
-    summary="The records behind a cell of a table of agreement, in the order of the batch, page by page",
+    summary="List the records behind a cell of a table of agreement, in batch order, in pages",
     dependencies=[Depends(check_open)],
 )
 def get_agreement_records(
     batch_id: BatchId, client: Of, _: Reader, query: Annotated[CellQuery, Query()]
 ) -> AgreementRecords:
-    """The software is the first of its tables, people are the second."""
+    """In the tables of software and people, the software is first."""
     with client.snapshot() as connection:
         return read_cell(connection, client.batch(batch_id).uuid, query)
 
 
 @figure_router.get(
     "/failures",
-    summary="What failed in each round, and whether it depends on length, year or neighbours",
+    summary="Count the failures of each round, and test whether they depend on length, year or neighbours",
 )
 def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
-    """No rounds where nothing ever failed."""
+    """The list of rounds is empty if no record ever failed."""
     return read_failures(client.batch(batch_id))
 
 
 @figure_router.get(
     "/panel",
-    summary="How far the models of a batch's panel agree, whether they err together, and what each of them brought",
+    summary="Measure how far a panel's models agree, whether they make the same errors, and what each adds",
     dependencies=[Depends(check_open)],
 )
 def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
-    """Errors are measured by what people decided about the batch. 422 where it asks one model."""
+    """Errors are measured against people's decisions. 422 if the batch asks one model."""
     figures = measure_panel(client.batch(batch_id))
     part = panel_part(figures)
     words = PanelWords(
@@ -101,18 +101,18 @@ def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
 
 
 class JudgementTerms(Terms):
-    """Which evidence counts, and the terms of the batch that judges by it."""
+    """Which evidence counts, and the terms of the judging batch."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"operation": {**Judge.example}}]})
 
-    operation: Judge = Field(description="Which evidence counts, and below which quality it blocks a result.")
+    operation: Judge = Field(description="Which evidence counts, and the quality below which a result is blocked.")
 
 
 @judgement_router.post(
     "/judgement",
     operation_id="judge_batch",
     status_code=HTTPStatus.CREATED,
-    summary="Judge the reasoning of each result of a finished batch against its record, as a batch of its own",
+    summary="Judge the reasoning of each result of a finished batch against its record, in a new batch",
     responses=SUBMITTED | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
     dependencies=[Depends(check_open)],  # the new batch contains the model's reasons
 )
@@ -124,7 +124,7 @@ def judge(
     key: Submitter,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> BatchStatusView:
-    """Results without a reasoning, and what people decided, are not judged."""
+    """Results without a reasoning, and people's decisions, are not judged."""
     judged = client.batch(batch_id)
     return submit_terms(
         client,
@@ -140,7 +140,7 @@ def judge(
 @judgement_router.post(
     "/judgement/dry-run",
     operation_id="dry_run_judgement",
-    summary="Say what judging a batch's results would ask and cost; nothing is submitted",
+    summary="Estimate the calls and cost of judging a batch's results; nothing is submitted",
     responses=problems.OF_BODIES,
     dependencies=[Depends(check_open)],
 )

@@ -1,6 +1,6 @@
 """Routes of records, for readers.
 
-They serve the screening mode, the next records, the work list, the table of decisions, a record's story, and the
+They serve the screening mode, the next records, the work list, the table of decisions, a record's history, and the
 export.
 """
 
@@ -58,14 +58,14 @@ class NewMode(BaseModel):
     mode: ScreeningMode
 
 
-@work_router.get("/mode", summary="How people read a batch, and who set it when")
+@work_router.get("/mode", summary="Get the screening mode of a batch, and who set it when")
 def get_screening_mode(batch_id: BatchId, client: Of, _: Reader) -> ScreeningModeSet:
     return reading.get_screening_mode(client.batch(batch_id))
 
 
 @work_router.put(
     "/mode",
-    summary="Set how people read a batch: openly, in pairs, beside the model, or a sample of what it excluded",
+    summary="Set the screening mode: openly, in pairs, beside the model, or an audit of its exclusions",
     responses=problems.OF_BODIES,
 )
 def set_screening_mode(batch_id: BatchId, wanted: NewMode, client: Of, key: Operator) -> ScreeningModeSet:
@@ -74,7 +74,7 @@ def set_screening_mode(batch_id: BatchId, wanted: NewMode, client: Of, key: Oper
 
 @work_router.get(
     "/next",
-    summary="The records that a person should read next, each with the reason for its place",
+    summary="List the records that a person should read next, each with the reason for its place",
 )
 def get_next_records(
     batch_id: BatchId,
@@ -86,19 +86,19 @@ def get_next_records(
         Query(
             min_length=1,
             max_length=LONGEST_NAME,
-            description="Where people read in pairs: records that this person has not decided on.",
+            description="If people read in pairs: only records that this person has not decided on.",
         ),
     ] = None,
-    seed: Annotated[int, Query(ge=0, le=LARGEST_SEED, description="Draws what chance decides.")] = 0,
-    explore: Annotated[float, Query(ge=0, le=1, description="The share of places that chance draws.")] = EXPLORE,
-    fresh: Annotated[bool, Query(description="Wait until the order knows every decision.")] = False,
+    seed: Annotated[int, Query(ge=0, le=LARGEST_SEED, description="The random seed of the order.")] = 0,
+    explore: Annotated[float, Query(ge=0, le=1, description="The share of places that are drawn at random.")] = EXPLORE,
+    fresh: Annotated[bool, Query(description="Wait until the order includes every decision.")] = False,
     by: Annotated[
-        ReadingBy, Query(description="disagreement: first the records on which the models of a panel differ.")
+        ReadingBy, Query(description="disagreement: records on which the models of a panel differ come first.")
     ] = ReadingBy.ORDER,
 ) -> NextRecords:
-    """At once, from the order that is kept; `current` says whether it knows every decision.
+    """Answer at once from the stored order; `current` says whether it includes every decision.
 
-    Where people read blind, by number.
+    If people read blind, the order is by number.
     """
     visibility = visibility_of(client, batch_id, key)
     if not visibility.blind:
@@ -107,7 +107,7 @@ def get_next_records(
         )
     visibility.check_name(reviewer)
     if by is not ReadingBy.ORDER:
-        raise Blinded("people read blind: where the models of a panel differ is what they said")
+        raise Blinded("people read blind: the order by disagreement would reveal the models' decisions")
     return reading.next_records(client.batch(batch_id), n, reviewer=visibility.me, seed=seed, blind=True)
 
 
@@ -116,7 +116,7 @@ LONGEST = 2_000  # characters of a reason
 
 @work_router.get(
     "/work",
-    summary="The records that whoever asks reads, with what is said of them: filtered, in order, page by page",
+    summary="List the records that the key's holder may read, with their decisions: filtered, in order, in pages",
 )
 def get_work(
     batch_id: BatchId,
@@ -124,25 +124,26 @@ def get_work(
     key: Reader,
     order: Annotated[
         WorkOrder,
-        Query(description="number: of the batch; next: the reading order; disagreement: of people, of models."),
+        Query(description="number: by number; next: reading order; disagreement: of people first, then of models."),
     ] = WorkOrder.NUMBER,
-    show: Annotated[WorkShow, Query(description="todo: what waits for the key's holder.")] = WorkShow.TODO,
-    outcome: Annotated[Outcome | None, Query(description="Records of this outcome alone.")] = None,
+    show: Annotated[WorkShow, Query(description="todo: records that wait for the key's holder.")] = WorkShow.TODO,
+    outcome: Annotated[Outcome | None, Query(description="Only records with this outcome.")] = None,
     reason: Annotated[
-        str | None, Query(max_length=LONGEST, description="Excluded for it: its words, or its criterion's label.")
+        str | None,
+        Query(max_length=LONGEST, description="Excluded for this reason: its words, or its criterion's label."),
     ] = None,
-    label: Annotated[str | None, Query(max_length=200, description="Records with this label alone.")] = None,
-    flagged: Annotated[bool, Query(description="Those of which a quote is altered, or not in the record.")] = False,
+    label: Annotated[str | None, Query(max_length=200, description="Only records with this label.")] = None,
+    flagged: Annotated[bool, Query(description="Only records with a quote that is altered or not found.")] = False,
     q: Annotated[
-        str | None, Query(max_length=LONGEST_SEARCH, description="Words that all occur in the record.")
+        str | None, Query(max_length=LONGEST_SEARCH, description="Words that must all occur in the record.")
     ] = None,
-    after: Annotated[str | None, Query(max_length=100, description="`next` of the page before.")] = None,
+    after: Annotated[str | None, Query(max_length=100, description="`next` of the previous page.")] = None,
     limit: Annotated[int, Query(ge=1, le=MOST)] = USUAL,
 ) -> WorkList:
-    """Of a record that is hidden from the key's holder, its text alone; filters that tell of decisions pass it over.
+    """A record that is hidden from the key's holder has only its text, and filters by decision skip it.
 
-    In the mode `model_audited` the list is the sample of an audit, in the order of the draw: of those with unjudged
-    records the last, else the last one.
+    In the mode `model_audited`, the list is an audit's sample in the order of the draw: the last audit with unjudged
+    records, else the last audit.
     """
     query = WorkQuery(order, show, outcome, reason or None, label or None, flagged, q or None, after, limit)
     return read_work(client.engine, client.batch(batch_id).uuid, key.label, query, reading.order_refits(client))
@@ -155,7 +156,7 @@ Place = Annotated[int, Field(ge=0, lt=2**31)]  # the ledger's range
 
 @record_router.get(
     "/records",
-    summary="Every record as the table of the report shows it: outcome, reason, verdicts, quotes and their places",
+    summary="List every record as in the report's table: outcome, reason, verdicts, quotes and their places",
     response_class=StreamingResponse,
     responses=problems.UNCHANGED | {200: {"content": {"application/json": {}}}},
     dependencies=[Depends(tagged)],
@@ -165,7 +166,7 @@ async def get_records(
     batch_id: BatchId,
     client: Of,
     key: Reader,
-    index: Annotated[list[Place] | None, Query(max_length=MOST_PLACES, description="These items alone.")] = None,
+    index: Annotated[list[Place] | None, Query(max_length=MOST_PLACES, description="Only these items.")] = None,
 ) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
     batch_uuid, pages = UUID(batch.id), request.app.state.pages
@@ -186,7 +187,7 @@ async def get_records(
 
 @record_router.get(
     "/records/{index}/explanation",
-    summary="One record's whole story: prompts as sent, answers, rules and formulas, human decisions, and the bill",
+    summary="Explain one record: prompts as sent, answers, rules and formulas, human decisions, and the cost",
     response_model=Explanation,
     responses={HTTPStatus.OK: {"content": {"text/plain": {}}}},
     dependencies=[Depends(check_record_open)],
@@ -196,7 +197,7 @@ def explain_record(
     index: Index,
     client: Of,
     _: Reader,
-    form: Annotated[Literal["json", "text"], Query(description="text: as people read it.")] = "json",
+    form: Annotated[Literal["json", "text"], Query(description="text: for people.")] = "json",
 ) -> Explanation | Response:
     batch = client.batch(batch_id)
     try:
@@ -220,7 +221,7 @@ SENT_AS = {
 
 @record_router.get(
     "/export",
-    summary="The records with their decisions, as reference managers read them: every field of the file they came from",
+    summary="Export the records with their decisions and all fields of their files, for reference managers",
     response_class=Response,
     responses={200: {"content": {media_type: {} for media_type, _ in SENT_AS.values()}}},
     dependencies=[Depends(check_open)],
@@ -235,11 +236,11 @@ async def export_records(
         Query(
             alias="format",
             max_length=50,
-            description="ris, nbib, bibtex, endnote, csv, tsv or jsonl; left out: that of the screened files.",
+            description="ris, nbib, bibtex, endnote, csv, tsv or jsonl. Default: the format of the screened files.",
         ),
     ] = None,
-    only: Annotated[list[str] | None, Query(max_length=20, description="Records of this decision alone.")] = None,
-    label: Annotated[str | None, Query(max_length=200, description="Records with this label alone.")] = None,
+    only: Annotated[list[str] | None, Query(max_length=20, description="Only records with this decision.")] = None,
+    label: Annotated[str | None, Query(max_length=200, description="Only records with this label.")] = None,
 ) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
     form = Format.RIS

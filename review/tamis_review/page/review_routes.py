@@ -1,6 +1,6 @@
 """Routes of reviews, and of reports on a review or a batch.
 
-They show the state of reviews, and the work left for the caller. A report is written on a thread, and sent as a
+They show the state of reviews, and the work left for the caller. A thread writes a report, and the report is sent as a
 stream.
 """
 
@@ -37,7 +37,7 @@ from .written import written
 
 
 class ReviewStageView(BatchStatusView):
-    """A stage of a review, which is a batch, and what is left in it for whoever asks."""
+    """A stage of a review, which is a batch, and the work left in it for the key's holder."""
 
     name: str  # in the review's plan
     todo: int  # records that wait for the key's holder
@@ -45,7 +45,7 @@ class ReviewStageView(BatchStatusView):
 
 
 class ReviewStatusView(Frozen):
-    """One consistent read of a review, with what follows from it."""
+    """The state of a review at one moment, with its cost and the next step for the caller."""
 
     id: str
     label: str
@@ -54,12 +54,15 @@ class ReviewStatusView(Frozen):
     state: str  # running, paused, cancelled or completed
     planned: tuple[str, ...]  # names of all stages
     stages: tuple[ReviewStageView, ...]  # begun stages, in order
-    paid: str  # cost of its stages so far, in words
+    paid: str  # cost of the stages so far, in words
     next_step: str  # in a few words, for the key's holder
 
 
 def next_step(state: str, left: Sequence[WorkLeft]) -> str:
-    """Return the next step in a review as text: conflicts, then the software's work, records to read, and audits."""
+    """Return the next step in a review as text.
+
+    Conflicts come first, then the software's work, records to read, and audits.
+    """
     conflicts, todo = sum(work.conflicts for work in left), sum(work.todo for work in left)
     if conflicts:
         return f"{conflicts:,} {'conflict' if conflicts == 1 else 'conflicts'} to settle"
@@ -77,7 +80,7 @@ def next_step(state: str, left: Sequence[WorkLeft]) -> str:
 review_router = APIRouter(prefix="/v1", tags=["reviews"], responses=problems.KEYED | problems.UNKNOWN)
 report_router = APIRouter(prefix="/v1", tags=["batches"], responses=problems.KEYED)
 MOST_LISTED = 100
-ReviewId = Annotated[str, Path(description="A review's id, or its beginning.", examples=["3f2a"])]
+ReviewId = Annotated[str, Path(description="The id of a review, or the beginning of the id.", examples=["3f2a"])]
 REPORT_TYPES = {
     ReportForm.HTML: "text/html",
     ReportForm.SVG: "image/svg+xml",
@@ -92,14 +95,14 @@ REPORTS: dict[int | str, dict[str, Any]] = {
 
 @review_router.get(
     "/reviews",
-    summary="The latest reviews, newest first, each with what comes next",
+    summary="List the latest reviews, newest first, each with its next step",
 )
 def list_reviews(
     client: Of,
     key: Reader,
     limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20,
     after: Annotated[
-        str | None, Query(max_length=36, description="A review's id, or its beginning: those before it.")
+        str | None, Query(max_length=36, description="Only reviews before this one: its id, or the beginning of it.")
     ] = None,
 ) -> list[ReviewStatusView]:
     return _read(client, key.label, limit=limit, after=after)
@@ -107,7 +110,7 @@ def list_reviews(
 
 @review_router.get(
     "/reviews/{review_id}",
-    summary="How a review stands, and what comes next",
+    summary="Get the state of a review, and its next step",
 )
 def get_review(review_id: ReviewId, client: Of, key: Reader) -> ReviewStatusView:
     return _read(client, key.label, review_id=UUID(find_review(client, review_id).id))[0]
@@ -115,14 +118,14 @@ def get_review(review_id: ReviewId, client: Of, key: Reader) -> ReviewStatusView
 
 @review_router.get(
     "/reviews/{review_id}/report",
-    summary="The report of all stages of a review, in the forms that a batch's has",
+    summary="Get the report of all stages of a review, in the same forms as a batch's report",
     response_class=Response,
     responses=REPORTS,
 )
 async def get_review_report(
     review_id: ReviewId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
 ) -> Stream:
-    """403 while a record of any stage is read blind, and hidden from the key's holder."""
+    """403 while a record of any stage is hidden from the key's holder, because people read blind."""
     subject_id = await run_in_threadpool(_open_review, client, review_id, key)
     return await report_stream(request, client, key, subject_id, form)
 
@@ -154,7 +157,7 @@ def _view(review: ReviewView, left: Sequence[WorkLeft]) -> ReviewStatusView:
 
 
 async def report_stream(request: Request, client: Client, key: ApiKey, subject_id: str, form: ReportForm) -> Stream:
-    """Return the report of the batch or review with this id. Raise as `write_report`."""
+    """Return the report of the batch or review with this id. Raise the errors of `write_report`."""
     writing = await written(partial(write_report, client.engine, subject_id, form), request.app.state.writers)
     # Its scripts run, but not as part of this site.
     sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads"}
@@ -163,7 +166,7 @@ async def report_stream(request: Request, client: Client, key: ApiKey, subject_i
 
 @report_router.get(
     "/batches/{batch_id}/report",
-    summary="The report: one page, its flow as SVG or PNG, its text as Markdown, or its figures as JSON",
+    summary="Get the report: an HTML page, the flow as SVG or PNG, the text as Markdown, or the figures as JSON",
     response_class=Response,
     responses=REPORTS | problems.UNCHANGED | problems.UNKNOWN,
     dependencies=[Depends(check_open), Depends(tagged)],

@@ -34,17 +34,17 @@ stop_router = APIRouter(prefix="/v1", tags=["stop rule"], responses=RESPONSES)
 MOST_DRAWN = 100_000  # records in a sample
 MOST_DECISIONS = 1_000  # in a request
 
-AuditId = Annotated[str, Path(description="An audit's id, or its beginning.", examples=["9b1c"])]
+AuditId = Annotated[str, Path(description="The id of an audit, or the beginning of the id.", examples=["9b1c"])]
 
 
 class NewAudit(BaseModel):
-    """The sample to draw. The same seed of the same exclusions gives back the same audit."""
+    """The sample to draw. The same seed and the same exclusions return the same audit."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"n": 50, "seed": 7}]})
 
-    n: StrictInt = Field(default=50, ge=1, le=MOST_DRAWN, description="How many records; all where there are fewer.")
-    seed: StrictInt = Field(ge=0, le=LARGEST_SEED, description="The same one draws the same.")
-    stratum: Stratum = Field(default=Stratum.ALL, description="Excluded by whom.")
+    n: StrictInt = Field(default=50, ge=1, le=MOST_DRAWN, description="The number of records; all if there are fewer.")
+    seed: StrictInt = Field(ge=0, le=LARGEST_SEED, description="The same seed draws the same records.")
+    stratum: Stratum = Field(default=Stratum.ALL, description="Who excluded the records.")
 
 
 class NewAuditDecision(BaseModel):
@@ -53,7 +53,7 @@ class NewAuditDecision(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     index: StrictInt = Field(ge=0, lt=2**31, description="The item's place in its batch.")
-    include: StrictBool = Field(description="It should have been included.")
+    include: StrictBool = Field(description="The record should have been included.")
     note: str | None = Field(default=None, max_length=2_000)
 
 
@@ -65,15 +65,15 @@ class AuditDecisions(BaseModel):
     )
 
     decisions: list[NewAuditDecision] = Field(max_length=MOST_DECISIONS)
-    reviewer: str | None = Field(default=None, max_length=100, description="Who says it; without it, the key's label.")
-    correct: StrictBool = Field(default=False, description="Take over what says the opposite of the decision before.")
+    reviewer: str | None = Field(default=None, max_length=100, description="The reviewer. Default: the key's label.")
+    correct: StrictBool = Field(default=False, description="Replace an earlier decision that says the opposite.")
     include_missed: StrictBool = Field(
-        default=False, description="Include the records that should have been, by an override each."
+        default=False, description="Also include, by an override, each record that should have been included."
     )
 
 
 class VerdictView(AuditVerdict):
-    """The numbers of an audit, and their meaning for people."""
+    """The numbers of an audit, and their meaning in words."""
 
     words: str
 
@@ -91,11 +91,11 @@ class AuditView(Audit):
 
 
 class AuditRecorded(Frozen):
-    """An audit after decisions were recorded."""
+    """An audit with newly recorded decisions."""
 
     audit: AuditView
-    new: int = Field(description="Decisions that were not there before.")
-    included: tuple[int, ...] = Field(description="Places of the records that an override includes now.")
+    new: int = Field(description="The number of new decisions.")
+    included: tuple[int, ...] = Field(description="Places of the records that are now included by an override.")
 
 
 @audit_router.post(
@@ -111,7 +111,7 @@ def draw_audit(batch_id: BatchId, wanted: NewAudit, client: Of, key: Reviewer) -
 
 @audit_router.get(
     "/batches/{batch_id}/audits",
-    summary="The audits of a batch, the first first",
+    summary="List the audits of a batch, oldest first",
     dependencies=[Depends(check_audit_open)],
 )
 def list_audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
@@ -120,7 +120,7 @@ def list_audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
 
 @audit_router.get(
     "/audits/{audit_id}",
-    summary="How far an audit is, and how many records were missed at most, in figures and in words",
+    summary="Get the progress of an audit, and an upper bound on missed records, in figures and in words",
 )
 def get_audit(audit_id: AuditId, client: Of, key: Reader) -> AuditView:
     return AuditView.of(_open_audit(client, audit_id, key))
@@ -129,7 +129,7 @@ def get_audit(audit_id: AuditId, client: Of, key: Reader) -> AuditView:
 @audit_router.post(
     "/audits/{audit_id}/decisions",
     status_code=HTTPStatus.CREATED,
-    summary="Decide records of a sample: all of the decisions count, or none",
+    summary="Record decisions on a sample: all of them, or none",
     responses=problems.OF_BODIES,
 )
 def record_audit_decisions(audit_id: AuditId, said: AuditDecisions, client: Of, key: Reviewer) -> AuditRecorded:
@@ -143,26 +143,26 @@ def record_audit_decisions(audit_id: AuditId, said: AuditDecisions, client: Of, 
 
 
 def _open_audit(client: Client, audit_id: str, key: ApiKey) -> Audit:
-    """Return the audit of this id. Raise `Blinded` if it is hidden from the caller."""
+    """Return the audit with this id. Raise `Blinded` if the audit is hidden from the caller."""
     opened = audits.audit(client, audit_id)
     check_audit_open(opened.batch_id, client, key)
     return opened
 
 
-RECALL = "The share of all includes to be found; left out: what the last sample was drawn for, else 0.95."
-CONFIDENCE = "Of the promise; left out: what the last sample was drawn for, else 0.95."
-HUMAN_ERRORS = "Take in what people overlook, as far as records that two of them read show it."
+RECALL = "The share of all includes to find. Default: that of the last sample, else 0.95."
+CONFIDENCE = "The confidence of the promise. Default: that of the last sample, else 0.95."
+HUMAN_ERRORS = "Allow for includes that people overlook, estimated from records that two people read."
 
 
 class NewStopSample(BaseModel):
-    """The promise that a sample is to be drawn for; one that is open is extended."""
+    """The promise that needs a sample. An open sample is extended."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"recall": 0.95, "confidence": 0.95}]})
 
     recall: float | None = Field(default=None, strict=True, gt=0, le=1, description=RECALL)
     confidence: float | None = Field(default=None, strict=True, gt=0, lt=1, description=CONFIDENCE)
     seed: StrictInt | None = Field(
-        default=None, ge=0, le=LARGEST_SEED, description="Of a new sample: the same one draws the same; left out: any."
+        default=None, ge=0, le=LARGEST_SEED, description="A new sample's seed; the same draws the same. Default: any."
     )
     audit: str | None = Field(
         default=None, max_length=36, description="An audit of all exclusions that a new sample begins with."
@@ -185,7 +185,7 @@ def get_stop_answer(
     human_errors: Annotated[bool, Query(description=HUMAN_ERRORS)] = True,
     form: TableForm = TableForm.JSON,
 ) -> StopAnswer | Response:
-    """As CSV it is the records of the open sample that are still to be read, a table to fill in; 422 where none is."""
+    """As CSV, it is a table to fill in: the unread records of the open sample. 422 if no sample is open."""
     batch = client.batch(batch_id)
     answer = visibility_of(client, batch_id, key).stop(
         reading.may_stop(batch, recall, confidence, human_errors=human_errors)
@@ -194,7 +194,7 @@ def get_stop_answer(
         return answer
     sample = answer.sample
     if sample is None:
-        raise InvalidRequest("no sample is open, so there is nothing to write: draw one first")
+        raise InvalidRequest("no sample is open: draw one first")
     waiting = batch.results([record.index for record in sample.waiting])
     return csv_table(lambda stream: write_stop_sample(sample, waiting, stream))
 
@@ -202,7 +202,7 @@ def get_stop_answer(
 @stop_router.post(
     "/batches/{batch_id}/stop-samples",
     status_code=HTTPStatus.CREATED,
-    summary="Draw as many unread records as the promise needs, or more of the sample that is open",
+    summary="Draw the unread records that the promise needs, or extend the open sample",
     responses=problems.OF_BODIES,
 )
 def draw_stop_sample(batch_id: BatchId, wanted: NewStopSample, client: Of, key: Reviewer) -> StopAnswer:
@@ -219,7 +219,7 @@ def draw_stop_sample(batch_id: BatchId, wanted: NewStopSample, client: Of, key: 
 
 @stop_router.post(
     "/batches/{batch_id}/stop-samples/close",
-    summary="Draw nothing more from the sample that is open; the next is another attempt",
+    summary="Close the open sample; the next sample is another attempt",
     responses=problems.OF_BODIES,
 )
 def close_stop_sample(batch_id: BatchId, client: Of, key: Reviewer) -> StopAnswer:

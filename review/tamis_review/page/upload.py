@@ -1,4 +1,4 @@
-"""An upload: a form from a browser or `curl --form`, with JSON terms and files."""
+"""Uploads: forms from a browser or `curl --form`, with settings as JSON (`terms`) and files."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -26,7 +26,7 @@ MOST_FILES = 100  # in a form; a review searches about a dozen sources
 
 
 def form_body(kind: type[BaseModel]) -> dict[str, Any]:
-    """Return the request body of a form for the API's description."""
+    """Return the description of a form's request body for OpenAPI."""
     return {"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(kind)}}}}
 
 
@@ -34,7 +34,7 @@ def form_body(kind: type[BaseModel]) -> dict[str, Any]:
 async def uploaded(
     request: Request, client: Client, kind: type[Asked]
 ) -> AsyncIterator[tuple[Asked, list[UploadFile]]]:
-    """Yield the form's field `terms`, and each `file` in order. Files stay on disk until the end of `with`.
+    """Yield a form's `terms` and its files in order. The files stay on disk until the end of `with`.
 
     Each file has a name and content.
 
@@ -45,12 +45,12 @@ async def uploaded(
     largest = client.settings.max_file_bytes
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != MEDIA_TYPE:
-        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a file is sent as {MEDIA_TYPE}")
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"send files as {MEDIA_TYPE}")
     async with request.form(max_files=MOST_FILES, max_fields=1, max_part_size=LONGEST_TERMS) as form:
         terms = form.get("terms")
         files = [file for file in form.getlist("file") if isinstance(file, UploadFile)]
         if not files:
-            raise InvalidParameters("file: there is none")
+            raise InvalidParameters("file: the form has no file")
         if (empty := next((file for file in files if not file.size), None)) is not None:
             raise InvalidParameters(f"file: {empty.filename or 'the only one'!r} is empty")
         if sum(file.size or 0 for file in files) > largest:
@@ -60,16 +60,16 @@ async def uploaded(
                 f"{what} {largest:,} bytes at most (TAMIS_MAX_FILE_BYTES): split {'it' if len(files) == 1 else 'them'}",
             )
         if not isinstance(terms, str):
-            raise InvalidParameters("terms: there are none; they say as JSON what to ask of the file's records")
+            raise InvalidParameters("terms: missing; say as JSON what to ask about the file's records")
         yield validated(kind, decoded(terms, "terms"), "terms: "), files
 
 
 async def answered_by_file(
     request: Request, client: Client, kind: type[Asked], noun: str, answer: Callable[[Asked, Path, str], Answer]
 ) -> Answer:
-    """Return the result of `answer`, run on a thread with a form's terms, its single file's path and original name.
+    """Return the result of `answer`, called on a thread with a form's terms, and its only file's path and name.
 
-    Raises `InvalidParameters` for several files; else as `uploaded`, `on_disk` and `answer`.
+    Raises `InvalidParameters` if there are several files, and the errors of `uploaded`, `on_disk` and `answer`.
     """
 
     def answered(terms: Asked, file: UploadFile) -> Answer:
@@ -79,15 +79,15 @@ async def answered_by_file(
 
     async with uploaded(request, client, kind) as (terms, files):
         if len(files) > 1:
-            raise InvalidParameters(f"file: {noun} are taken from one file at a time")
+            raise InvalidParameters(f"file: send one file of {noun} at a time")
         return await run_in_threadpool(answered, terms, files[0])
 
 
 @contextmanager
 def on_disk(files: Sequence[UploadFile], names: Sequence[str]) -> Iterator[dict[Path, str]]:
-    """Yield the files' paths with their original names, as long as the files exist.
+    """Write the uploaded files to disk until the end of `with`. Yield a mapping from path to original name.
 
-    Raises `InvalidParameters`, with the original names, for each `InputError` of a file.
+    An `InputError` raised within `with` becomes `InvalidParameters`, with the original names.
     """
     with TemporaryDirectory(prefix="tamis-files-") as folder:
         called = {Path(folder) / f"{place:03}": name for place, name in enumerate(names)}
@@ -101,7 +101,7 @@ def on_disk(files: Sequence[UploadFile], names: Sequence[str]) -> Iterator[dict[
 
 
 def as_called(message: str, called: Mapping[Path, str]) -> str:
-    """Return the message with the original file names."""
+    """Return the message with the files' original names instead of their paths."""
     for path, name in called.items():
         message = message.replace(str(path), name)
     return message

@@ -1,4 +1,4 @@
-"""The visibility of a batch for a key's holder while people read blind, and the names they may decide under."""
+"""The decisions that a key's holder may see while people read blind, and the name under which they may decide."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ from ..decisions.blindness import hidden_from, read_mode
 _OPENS = {
     ScreeningMode.PAIR: "A record opens once two people have decided on it",
     ScreeningMode.MODEL_SECOND: "A record opens once you have decided on it yourself",
-    ScreeningMode.MODEL_AUDITED: "A record that was drawn for the audit opens once it is judged, in Work",
+    ScreeningMode.MODEL_AUDITED: "A record of the audit sample opens once it is judged in Work",
 }
 
 
 @dataclass(frozen=True)
 class Visibility:
-    """A reviewer's visibility of a batch, as the ledger was a moment ago."""
+    """The parts of a batch that a reviewer may see, by the ledger a moment ago."""
 
     batch_id: str
     mode: ScreeningMode
@@ -35,7 +35,7 @@ class Visibility:
 
     @property
     def blind(self) -> bool:
-        """Return whether people read blind: all records, or an audit's unjudged records."""
+        """Return whether people read blind, either all records or an audit's unjudged records."""
         return self.mode.blind or bool(self.hidden)
 
     def check_whole(self) -> None:
@@ -50,28 +50,28 @@ class Visibility:
             raise Blinded(f"{indexed_words(index)} is still read blind. {self._ends()}")
 
     def check_name(self, reviewer: str | None) -> None:
-        """Raise `Blinded` for a decision in another's name, which would reveal hidden decisions."""
+        """Raise `Blinded` for a decision in another person's name, because it would reveal hidden decisions."""
         if self.blind and reviewer is not None and reviewer.strip() != self.me:
-            raise Blinded(f"people read blind: this key decides as {self.me!r}, and not as {reviewer!r}")
+            raise Blinded(f"people read blind: this key decides as {self.me!r}, not as {reviewer!r}")
 
     def check_decision(self, index: int, stage: HumanStage, *, settles: bool) -> None:
-        """Raise `Blinded` if the record is hidden, and the decision settles a conflict or is on a report."""
+        """Raise `Blinded` if the record is hidden, and the decision settles a conflict or is about a full text."""
         if settles or stage is not HumanStage.OWN:
             self.check_record(index)
 
     def overrides(self, decisions: Sequence[Override]) -> list[Override]:
-        """Return the visible decisions. The reviewer's decisions on hidden records come without the software's."""
+        """Return the visible decisions. The reviewer's own decisions on hidden records lack the software's decision."""
         shown = (row for row in decisions if row.index not in self.hidden or row.reviewer == self.me)
         return [self.own(row) for row in shown]
 
     def own(self, one: Override) -> Override:
-        """Return a decision of this reviewer, without the software's if the record is hidden."""
+        """Return a decision of this reviewer. If the record is hidden, remove the software's decision from it."""
         if one.index not in self.hidden:
             return one
         return one.model_copy(update={"system_decided": False, "system_value": None})
 
     def stop(self, answer: StopAnswer) -> StopAnswer:
-        """Return the stop rule's answer, without decisions on hidden records of its samples."""
+        """Return the stop rule's answer, without the decisions on hidden records in its samples."""
         samples = []
         for sample in answer.samples:
             records = tuple(
@@ -85,7 +85,7 @@ class Visibility:
 
 
 def visibility_of(client: Client, batch_id: str, key: ApiKey) -> Visibility:
-    """Return the visibility for the holder of a key. Raise `UnknownBatch`, `LedgerUnavailable`."""
+    """Return what the holder of a key may see of a batch. Raise `UnknownBatch`, `LedgerUnavailable`."""
     uuid = client.batch(batch_id).uuid
     with client.snapshot() as connection:
         hidden = hidden_from(connection, uuid, key.label)
@@ -99,7 +99,10 @@ def check_batch_open(batch_id: str, client: Client, key: ApiKey) -> None:
 
 
 def check_audit_open(batch_id: BatchId, client: Of, key: Reader) -> None:
-    """Raise as `check_batch_open`, but not in the mode `model_audited`: its audits contain no decision of the model."""
+    """Raise `Blinded` like `check_batch_open`, but not for stages in the mode `model_audited`.
+
+    In this mode, audits show no decision of the model.
+    """
     for stage in _stages(client, batch_id):
         visibility = visibility_of(client, str(stage), key)
         if visibility.mode is not ScreeningMode.MODEL_AUDITED:
@@ -128,7 +131,7 @@ def _stages(client: Client, batch_id: str) -> list[UUID]:
 
 
 def _place_in(connection: Connection, stage: UUID, batch_id: UUID, index: int) -> int | None:
-    """Return the place of a batch's record in a stage, or None."""
+    """Return the place in `stage` of the record at a batch's place `index`, or None if the stage does not have it."""
     origin = select(payloads.c.origin).where(payloads.c.batch_id == batch_id, payloads.c.idx == index)
     record = func.coalesce(origin.scalar_subquery(), index)  # place in the first stage
     place_in_first = func.coalesce(payloads.c.origin, payloads.c.idx)

@@ -1,4 +1,4 @@
-"""Answers written to a file before sending, so that a slow reader holds no other resource."""
+"""Answers that are written to a file before they are sent. So a slow client occupies no other resource."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack
@@ -22,7 +22,7 @@ def csv_table(write: Callable[[TextIO], object]) -> Response:
 
 
 async def written(write: Callable[[TextIO], object], limiter: anyio.CapacityLimiter) -> AsyncGenerator[str | bytes]:
-    """Run `write` into a temporary file, and return the file's bytes in pieces. Raise the errors of `write`."""
+    """Let `write` fill a temporary file, and return the file's bytes in pieces. Raise the errors of `write`."""
     with ExitStack() as stack:
         file = stack.enter_context(TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline=""))
         await to_thread.run_sync(write, file, limiter=limiter)

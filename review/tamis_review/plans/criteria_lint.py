@@ -1,4 +1,4 @@
-"""Doubts about criteria that are valid, but probably not intended."""
+"""Warnings about criteria that are valid, but probably not intended."""
 
 import re
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ _ARTICLES = frozenset({"a", "an", "the"})
 _NEGATIONS = frozenset({"no", "not", "non", "without", "exclude", "excludes", "excluded", "excluding"})
 # Whether a criterion excludes, its first words, and the doubt about them.
 _BEGINNINGS = (
-    (False, ("exclude", "excludes", "excluded", "excluding"), "does it belong to exclusion_criteria?"),
-    (True, ("include", "includes", "included", "including", "only"), "does it belong to inclusion_criteria?"),
-    (True, ("no", "not"), "records of which this is true are excluded; is that meant?"),
+    (False, ("exclude", "excludes", "excluded", "excluding"), "does it belong in exclusion_criteria?"),
+    (True, ("include", "includes", "included", "including", "only"), "does it belong in inclusion_criteria?"),
+    (True, ("no", "not"), "records that meet it are excluded; is that intended?"),
 )
 
 
@@ -46,15 +46,18 @@ class _Said:
 
 
 def doubts(criteria: SearchCriteria) -> list[str]:
-    """Return a sentence per doubt: a criterion contradicts or repeats another, is in the wrong list, or is several."""
+    """Return a sentence for each doubt about the criteria.
+
+    Doubtful is a criterion that contradicts or repeats another, is in the wrong list, or combines several criteria.
+    """
     statements = [_Said.of(criterion) for criterion in criteria.labelled()]
     sentences = [doubt for statement in statements for doubt in _of_one(statement.criterion)]
     sentences += [_of_two(a, b) for a, b in combinations(statements, 2) if a.says_what(b)]
     sentences += _of_keywords(criteria)
     if len(shown := {example.decision for example in criteria.examples}) == 1:
-        sentences.append(f"examples: all of them are {shown.pop()}d; a model that sees one decision only may follow it")
+        sentences.append(f"examples: all are {shown.pop()}d; a model that sees only one decision may copy it")
     if not criteria.inclusion_criteria and not criteria.study_types:
-        sentences.append("there is no inclusion criterion: whatever is not excluded is included")
+        sentences.append("there is no inclusion criterion: every record that is not excluded is included")
     return sentences
 
 
@@ -64,11 +67,11 @@ def _of_one(criterion: Criterion) -> Iterator[str]:
         if criterion.excludes is excludes and first in words:
             yield f"{criterion.label} begins with {first!r}: {question}"
     if not criterion.excludes and criterion.exclude_as and _words(criterion.exclude_as) == _words(criterion.text):
-        yield f"{criterion.label}: exclude_as repeats the criterion; it says why a record is excluded that lacks it"
+        yield f"{criterion.label}: exclude_as repeats the criterion; write why a record that fails it is excluded"
     if len(criterion.text) > LONG and criterion.label != STUDY_TYPE:
         yield (
-            f"{criterion.label} has {len(criterion.text)} characters: it gets one verdict; "
-            "give each of its conditions an entry of its own"
+            f"{criterion.label} has {len(criterion.text)} characters, but gets one verdict: "
+            "write each of its conditions as a separate entry"
         )
 
 
@@ -76,10 +79,10 @@ def _of_two(first: _Said, second: _Said) -> str:
     labels = f"{first.criterion.label} and {second.criterion.label}"
     same_list = first.criterion.excludes is second.criterion.excludes
     if same_list is (first.negated is second.negated):
-        return f"{labels} say the same: each is asked, and paid for, on its own"
+        return f"{labels} say the same, but each is asked and paid for separately"
     if same_list:
-        return f"{labels} contradict each other: one of them denies what the other says"
-    return f"{labels} contradict each other: no record that meets the one can be included"
+        return f"{labels} contradict each other: one denies the other"
+    return f"{labels} contradict each other: no record that meets one of them can be included"
 
 
 def _of_keywords(criteria: SearchCriteria) -> Iterator[str]:
@@ -89,7 +92,7 @@ def _of_keywords(criteria: SearchCriteria) -> Iterator[str]:
         words = " ".join(_words(keyword))
         for place, text in wanted.items():
             if words and f" {words} " in f" {' '.join(_words(text))} ":
-                yield f"custom_keywords: {keyword!r} stands in {place}, but the initial filter excludes by it"
+                yield f"custom_keywords: {keyword!r} occurs in {place}, but the initial filter excludes records with it"
 
 
 def _words(text: str) -> list[str]:

@@ -7,9 +7,10 @@ from tamis_schemas.records.item import shown_fields, shown_text
 
 
 def judge_item(row: ItemResult) -> dict[str, Any] | None:
-    """Return the item for the `judge` operation; None if value or reasoning is missing, or a human overrode the value.
+    """Return the item for the `judge` operation. Return None if value or reasoning is missing, or a human overrode it.
 
-    `context` is the record as text, `title` the record's title if any, `_index` the result's place in its batch.
+    In the item, `context` is the record as text, `title` its title if it has one, `_index` the result's place in its
+    batch.
     """
     if row.status != ItemStatus.DECIDED or row.result is None or not row.result.reasoning:
         return None
@@ -29,5 +30,5 @@ def judge_item(row: ItemResult) -> dict[str, Any] | None:
 
 
 def judgement_label(judged: str) -> str:
-    """Return the label of the batch that judges the batch with this label or id."""
+    """Return the label for a batch that judges another batch. `judged`: the label or id of the judged batch."""
     return f"judgement of {judged}"

@@ -1,4 +1,4 @@
-"""A review's plan, read from a reviewer's YAML file; and a JSON Schema, read from a file.
+"""The readers of a review's plan and of a JSON Schema, from YAML or JSON files.
 
 File names in a plan are relative to the plan's folder.
 """
@@ -61,21 +61,21 @@ class PlannedReview:
 
 
 def read_plan(path: Path | str) -> PlannedReview:
-    """Return the plan in a YAML or JSON file, with the criteria, schemas and guidelines of the files that it names.
+    """Return the plan in a YAML or JSON file. Criteria, schemas and guidelines are read from the files that it names.
 
-    Raises `InputError` naming file, line and field, if a file is unreadable or invalid.
+    Raises `InputError` if a file is unreadable or invalid. The message names file, line and field.
     """
-    file = read_yaml(path, what="the parts of a plan", example=EXAMPLE)
+    file = read_yaml(path, what="a plan", example=EXAMPLE)
     file.check_names(FIELDS)
     values = file.values
     criteria = _criteria(file)
     stages = _stages(file)
     initial_filter = bool(stages) and stages[0].name == INITIAL_FILTER
     if initial_filter and criteria is None:
-        raise file.wrong("needs the review's criteria: name them under `criteria`", stages[0].location)
+        raise file.wrong("needs the review's criteria: add them under `criteria`", stages[0].location)
     for stage in stages[1:]:
         if stage.name == INITIAL_FILTER:
-            raise file.wrong("stands first or not at all: it needs no model, and spares calls", stage.location)
+            raise file.wrong("must be the first stage: it needs no model, and saves calls", stage.location)
     steering = _steering(file, values.get("steering"), ("steering",))  # of all stages; a stage may override it
     read = [_review_stage(file, stage, criteria, steering) for stage in stages if stage.name != INITIAL_FILTER]
     try:
@@ -84,11 +84,11 @@ def read_plan(path: Path | str) -> PlannedReview:
         raise file.wrong(_message(error), ("stages",)) from error
     keep = values.get("keep_duplicates", False)
     if not isinstance(keep, bool):
-        raise file.wrong("takes true or false", ("keep_duplicates",))
+        raise file.wrong("must be true or false", ("keep_duplicates",))
     sources = _sources(file)
     title = values.get("title") or _called(sources)
     if not isinstance(title, str):
-        raise file.wrong("takes a text: put it in quotes", ("title",))
+        raise file.wrong("must be a text: put it in quotes", ("title",))
     return PlannedReview(plan, title, sources, criteria, initial_filter, keep)
 
 
@@ -102,7 +102,7 @@ class _Stage:
 def _stages(file: YamlFile) -> list[_Stage]:
     listed = file.values.get("stages")
     if not isinstance(listed, list) or not listed:
-        raise file.wrong("takes a list: one stage a line, each after `- `", ("stages",))
+        raise file.wrong("must be a list: one stage per line, each after `- `", ("stages",))
     return [_stage(file, value, ("stages", place)) for place, value in enumerate(listed)]
 
 
@@ -115,16 +115,16 @@ def _stage(file: YamlFile, value: object, location: Location) -> _Stage:
             file.check_names(names, location)
             ((name, fields),) = value.items()
             if fields is not None and not isinstance(fields, dict):
-                raise file.wrong("takes fields of its own, each in a line below it", (*location, name))
+                raise file.wrong("needs its fields on the lines below it", (*location, name))
             stage = _Stage(name, fields or {}, (*location, name))
         case dict():
-            raise file.wrong("is several stages in one; each begins with `- `, its fields are indented", location)
+            raise file.wrong("has several stages: begin each with `- `, and indent its fields", location)
         case _:
-            raise file.wrong(f"is no stage; the stages are {', '.join(names)}", location)
+            raise file.wrong(f"is not a stage; the stages are {', '.join(names)}", location)
     if stage.name not in names:
-        raise file.wrong(f"{stage.name!r} is no stage; the stages are {', '.join(names)}", location)
+        raise file.wrong(f"{stage.name!r} is not a stage; the stages are {', '.join(names)}", location)
     if stage.name == INITIAL_FILTER and stage.fields:
-        raise file.wrong("takes no fields: its rules follow from the criteria", location)
+        raise file.wrong("has no fields: its rules follow from the criteria", location)
     return stage
 
 
@@ -142,9 +142,11 @@ def _review_stage(file: YamlFile, stage: _Stage, criteria: SearchCriteria | None
             values[parameter] = read_text(_file(file, values.pop(name), (*stage.location, name)))
     if kind is Inclusion:
         if "criteria" in values:
-            raise file.wrong("stands at the top of the plan: the initial filter needs the criteria too", stage.location)
+            raise file.wrong(
+                "move `criteria` to the top of the plan: the initial filter needs them too", stage.location
+            )
         if criteria is None:
-            raise file.wrong("needs the review's criteria: name them under `criteria`", stage.location)
+            raise file.wrong("needs the review's criteria: add them under `criteria`", stage.location)
         values["criteria"] = criteria
     if kind is ExtractFields and isinstance(values.get("schema"), str):
         values["schema"] = read_schema(_file(file, values["schema"], (*stage.location, "schema")))
@@ -159,7 +161,7 @@ def _steering(file: YamlFile, value: object, location: Location) -> Steering:
     if value is None:
         return NO_STEERING
     if not isinstance(value, dict):
-        raise file.wrong("takes fields of its own, each in a line below it", location)
+        raise file.wrong("needs its fields on the lines below it", location)
     file.check_names(list(Steering.model_fields), location)
     return _validated(Steering, file, value, location)
 
@@ -177,19 +179,19 @@ def _sources(file: YamlFile) -> tuple[StatedSource, ...]:
     """Return the plan's sources: the file under `records`, or the list under `sources`."""
     if "records" in file.values:
         if "sources" in file.values:
-            raise file.wrong("stands beside `records`: name the files under one of the two", ("sources",))
+            raise file.wrong("cannot be combined with `records`: list the files under one of the two", ("sources",))
         return (StatedSource(files=(_file(file, file.values["records"], ("records",)),)),)
     if "sources" not in file.values:
-        raise file.wrong("'records' is missing: it names the file with the records; of several, list them as `sources`")
+        raise file.wrong("'records' is missing: write the file with the records there, or list several under `sources`")
     listed = file.values["sources"]
     if not isinstance(listed, list) or not listed:
-        raise file.wrong("takes a list: one source after each `- `, with its `file`", ("sources",))
+        raise file.wrong("must be a list: one source after each `- `, with its `file`", ("sources",))
     sources: list[StatedSource] = []
     for place, value in enumerate(listed):
         source = _source(file, value, ("sources", place))
         if source.name is not None and source.name.casefold() in [(old.name or "").casefold() for old in sources]:
             raise file.wrong(
-                f"{source.name!r} stands twice: name all its files in one place, as `files: [...]`",
+                f"{source.name!r} occurs twice: list all its files in one entry, as `files: [...]`",
                 ("sources", place, "name"),
             )
         sources.append(source)
@@ -205,14 +207,14 @@ def _source(file: YamlFile, value: object, location: Location) -> StatedSource:
     if isinstance(value, str):
         return StatedSource(files=(_file(file, value, location),))
     if not isinstance(value, dict):
-        raise file.wrong("takes the name of a file, or fields of its own, each in a line below it", location)
+        raise file.wrong("must be the name of a file, or have its fields on the lines below it", location)
     file.check_names(OF_SOURCE, location)
     fields = dict(value)
     if ("file" in fields) == ("files" in fields):
-        raise file.wrong("takes `file`, or `files` with a list of those that complete each other", location)
+        raise file.wrong("needs either `file`, or `files` with a list of all files of this source", location)
     names, field = ([fields.pop("file")], "file") if "file" in fields else (fields.pop("files"), "files")
     if not isinstance(names, list) or not names:
-        raise file.wrong("takes a list of files", (*location, field))
+        raise file.wrong("must be a list of files", (*location, field))
     fields["files"] = [_file(file, name, (*location, field)) for name in names]
     return _validated(StatedSource, file, fields, location)
 
@@ -225,9 +227,9 @@ def _validated(model: type[_Model], file: YamlFile, values: object, location: Lo
 
 
 def read_schema(path: Path | str) -> dict[str, Any]:
-    """Return the JSON Schema in a JSON or YAML file; `ExtractFields` checks the schema itself.
+    """Return the JSON Schema in a JSON or YAML file. The schema is not checked here: `ExtractFields` does that.
 
-    Raises `InputError` with the line if the file is neither JSON nor YAML, or holds no mapping.
+    Raises `InputError` with the line if the file is neither JSON nor YAML, or is not a mapping.
     """
     text = read_text(path)
     try:
@@ -240,13 +242,13 @@ def read_schema(path: Path | str) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise InputError(f"not YAML: {error}", path=path) from error
     if not isinstance(schema, dict):
-        raise InputError("a JSON Schema of an object is a mapping: {type: object, properties: {...}}", path=path)
+        raise InputError("a JSON Schema must be a mapping: {type: object, properties: {...}}", path=path)
     return schema
 
 
 def _file(file: YamlFile, name: object, location: Location) -> Path:
     if not isinstance(name, str) or not name.strip():
-        raise file.wrong("takes the name of a file", location)
+        raise file.wrong("must be the name of a file", location)
     return file.path.parent / name
 
 

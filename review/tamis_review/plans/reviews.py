@@ -49,7 +49,7 @@ class Review:
         return str(self.uuid)
 
     def status(self) -> ReviewView:
-        """Return the review's present state, with all stages in one snapshot. Raise `LedgerUnavailable`."""
+        """Return the review's current state, with all stages from one snapshot. Raise `LedgerUnavailable`."""
         with self.session.snapshot() as connection:
             return ledger.read_reviews(connection, review_id=self.uuid)[0]
 
@@ -58,7 +58,7 @@ class Review:
         return [Batch(self.session, UUID(view.id)) for view in self.status().stages]
 
     def watch(self, timeout: float | None = None) -> Iterator[ReviewView]:
-        """Yield the review's state repeatedly (first quickly, then every second) until nothing more happens.
+        """Yield the review's state again and again until nothing more happens: at first quickly, later every second.
 
         Raises:
             BatchPaused: the current stage cannot continue before a person solves the problem.
@@ -71,29 +71,29 @@ class Review:
             timeout,
             stage=lambda view: view.stages[-1],
             late=lambda view: (
-                f"review {self.id}: in stage {len(view.stages)} of {len(view.planned)} after {timeout:g} s; it goes "
-                f"on: `tamis review status {self.id} --watch` follows it"
+                f"review {self.id} is still in stage {len(view.stages)} of {len(view.planned)} after {timeout:g} s. "
+                f"It continues: `tamis review status {self.id} --watch` follows it"
             ),
         )
 
     def wait(self, timeout: float | None = None) -> ReviewView:
-        """Wait until nothing more happens, and return the last state. Raise as `watch`."""
+        """Wait until nothing more happens, and return the last state. Raise the errors of `watch`."""
         return deque(self.watch(timeout), maxlen=1).pop()
 
     def pause(self) -> None:
-        """Pause the review's current stage. Raise as `Batch.pause`."""
+        """Pause the review's current stage. Raise the errors of `Batch.pause`."""
         self._in_stage("pause", Batch.pause)
 
     def resume(self, max_cost: Decimal | None = None) -> None:
-        """Resume the paused stage. Arguments and errors as in `Batch.resume`."""
+        """Resume the paused stage. Arguments and errors are as in `Batch.resume`."""
         self._in_stage("resume", lambda batch: batch.resume(max_cost))
 
     def cancel(self) -> None:
-        """Cancel the review's current stage. No other stage follows. Raise as `Batch.cancel`."""
+        """Cancel the review's current stage. No later stage begins. Raise the errors of `Batch.cancel`."""
         self._in_stage("cancel", Batch.cancel)
 
     def set_priority(self, priority: Priority | str) -> None:
-        """Set the priority of the current stage and all later stages. Raise as `Batch.set_priority`."""
+        """Set the priority of the current stage and all later stages. Raise the errors of `Batch.set_priority`."""
         self._in_stage("prioritise", lambda batch: batch.set_priority(priority))
 
     def _in_stage(self, verb: str, act: Callable[[Batch], None]) -> None:
@@ -112,7 +112,7 @@ class Review:
         if stage is None:
             raise IllegalTransition(
                 f"review {self.uuid} is finished: there is nothing to {verb}; `tamis review status {self.uuid}` shows "
-                "what came of it"
+                "its outcome"
             )
         return stage
 
@@ -133,11 +133,12 @@ def submit_review(
     callback: Callback | None = None,
     api_key_id: str | None = None,
 ) -> Review:
-    """Write a review and its first stage to the ledger; the workers begin each further stage.
+    """Write a review and its first stage to the ledger, and return the review. The workers begin each later stage.
 
-    If the plan with the same records was submitted before, return the existing review, in any state; `again` begins a
-    new review. A stage without a model uses the settings' model, else the workers' own. Each stage has its budget in
-    the plan; `steering` overrides the steering of every stage. Other arguments and errors are as in `Client.submit`.
+    If the same plan with the same records was submitted before, return the existing review, in any state. With `again`,
+    always begin a new review. A stage without a model uses the model of the settings, or if they have none, the
+    workers' model. The plan has the budget of each stage. `steering` overrides the steering of every stage. Other
+    arguments and errors are as in `Client.submit`.
     """
     settings = client.settings
     plan = plan.asking(settings.batch_model).steered(steering).with_operations(client.with_examples)
@@ -197,7 +198,7 @@ def find_batch_or_review(client: Session, prefix: str) -> Batch | Review:
 
 
 def _current_stage(connection: Connection, review_id: UUID) -> UUID | None:
-    """Return a review's current batch. If its last batch is completed, begin the next.
+    """Return a review's current batch. If its last batch is completed, begin the next stage.
 
     None: the review is finished.
     """

@@ -24,12 +24,12 @@ class TableRow:
 
 
 def read_table(path: Path | str, columns: Collection[str], required: Collection[str]) -> list[TableRow]:
-    """Return the rows of a table in any encoding and with any delimiter of a spreadsheet.
+    """Return the rows of a table, in any encoding and with any delimiter that spreadsheets write.
 
     Columns are matched by name, in upper or lower case; other columns are ignored. Empty rows are skipped.
 
-    Raises `InputError` with the line, if the file is not a table, a required column is missing or repeated, or a
-    row is longer than the header.
+    Raises `InputError` if the file is not a table, a required column is missing or repeated, or a row is longer than
+    the header. The message names the line.
     """
     path = Path(path)
     text = read_text(path)
@@ -56,17 +56,19 @@ def rows_of_table(text: str, delimiter: str, path: Path) -> Iterator[CellRow]:
         if width is None:
             width = len(row.cells)
         elif any(row.cells[width:]):
-            raise InputError(f"{len(row.cells)} cells, but the header has {width} columns", path=path, line=row.line)
+            raise InputError(
+                f"the row has {len(row.cells)} cells, but the header has {width} columns", path=path, line=row.line
+            )
         yield row
     if width is None:
-        raise InputError("no table: the first row names the columns", path=path)
+        raise InputError("the file has no rows; the first row must name the columns", path=path)
 
 
 def _header(cells: list[str], columns: Collection[str], required: Collection[str], path: Path, line: int) -> list[str]:
     names = [cell.strip().lower() for cell in cells]
     for name in columns:
         if names.count(name) > 1:
-            raise InputError(f"the column {name!r} stands there twice", path=path, line=line)
+            raise InputError(f"the column {name!r} occurs twice", path=path, line=line)
     if missing := [name for name in required if name not in names]:
         there = ", ".join(name for name in names if name) or "none"
         raise InputError(f"no column {missing[0]!r}; there are: {there}", path=path, line=line)
@@ -74,11 +76,11 @@ def _header(cells: list[str], columns: Collection[str], required: Collection[str
 
 
 def reviewer_of(row: TableRow, path: Path | str, usual: str | None) -> str:
-    """Return the reviewer of a row: its own column, else the `usual` one. Raise `InputError` if both are empty."""
+    """Return the reviewer named in a row, or `usual` if the row names none. Raise `InputError` if both are empty."""
     name = row["reviewer"] or usual
     if not name:
         raise InputError(
-            "who decided? fill in the column, or name a reviewer: --reviewer NAME, or TAMIS_REVIEWER",
+            "who decided? Fill in the column, say --reviewer NAME, or set TAMIS_REVIEWER",
             path=path,
             line=row.line,
             field="reviewer",

@@ -1,6 +1,6 @@
-"""The stages of a review in the ledger: submission begins the first, each completed stage the next, exactly once.
+"""The stages of a review in the ledger. Submission begins the first stage, and each completed stage begins the next.
 
-A later stage may judge the results of the stage before against their records.
+Each stage begins exactly once. A later stage may judge the results of the previous stage against their records.
 """
 
 from dataclasses import dataclass, replace
@@ -33,8 +33,8 @@ class Begun:
 def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: str, again: bool = False) -> Begun:
     """Write a review and its first stage, or return the existing review of the same plan and records.
 
-    Runs in the caller's transaction. `first` is the batch of the first stage; this function sets its place.
-    `again`: always a new review.
+    Runs in the caller's transaction. `first`: the batch of the first stage; this function sets its place in the review.
+    `again`: always begin a new review.
 
     Raises:
         IdempotencyConflict: a stage of the existing review may cost more than this plan allows.
@@ -66,17 +66,17 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
 
 
 def advance(engine: Engine, batch_id: UUID) -> UUID | None:
-    """Return the result of `begin_next`, in a transaction of its own. Raise `LedgerUnavailable`."""
+    """Call `begin_next` in a new transaction, and return its result. Raise `LedgerUnavailable`."""
     with ledger_errors(), engine.begin() as connection:
         return begin_next(connection, batch_id)
 
 
 def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
-    """Begin the next stage with the records that passed this batch, unless it has begun. Return its batch, or None.
+    """Begin the next stage with the records that passed this batch, unless that stage has begun. Return its batch.
 
-    None: the batch belongs to no review, is not completed, or is the last. A review is marked as finished if its last
-    stage is completed or nothing passed. Repeated and concurrent calls begin a single batch. Runs in the caller's
-    transaction.
+    Return None if the batch belongs to no review, is not completed, or is the last stage. If the last stage is
+    completed, or no record passed, the review is marked as finished. Repeated and concurrent calls begin a single
+    batch. Runs in the caller's transaction.
     """
     of_batch = (
         select(batches, reviews.c.plan, reviews.c.label.label("review"), reviews.c.finished_at.label("ended"))
@@ -126,7 +126,7 @@ def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
 
 
 def _passed(connection: Connection, plan: ReviewPlan, batch_id: UUID, number: int) -> Spool[NewItem]:
-    """Return the items of the stage `number`; none if the plan has no such stage."""
+    """Return the items of the stage `number`. If the plan has no such stage, there are no items."""
     passed = Spool[NewItem]()
     if number < len(plan.stages):
         before, stage = plan.stages[number - 1], plan.stages[number]

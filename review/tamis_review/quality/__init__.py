@@ -1,1 +1,1 @@
-"""The quality of a batch's decisions, measured against human ones: pure statistics, without a server."""
+"""The quality of a batch's decisions, compared with people's decisions. Pure statistics, without a server."""

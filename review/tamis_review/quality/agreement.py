@@ -1,13 +1,13 @@
-"""Agreement of two raters on the same records, and the part of it that is more than chance.
+"""Agreement of two raters on the same records, and how far it exceeds the agreement expected by chance.
 
-Cohen's kappa and Gwet's AC1 define chance differently. Kappa uses each rater's shares of verdicts. If both exclude all
-but a few records, chance explains most of the agreement: kappa is low although the raters hardly differ. AC1 assumes
-chance only where a record is hard to judge, so it stays high.
+Cohen's kappa and Gwet's AC1 define chance differently. Kappa uses each rater's shares of verdicts. If both raters
+exclude all but a few records, chance explains most of the agreement: kappa is low although the raters hardly differ.
+AC1 assumes chance agreement only for records that are hard to judge, so it stays high.
 
 For two categories the intervals use the profile likelihood, at any table size. A value is inside if a table of true
 shares with this value explains the counts nearly as well as the best table: 2 * (log L(best) - log L(best with this
-value)) <= limit. So the interval exists when the large-sample variance is 0 (raters agree on everything), stays within
--1 to 1, and is wide for rare categories.
+value)) <= limit. So the interval exists even if the large-sample variance is 0 (raters agree on everything). It stays
+within -1 to 1, and is wide for rare categories.
 
 For large samples the limit is the chi-square quantile with one degree of freedom. If a cell is empty, only one end can
 be wrong, and that quantile is too small. The upper bound of a share is then 3 / n (the rule of three), and its limit -2
@@ -52,7 +52,7 @@ class Cell(Frozen):
 
 
 class Agreement(Frozen):
-    """The agreement of two raters; a figure that cannot be computed is None, and its `no_...` says why."""
+    """The agreement of two raters. A figure that cannot be computed is None; `no_kappa` or `no_ac1` says why."""
 
     n: int  # records that both raters judged
     observed: float | None  # share of records with agreement
@@ -132,7 +132,10 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
         slope: Callable[[str, str], float],
         likelihood_at: Callable[[Table, float], float],
     ) -> None:
-        """Add a figure with its interval; `slope` is the derivative of the chance agreement by a cell's share."""
+        """Add a figure with its interval.
+
+        `slope`: the derivative of the chance agreement with respect to a cell's share.
+        """
         value = (observed - chance) / (1 - chance)
         if table is not None:
             low, high = profile_interval(table, value, level, likelihood_at)
@@ -145,13 +148,13 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
         figures.update({name: value, f"{name}_low": low, f"{name}_high": high})
 
     if len({name for pair in cells for name in pair}) == 1:
-        figures["no_kappa"] = "both put every record into the same category: all agreement could be chance"
+        figures["no_kappa"] = "both put every record into the same category: all agreement could be by chance"
     else:
         chance = sum(first[name] * second[name] for name in names)
         add("kappa", chance, lambda a, b: first[b] + second[a], likelihood_at_kappa)
 
     if len(names) == 1:
-        figures["no_ac1"] = "only one category is known: nothing could have been judged differently"
+        figures["no_ac1"] = "only one category exists: disagreement was impossible"
     else:
         mean = {name: (first[name] + second[name]) / 2 for name in names}
         others = len(names) - 1
@@ -181,7 +184,7 @@ def profile_interval(
     least = table.likelihood - deviance_limit(table, level) / 2
 
     def end(outside: float) -> float:
-        """Return the end between `value` and `outside`, by false position with the Illinois rule."""
+        """Return the interval's end between `value` and `outside`, by false position with the Illinois rule."""
         inside, above, below = value, table.likelihood - least, likelihood_at(table, outside) - least
         if below >= 0:
             return outside
@@ -269,7 +272,7 @@ def _log_likelihood(*cells: tuple[int, float]) -> float:
 
 
 def _largest(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return the largest value of a function with one peak, by parabolas or else the golden section.
+    """Return the largest value of a function with one peak, by Brent's method: parabolas and golden sections.
 
     Source: Brent, R. P. (1973), Algorithms for Minimization without Derivatives, Prentice-Hall, chapter 5.
     """

@@ -3,16 +3,16 @@
     recall >= F / T,    F includes found,    T the largest number of includes that the samples leave possible
 
 The bound is wrong in at most the share 1 - confidence of reviews, in any reading order and however often people look.
-Each sampling frame bounds T (`sampling_frame`). All bounds hold at once, so the smallest counts.
+Each sampling frame bounds T (`sampling_frame`). All bounds are valid together, so the smallest counts.
 
 If two people read some records, T also counts includes that readers overlook. The allowed doubt, 1 - confidence, is
 then divided: eight tenths for the samples, a tenth for the miss rate, a tenth for the number of overlooked includes.
-The samples get most, because less doubt there means more records to read. Without doubly read records, T counts only
+The samples get most, because less doubt for them means more records to read. Without doubly read records, T counts only
 the includes that the readers would recognise.
 
 The miss rate is measured on records that two people read independently. Of the includes that at least one reader saw,
-only one reader saw a share theta. If each overlooks an include with the probability mu, theta = 2 mu (1 - mu) / (1 -
-mu^2) = 2 mu / (1 + mu), so
+only one reader saw a share theta. If each reader overlooks an include with the probability mu, theta = 2 mu (1 - mu) /
+(1 - mu^2) = 2 mu / (1 + mu), so
 
     mu = theta / (2 - theta)
 
@@ -62,7 +62,7 @@ class DoubleRead:
     def miss_rate(self, level: float, readers: int = 1) -> float:
         """Return the bound on the probability that this many independent readers all overlook an include.
 
-        Without a doubly read include the bound is 1.
+        If no include was read by two people, the bound is 1.
         """
         theta = upper_bound(self.missed_by_one, self.includes, level)
         return float((theta / (2 - theta)) ** readers)
@@ -71,13 +71,13 @@ class DoubleRead:
 def may_have_been(total: int, seen: int, miss_rate: float, doubt: float) -> bool:
     """Return whether readers with this miss rate may have seen only `seen` of `total` includes.
 
-    They may if P(Bin(total, 1 - miss_rate) <= seen) > doubt, and always if the rate is 1.
+    The answer is True if P(Bin(total, 1 - miss_rate) <= seen) > doubt, or if the miss rate is 1.
     """
     return total <= seen or miss_rate >= 1 or beta_below(miss_rate, total - seen, seen + 1) > doubt
 
 
 def most_true_includes(seen: int, miss_rate: float, doubt: float) -> int | None:
-    """Return the largest possible number of true includes for readers with this miss rate; None: no limit.
+    """Return the largest possible number of true includes for readers with this miss rate. None: there is no limit.
 
     Args:
         seen: includes that the readers see, or would see if they read everything.
@@ -109,12 +109,12 @@ class Reading:
             raise ValueError(f"{self.readers!r} readers read nothing")
 
     def with_new_frame(self) -> "Reading":
-        """Return the reading with another frame, of all unread records. It gives the price of a new sample."""
+        """Return this reading with one more frame, which contains all unread records. It prices a new sample."""
         return replace(self, frames=(*self.frames, SamplingFrame(self.unread, (), self.found)))
 
 
 class Certificate(Frozen):
-    """What can be promised of a review as it stands, and what is missing to what was asked for."""
+    """The recall that a review has reached for certain, and how much reading the wanted recall still needs."""
 
     verdict: StopVerdict
     reason: str | None  # completes "cannot be promised, because ..."
@@ -122,11 +122,11 @@ class Certificate(Frozen):
     confidence: float
     found: int  # includes by people
     unread: int
-    missed: int  # most includes among the unread records, as readers would judge
-    includes: int | None  # most includes in all, with those that people overlook; None: no limit
-    promised: float  # recall that holds now, with this confidence
-    miss_rate: float | None  # upper bound, for the reading as done; None: not measured
-    needed: tuple[int, ...]  # more records for none, one, two, three further includes; empty unless "not yet"
+    missed: int  # the most includes that readers could still find among the unread records
+    includes: int | None  # the most includes in all, even overlooked ones; None: no limit
+    promised: float  # the recall reached now, with this confidence
+    miss_rate: float | None  # upper bound, for the number of readers per record; None: not measured
+    needed: tuple[int, ...]  # records to read if they hold 0, 1, 2 or 3 includes; empty unless "not yet"
 
 
 def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) -> Certificate:
@@ -163,7 +163,7 @@ def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) ->
 def price_list(reading: Reading, expected: float | None = None) -> tuple[StopPrice, ...]:
     """Return the price of each of `RECALLS` at each of `CONFIDENCES`: how many more records of the sample to read.
 
-    Without an open frame, the prices are for a new sample. `expected`: includes expected among the unread records.
+    If no frame is open, the prices are for a new sample. `expected`: includes expected among the unread records.
     """
     promises = (_Promise(reading, recall, confidence) for recall, confidence in product(RECALLS, CONFIDENCES))
     return tuple(_price(promise, expected) for promise in promises)
@@ -172,9 +172,9 @@ def price_list(reading: Reading, expected: float | None = None) -> tuple[StopPri
 def records_needed(reading: Reading, recall: float = 0.95, confidence: float = 0.95, further: int = 0) -> int:
     """Return how many more records of the sample people must read for this recall and confidence.
 
-    `further`: includes among these records. The sample is that of the last frame, or of a new frame if none is open.
-    The result is at most the number of unread records, because reading all finds every include. 0: people may stop
-    now. Raises as `certify` does.
+    `further`: includes among these records. The sample belongs to the last frame, or to a new frame if none is open.
+    The result is 0 if people may stop now. It is at most the number of unread records, because reading all of them
+    finds every include. Raises the errors of `certify`.
     """
     return _Promise(reading, recall, confidence).needed(further)
 
@@ -189,9 +189,9 @@ class _Promise:
 
     def __post_init__(self) -> None:
         if not 0 < self.recall <= 1:
-            raise InvalidParameters(f"recall: {self.recall!r} does not lie between 0 and 1")
+            raise InvalidParameters(f"recall: {self.recall!r} is not between 0 and 1")
         if not 0 < self.confidence < 1:
-            raise InvalidParameters(f"confidence: {self.confidence!r} does not lie between 0 and 1")
+            raise InvalidParameters(f"confidence: {self.confidence!r} is not between 0 and 1")
 
     @property
     def doubt(self) -> float:
@@ -219,7 +219,7 @@ class _Promise:
 
     @cached_property
     def most_true(self) -> int | None:
-        """Return the largest possible number of true includes; None: no limit."""
+        """Return the largest possible number of true includes, or None if there is no limit."""
         if self.miss_rate is None:
             return self.most_seen
         return most_true_includes(self.most_seen, self.miss_rate, self.doubt * HIDDEN)
@@ -251,7 +251,7 @@ class _Promise:
         return min(reading.unread, max(whole - frame.read, further))
 
     def refusal(self) -> str | None:
-        """Return why the recall is out of reach even if people find every include; None if it can be reached."""
+        """Return why the recall is out of reach even if people read every record. Return None if it can be reached."""
         reading = self.reading
         measured = reading.double_read
         if measured is None or self.keeps(self.most_seen, self.most_seen):
@@ -260,9 +260,9 @@ class _Promise:
         return (
             f"people overlook includes: of {measured.includes:,} includes that two people read, "
             f"{measured.missed_by_one:,} were missed by one of them, so {people} may overlook up to "
-            f"{measured.miss_rate(1 - self.doubt * MISS_RATE):.1%}; with that a recall of {self.recall:g} is out of "
-            "reach even if every record is read. Let two people read every record, or more of them, so that the miss "
-            "rate is known better; or ask for less"
+            f"{measured.miss_rate(1 - self.doubt * MISS_RATE):.1%}. Then a recall of {self.recall:g} cannot be reached "
+            "even if every record is read. Let two people read every record, or more records, for a more precise miss "
+            "rate. Or ask for less"
         )
 
 

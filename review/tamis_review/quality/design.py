@@ -1,10 +1,11 @@
-"""The interval that labelled records allow a figure: ordinary, wider (labels in blocks), or none (selected records).
+"""The interval of a figure, by the choice of the labelled records: random (ordinary), blocks (wider), selected (none).
 
-With a design effect, a half width of z standard errors becomes z * sqrt(deff). This is the interval of the confidence
-level with that z. The intervals of Wilson, the delta method, DeLong and the profile likelihood (limit: z squared)
-depend on the level through z alone.
+With the design effect deff, an interval of half width z standard errors gets the half width z * sqrt(deff). It is
+computed as the ordinary interval of a higher confidence level. The intervals of Wilson, the delta method, DeLong and
+the profile likelihood (limit: z squared) depend on the confidence level through z alone.
 
-The design effect arises from labels in blocks: records of a block are alike, so ten of them count for fewer.
+The design effect arises from labels in blocks: records of a block are alike, so ten of them say less than ten
+independent records.
 
     deff = 1 + (m - 1) * ICC,   m = (sum of m_b^2) / (sum of m_b) over blocks of m_b records
 
@@ -13,8 +14,8 @@ block, is the analysis-of-variance estimator, between 0 and 1:
 
     ICC = (MSB - MSW) / (MSB + (m0 - 1) * MSW),   m0 = (n - m) / (k - 1)
 
-with the mean squares between the k blocks and within them. If all outcomes are equal, or no block has two records, ICC
-cannot be measured and is set to 1: a block then counts as one record.
+MSB and MSW are the mean squares between the k blocks and within them. If all outcomes are equal, or no block has two
+records, ICC cannot be measured and is set to 1: a block then counts as one record.
 
 Source: Kish, L. (1965), Survey Sampling, Wiley, 5.4 and 8.2; Kish, L. (1987), Weighting in deft^2, The Survey
 Statistician, June, for blocks of several sizes; Ridout, M. S., Demétrio, C. G. B., Firth, D. (1999), Estimating
@@ -35,17 +36,20 @@ from .judged import Judged
 from .sampling import Lie, Sampling
 
 WIDEST = 8.0  # standard errors; a wider interval's level rounds to 1
-SELECTED = "no interval: the labelled records are no random sample of the batch"
-ALIKE = "no interval: the labelled records of a block are too much alike"
+SELECTED = "no interval: the labelled records are not a random sample of the batch"
+ALIKE = "no interval: the labelled records of a block are too similar"
 
 
 def mean_block(blocks: Sequence[int]) -> float:
-    """Return m of the formula from each record's block: the mean size of a record's block, 1 without records."""
+    """Return m of the formula: the size of a record's block, averaged over records. Without records it is 1."""
     return sum(size * size for size in Counter(blocks).values()) / len(blocks) if blocks else 1.0
 
 
 def design_effect(blocks: Sequence[int], outcomes: Sequence[bool]) -> float:
-    """Return deff of a share, at least 1, from each record's block and whether the record is counted."""
+    """Return deff of a share, at least 1.
+
+    `blocks`: each record's block. `outcomes`: whether the share counts the record.
+    """
     m = mean_block(blocks)
     return 1 + (m - 1) * intraclass_correlation(blocks, outcomes)
 
@@ -69,7 +73,7 @@ def intraclass_correlation(blocks: Sequence[int], outcomes: Sequence[bool]) -> f
 
 @dataclass(frozen=True)
 class Design:
-    """The position of the labelled records, and the intervals that it allows."""
+    """The position of the labelled records in the batch, and the intervals that this position allows."""
 
     sampling: Sampling
 
@@ -81,8 +85,8 @@ class Design:
         Args:
             make: computes the figure for a confidence level.
             records: the records behind the figure.
-            counted: selects the records that a share counts; for other figures, the records in favour of the
-                system.
+            counted: whether a share counts the record in its numerator; for other figures, whether the system was right
+                about the record.
         """
         level = self.level(records, counted)
         made = make(LEVEL if level is None else level)
@@ -101,7 +105,7 @@ class Design:
     def reliability(
         self, records: Sequence[Judged], confidence: Callable[[Judged], float | None], right: Callable[[Judged], bool]
     ) -> Reliability:
-        """Return the reliability curve over the records that have a confidence, with the intervals allowed.
+        """Return the reliability curve of the records that have a confidence, with the design's intervals.
 
         `right`: whether the human agrees with the decision that has this confidence.
         """
@@ -112,7 +116,10 @@ class Design:
         )
 
     def level(self, records: Sequence[Judged], counted: Callable[[Judged], bool]) -> float | None:
-        """Return the confidence level whose ordinary interval is as wide as the design requires; None: no interval."""
+        """Return the confidence level whose ordinary interval is as wide as the design requires.
+
+        None: the design allows no interval.
+        """
         match self.sampling.lie:
             case Lie.CENSUS | Lie.RANDOM:
                 return LEVEL

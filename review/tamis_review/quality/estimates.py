@@ -1,22 +1,22 @@
 """Estimates without a guarantee: whether a recall is reached, and how many includes the next records contain.
 
-**Whether a recall is reached**: the sequential hypergeometric test of Callaghan and Muller-Hansen. It treats every run
-of the last records read as a random draw from these and all unread records. But people read likely includes first. If
-the order misses a topic or a later database, unread records hold more includes than the last ones read, and the test
-stops too early. Its level does not account for the many runs either.
+**Whether a recall is reached**: the sequential hypergeometric test of Callaghan and Muller-Hansen. It treats the last s
+records read, for each s, as a random draw from these s and all unread records. But people read likely includes first.
+If the order misses a topic or a later database, unread records contain more includes than the last records read, and
+the test stops too early. Nor does its level account for testing many values of s.
 
-The hypothesis is that the recall is not reached: there are at least floor(r / recall + 1) includes, r of them found.
-For each run of the last s records with x includes, p is the probability of x or fewer,
+The hypothesis is that the recall is not reached: there are at least floor(r / recall + 1) includes, r of them found. If
+the last s records contain x includes, p is the probability of x or fewer:
 
     P(X <= x; N - (n - s), k, s),    k = floor(r / recall + 1 - (r - x)),    n of N records read
 
-and the test's p is the smallest of them. For fixed x, p falls as s grows: one more exclude joins both the run and the
-population, and nothing else changes. So only the longest run of each x is computed, and the cost grows with the number
-of includes.
+The test's p is the smallest p over all s. For fixed x, p falls as s grows: one more exclude joins both the last records
+and the population, and nothing else changes. So only the largest s of each x is computed, and the cost grows with the
+number of includes.
 
-**Includes in the next records**: with probabilities, their sum over the best unread records, with exact quantiles of
-its distribution (Poisson-binomial, adding one record after the other). Without probabilities, the yield of the last
-records read, with Wilson's interval.
+**Includes in the next records**: if records have probabilities of inclusion, the estimate is their sum over the best
+unread records. Its interval has exact quantiles of the Poisson-binomial distribution. Without probabilities, the
+estimate is the yield of the last records read, with Wilson's interval.
 
 Source: Callaghan, M. W., Müller-Hansen, F. (2020), Statistical stopping criteria for automated screening in systematic
 reviews, Systematic Reviews 9:273. Equal to the authors' package buscarpy 0.0.2 (calculate_h0), except that p is 0 if
@@ -49,7 +49,9 @@ class EstimateBasis(StrEnum):
 
 
 def missed_recall_p(decisions: Sequence[bool], total: int, recall: float = 0.95) -> float:
-    """Return p of the hypothesis that the recall is not reached. Below 1 - confidence the test allows stopping.
+    """Return p of the hypothesis that the recall is not reached.
+
+    If p is below 1 - confidence, the test allows stopping.
 
     Args:
         decisions: True for an include, in reading order.
@@ -57,12 +59,12 @@ def missed_recall_p(decisions: Sequence[bool], total: int, recall: float = 0.95)
         recall: the wanted recall, above 0 and at most 1.
 
     Raises:
-        ValueError: fewer records in all than were read, or an impossible recall.
+        ValueError: `total` is less than the number of decisions, or the recall is impossible.
     """
     if total < len(decisions):
         raise ValueError(f"{len(decisions)!r} records read of {total!r}")
     if not 0 < recall <= 1:
-        raise ValueError(f"recall: {recall!r} does not lie between 0 and 1")
+        raise ValueError(f"recall: {recall!r} is not between 0 and 1")
     included = sum(decisions)
     unread = total - len(decisions)
     if included > 2 * total * recall:  # the hypothesis needs more includes than there are records
@@ -78,7 +80,7 @@ def missed_recall_p(decisions: Sequence[bool], total: int, recall: float = 0.95)
 
 
 def _runs(decisions: Sequence[bool]) -> Iterator[tuple[int, int]]:
-    """Yield the longest runs of last records with no, one, two, ... includes, each as its size and its includes."""
+    """Yield (s, x) for x = 0, 1, 2, ...: the largest s at which the last s records contain x includes."""
     finds = [place for place, include in enumerate(decisions) if include]
     for includes, place in enumerate(reversed(finds)):
         if size := len(decisions) - 1 - place:
@@ -90,11 +92,11 @@ def _runs(decisions: Sequence[bool]) -> Iterator[tuple[int, int]]:
 def expected_from_probabilities(probabilities: Iterable[float], records: int = NEXT) -> ExpectedIncludes:
     """Return the includes expected among the unread records with the highest probabilities, at most `records`.
 
-    The interval assumes that the probabilities are right, and says nothing about whether they are.
+    The interval assumes that the probabilities are right.
     """
     best = nlargest(records, probabilities)
     if any(not 0 <= probability <= 1 for probability in best):
-        raise ValueError("a probability lies between 0 and 1")
+        raise ValueError("a probability must be between 0 and 1")
     shares = reduce(convolved, ([1 - probability, probability] for probability in best), [1.0])
     side = (1 - LEVEL) / 2
     return ExpectedIncludes(
@@ -114,8 +116,8 @@ def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = N
         unread: number of unread records.
         records: number of records to read next, limited to `unread`.
 
-    Without decisions the range is from none to all. In a good order the yield falls, so the estimate tends to be too
-    high.
+    Without decisions the interval goes from none to all. In a good order the yield falls, so the estimate tends to be
+    too high.
     """
     last = decisions[-RECENT:]
     share = wilson(sum(last), len(last), LEVEL)

@@ -1,17 +1,17 @@
 """Exact bounds on a proportion, and on a count in a finite population, after a random sample.
 
-The bounds on a proportion (Clopper-Pearson) are quantiles of the beta distribution. A bound is wrong with at most the
-probability that its level allows, for every true proportion and sample size. Often this probability is smaller, so the
-bounds are wider than approximate bounds.
+The bounds on a proportion (Clopper-Pearson) are quantiles of the beta distribution. For every true proportion and
+sample size, a bound is wrong with at most the probability 1 - level. Often the probability is smaller, so the bounds
+are wider than approximate bounds.
 
-A sample of n out of N records, drawn without replacement, holds k of a kind. If the population holds K of them, k or
-fewer come with the probability
+A random sample of n out of N records, drawn without replacement, contains k records of some kind. If the population
+contains K of this kind, the probability of k or fewer in the sample is
 
     P(X <= k; N, K, n) = sum over i = 0 .. k of C(K, i) * C(N - K, n - i) / C(N, n)     (hypergeometric)
 
-The bound is the largest K at which this is still more than 1 - level. It lies below the true number in at most the
-share 1 - level of all samples. The binomial bound (Clopper-Pearson) is wider: it ignores how little a large sample
-leaves unseen.
+The bound is the largest K at which this probability exceeds 1 - level. The bound is below the true number in at most
+the share 1 - level of all samples. The binomial bound (Clopper-Pearson) is wider: it ignores that a large sample leaves
+few records unseen.
 
 Source: Clopper, C. J., Pearson, E. S. (1934), The use of confidence or fiducial limits illustrated in the case of the
 binomial, Biometrika 26, 404-413. Buonaccorsi, J. P. (1987), A note on confidence intervals for proportions in finite
@@ -42,10 +42,10 @@ def largest(low: int, high: int, holds: Callable[[int], bool]) -> int:
 
 
 def upper_bound(count: float, total: float, level: float = 0.95) -> float:
-    """Return the largest proportion at which `count` or fewer out of `total` still come with probability 1 - level.
+    """Return the largest proportion at which `count` or fewer out of `total` have at least the probability 1 - level.
 
-    The true proportion is at most this with at least the probability `level`. Without observations the result is 1.
-    Counts may be fractions: a sample in blocks is divided by its design effect.
+    The true proportion is at most the result with at least the probability `level`. Without observations the result is
+    1. Counts may be fractions: a sample in blocks is divided by its design effect.
 
     Raises `ValueError` if not 0 <= count <= total, or not 0 < level < 1.
     """
@@ -58,10 +58,10 @@ def upper_bound(count: float, total: float, level: float = 0.95) -> float:
 
 
 def lower_bound(count: float, total: float, level: float = 0.95) -> float:
-    """Return the smallest proportion at which `count` or more out of `total` still come with probability 1 - level.
+    """Return the smallest proportion at which `count` or more out of `total` have at least the probability 1 - level.
 
-    The true proportion is at least this with at least the probability `level`. Without observations the result is 0.
-    Raises as `upper_bound` does.
+    The true proportion is at least the result with at least the probability `level`. Without observations the result is
+    0. Raises the errors of `upper_bound`.
     """
     check_proportion(count, total, level)
     if count == 0:
@@ -121,16 +121,16 @@ def _kept_from_zero(number: float) -> float:
 
 
 def most_in_population(found: int, sample: int, population: int, level: float = LEVEL) -> int:
-    """Return the largest number of a kind in the population that a sample with `found` of them leaves possible.
+    """Return how many records of a kind the population has at most, if the sample has `found` of them.
 
-    Computed in whole numbers, without rounding.
+    The computation uses whole numbers, without rounding.
 
     Raises `ValueError` if not 0 <= found <= sample <= population, or not 0 < level < 1.
     """
     if not 0 <= found <= sample <= population:
         raise ValueError(f"{found!r} found in {sample!r} of {population!r} is no sample")
     if not 0 < level < 1:
-        raise ValueError(f"a level lies between 0 and 1, not at {level!r}")
+        raise ValueError(f"a level must be between 0 and 1, not {level!r}")
     wrong = 1 - Fraction(str(level))
     ways = comb(population, sample)
 
@@ -144,7 +144,7 @@ def probability_up_to(found: int, sample: int, population: int, kind: int, above
     """Return P(X <= found; population, kind, sample), quickly for any population.
 
     The relative error is about 1e-10, from rounded logarithms of factorials. If the probability is at least `above`,
-    the result may be any number from `above` on.
+    the result may be any number that is at least `above`.
     """
     fewest, most = max(0, sample - (population - kind)), min(sample, kind)
     if found < fewest or found >= most:

@@ -1,7 +1,7 @@
-"""Figures of decisions and scores against a human's labels, each with its interval or the reason for none.
+"""Figures that compare decisions and scores with a human's labels, each with its interval or the reason for none.
 
-They come from the confusion matrix of decisions, from the ranks of the human's includes by score (discrimination), or
-from the share of right decisions at a confidence (calibration).
+The figures come from the confusion matrix of decisions, from the ranks of the human's includes by score
+(discrimination), or from the share of right decisions at each confidence (calibration).
 """
 
 from bisect import bisect_left, bisect_right
@@ -22,25 +22,25 @@ NOTHING_DROPPED = "no record is excluded by the system"
 
 
 class Figure(Frozen):
-    """A number between the ends of its interval; what cannot be computed is None, and `reason` says why."""
+    """A number with its interval. A number or interval that cannot be computed is None, and `reason` says why."""
 
     value: float | None = None
     low: float | None = None
     high: float | None = None
     level: float = LEVEL  # confidence of the interval
-    count: int | None = None  # of a proportion: its numerator
-    total: int | None = None  # of a proportion: its denominator
+    count: int | None = None  # the numerator, if the figure is a proportion
+    total: int | None = None  # the denominator, if the figure is a proportion
     reason: str | None = None  # reason for a missing value or interval
 
     def without_interval(self, reason: str) -> "Figure":
-        """Return the figure without its interval; unchanged if it has no value."""
+        """Return the figure without its interval, for this reason. A figure without a value is returned unchanged."""
         if self.value is None:
             return self
         return self.model_copy(update={"low": None, "high": None, "level": LEVEL, "reason": reason})
 
 
 def proportion(count: int, total: int, nothing: str, level: float = LEVEL) -> Figure:
-    """Return a share with its Wilson interval; without records the value is None, for the reason `nothing`."""
+    """Return count / total with its Wilson interval. If `total` is 0, the value is None with the reason `nothing`."""
     share = wilson(count, total, level)
     reason = nothing if share.estimate is None else None
     return Figure(value=share.estimate, reason=reason, **share.model_dump(exclude={"estimate"}))
@@ -77,8 +77,9 @@ def precision(matrix: Matrix, level: float = LEVEL) -> Figure:
 def f1(matrix: Matrix, level: float = LEVEL) -> Figure:
     """Return the harmonic mean of precision and sensitivity: 2 TP / (2 TP + FP + FN).
 
-    Its interval: F* = TP / (TP + FP + FN) is a proportion of the records that the system or the human includes, and
-    F1 = 2 F* / (1 + F*) rises with F*. So this formula turns the ends of F*'s Wilson interval into those of F1.
+    Its interval: F* = TP / (TP + FP + FN) is a proportion of the records that the system or the human includes, and F1
+    = 2 F* / (1 + F*) rises with F*. So this formula turns the ends of F*'s Wilson interval into the ends of F1's
+    interval.
 
     Source: Hand, D. J., Christen, P., Kirielle, N. (2021), F*: an interpretable transformation of the F-measure,
     Machine Learning 110, 451-456.
@@ -130,9 +131,10 @@ def mcc(matrix: Matrix, level: float = LEVEL) -> Figure:
 
 
 def auc(included: Sequence[float], excluded: Sequence[float], level: float = LEVEL) -> Figure:
-    """Return the area under the ROC curve: the probability that an include scores above an exclude, ties as a half.
+    """Return the area under the ROC curve: the probability that an include scores above an exclude. A tie counts half.
 
-    With midranks it takes no longer than sorting. The interval is normal with DeLong's variance, cut at 0 and 1.
+    The computation by midranks takes no longer than sorting. The interval is normal with DeLong's variance, cut at 0
+    and 1.
 
     Args:
         included: the scores of the records that the human includes.
@@ -145,7 +147,7 @@ def auc(included: Sequence[float], excluded: Sequence[float], level: float = LEV
     """
     m, n = len(included), len(excluded)
     if not m or not n:
-        return Figure(reason=f"{NO_EXCLUDES if m else NO_INCLUDES} among those that the model decided")
+        return Figure(reason=f"{NO_EXCLUDES if m else NO_INCLUDES} among the records that the model decided")
     everyone = midranks([*included, *excluded])
     above = [(rank - own_rank) / n for rank, own_rank in zip(everyone[:m], midranks(included), strict=True)]
     below = [1 - (rank - own_rank) / m for rank, own_rank in zip(everyone[m:], midranks(excluded), strict=True)]
@@ -154,7 +156,7 @@ def auc(included: Sequence[float], excluded: Sequence[float], level: float = LEV
         return Figure(value=value, reason="an interval needs two includes and two excludes")
     spread = variance(above) / m + variance(below) / n
     if not spread:
-        return Figure(value=value, reason="no include is ordered otherwise than the others: no interval")
+        return Figure(value=value, reason="all includes have the same order relative to the excludes: no interval")
     half = NormalDist().inv_cdf((1 + level) / 2) * sqrt(spread)
     return Figure(value=value, low=max(0.0, value - half), high=min(1.0, value + half), level=level)
 
@@ -189,17 +191,17 @@ def midranks(values: Sequence[float]) -> list[float]:
 
 
 class Bin(Frozen):
-    """The decisions whose confidence lies in a tenth: from `low` up to, not including, `high`; the last one with 1."""
+    """The decisions whose confidence is at least `low` and below `high`. The last bin includes confidence 1."""
 
     low: float
     high: float
     n: int
-    confidence: float | None  # mean confidence of the decisions; None without any
+    confidence: float | None  # mean confidence of the decisions; None if there are no decisions
     right: Proportion  # decisions that the human shares
 
 
 class Reliability(Frozen):
-    """The reliability curve, and how far it lies from the diagonal."""
+    """The reliability curve, and its mean distance from the diagonal."""
 
     n: int
     bins: tuple[Bin, ...]
@@ -215,7 +217,8 @@ def reliability(
 
     Args:
         decisions: in any order.
-        level_of: gives the confidence level for the decisions at these places; None: no interval.
+        level_of: returns the confidence level of the interval for a bin, from the places of its decisions; None: no
+            interval.
 
     ECE = sum over bins of n(b) / n * |share right(b) - mean confidence(b)|, with ten bins of equal width.
 

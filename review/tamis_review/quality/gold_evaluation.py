@@ -23,13 +23,13 @@ class Stands(Frozen):
     """The system's decisions on the records that a human included, or on those that the human excluded."""
 
     include: int = 0
-    referred: int = 0  # undecided, for a human
+    referred: int = 0  # undecided by the system, so a human decides
     exclude: int = 0  # by the model
     by_rule: int = 0  # by the initial filter, before any model
 
 
 class Rates(Frozen):
-    """The figures of one confusion matrix."""
+    """A confusion matrix and the figures computed from it."""
 
     matrix: Matrix
     sensitivity: Figure
@@ -40,7 +40,7 @@ class Rates(Frozen):
 
     @classmethod
     def of(cls, records: Sequence[Judged], design: Design) -> "Rates":
-        """Return every rate of labelled records."""
+        """Return the confusion matrix of labelled records, with all figures."""
         counts = Counter((_kept(record), record.included) for record in records)
         tp, fp, fn, tn = (counts[kept, included] for kept in (True, False) for included in (True, False))
         matrix = Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
@@ -59,7 +59,7 @@ class Rates(Frozen):
 
 
 class Lost(Frozen):
-    """Lost evidence: a record that the human included and the system excluded."""
+    """A lost include: a record that the human included and the system excluded."""
 
     index: int
     item_id: str
@@ -72,7 +72,8 @@ class Lost(Frozen):
 class GoldEvaluation(Frozen):
     """The quality of a batch's decisions, measured against a human's.
 
-    `screening` counts what the system refers to a human as kept: it is excluded by nobody. `decided` leaves it out.
+    `screening` counts the records that the system refers to a human as kept, because they are not excluded. `decided`
+    omits these records.
     """
 
     matching: Matching
@@ -88,7 +89,7 @@ class GoldEvaluation(Frozen):
     auc: Figure  # of the score for inclusion
     score: ScoreBasis  # source of the score for inclusion
     reliability: Reliability  # of the model's confidence in its decisions
-    probability: Reliability | None  # of the token probability: `right` are included; None: no probability
+    probability: Reliability | None  # of the token probability; its `right` counts includes; None: no probability
     calibration: CalibratedScore  # of the score, by the labels, cross-fitted
     agreement: Agreement  # of the system with the human
     panel: PanelFigures | None = None  # of a batch with several models
@@ -98,7 +99,7 @@ def evaluate(matched: Matched) -> GoldEvaluation:
     """Return the evaluation of labelled records. Raise `InvalidRequest` if no record has a label."""
     records = matched.records
     if not records:
-        raise InvalidRequest("there is no label: a human has to say of some records whether they are included")
+        raise InvalidRequest("no record has a label: a human must label some records as included or excluded")
     design = Design(examine((*records, *matched.others), seed=matched.seed))
     by_model = [record for record in records if record.score is not None]
     dropped = sum(not _kept(record) for record in records)

@@ -32,7 +32,7 @@ class GoldLabel:
     item_id: str
     included: bool | None  # None: the cell is empty
     line: int | None = None  # in the file
-    index: int | None = None  # place in the batch, for a pilot's file
+    index: int | None = None  # the record's place in the batch, if the file is a pilot's
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class GoldLabels:
     labels: tuple[GoldLabel, ...]
     path: Path | None = None
     column: str | None = None
-    seed: int | None = None  # of the draw by `tamis pilot`, for a pilot's file
+    seed: int | None = None  # of the draw by `tamis pilot`, if the file is a pilot's
 
     @classmethod
     def of(cls, labels: Mapping[str, bool]) -> "GoldLabels":
@@ -54,7 +54,7 @@ Labels = Path | str | Mapping[str, bool] | GoldLabels  # a file; by item id, Tru
 
 
 def labels_of(labels: Labels, column: str | None = None, *, max_bytes: int = MAX_FILE_BYTES) -> GoldLabels:
-    """Return labels of any form as `GoldLabels`. Other arguments and errors: see `read_labels`."""
+    """Return labels of any form as `GoldLabels`. For the other arguments and the errors see `read_labels`."""
     if isinstance(labels, Mapping):
         return GoldLabels.of(labels)
     return labels if isinstance(labels, GoldLabels) else read_labels(labels, column, max_bytes=max_bytes)
@@ -66,13 +66,13 @@ def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int =
     Args:
         path: a file for `read_file`; or a CSV or TSV file without titles. Its first row names the label column and an
             id column: `id`, `pmid`, `nct_id` or a name for these in the exports of databases.
-        column: the column with 1, true, yes or include for included records, 0, false, no or exclude for others,
-            and nothing for unlabelled records; None: the first of `USUAL` in the file.
+        column: the column with 1, true, yes or include for included records, 0, false, no or exclude for others, and
+            nothing for unlabelled records. None: the first column of the file whose name is in `USUAL`.
         max_bytes: the largest file to read.
 
     Raises:
-        InputError: naming file, line and field, if the file is unreadable, has no such column, or a label is
-            invalid.
+        InputError: the file is unreadable or has no such column, or a label is invalid. The message names file, line
+            and field.
     """
     path = Path(path)
     bare = _bare(path, max_bytes)
@@ -82,7 +82,7 @@ def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int =
         usual = [name for name in USUAL if names & {name, f"_{name}"}]
         if len(usual) > 1:
             raise InputError(
-                f"several columns could hold the labels: {', '.join(usual)}; say which with --label-column", path=path
+                f"several columns could hold the labels: {', '.join(usual)}; choose one with --label-column", path=path
             )
         column = usual[0] if usual else USUAL[0]
     key = label_column(column, records, path)
@@ -98,7 +98,7 @@ def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int =
     )
     seeds = {_number(record, SEED, path) for record in records} if of_pilot else set()
     if len(seeds) > 1:
-        raise InputError(f"rows of several pilots: every row has the same {SEED!r}", path=path, field=SEED)
+        raise InputError(f"rows of several pilots: every row must have the same {SEED!r}", path=path, field=SEED)
     return GoldLabels(tuple(labels), path, column, min(seeds, default=None))
 
 
@@ -107,12 +107,12 @@ def _number(record: Mapping[str, Any], field: str, path: Path) -> int:
         return int(record[field])
     except ValueError as error:
         raise InputError(
-            f"{record[field]!r} is no whole number", path=path, line=record.get(LINE), field=field
+            f"{record[field]!r} is not a whole number", path=path, line=record.get(LINE), field=field
         ) from error
 
 
 def _bare(path: Path, max_bytes: int) -> list[dict[str, Any]] | None:
-    """Return the rows of a file of ids and labels alone; None for a bibliographic file, which has its own readers."""
+    """Return the rows of a file that has only ids and labels. Return None for a bibliographic file."""
     text = read_decoded(path, max_bytes=max_bytes).text
     if recognise(text) not in {Format.DELIMITED, None}:
         return None
@@ -133,4 +133,4 @@ def _bare(path: Path, max_bytes: int) -> list[dict[str, Any]] | None:
             if any(cell.strip() for cell in row)
         ]
     except csv.Error as error:
-        raise InputError(f"the quotes do not match ({error})", path=path, line=rows.line_num) from error
+        raise InputError(f"unmatched quotation marks ({error})", path=path, line=rows.line_num) from error

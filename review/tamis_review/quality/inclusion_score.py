@@ -8,7 +8,7 @@
 
 A batch has one scale: 0.9 differs between scales, so they are never mixed. The few records without a number on the
 scale have no score, and count as referred to a human. Labels do not influence the choice of the scale, so the guarantee
-of a threshold holds on each.
+of a threshold is valid on every scale.
 """
 
 from enum import StrEnum
@@ -29,7 +29,7 @@ class ScoreScale(StrEnum):
 
 
 class ScoreBasis(Frozen):
-    """The scale of a batch's scores, and how many records of the batch have each."""
+    """The scale of a batch's scores, and how many of its records have a probability or a relevance."""
 
     scale: ScoreScale = ScoreScale.CONFIDENCE
     decided: int = 0  # records that the model included or excluded
@@ -61,7 +61,10 @@ def inclusion_score(
     probability: float | None = None,
     relevance: float | None = None,
 ) -> float | None:
-    """Return a model's support for including a record that it decided, 0 to 1; None: no number on this scale."""
+    """Return a model's support for including a record that it decided, 0 to 1.
+
+    None: the record has no number on this scale.
+    """
     match scale:
         case ScoreScale.PROBABILITY:
             return probability

@@ -30,10 +30,10 @@ class Judged:
     title: str
     stand: Stand
     reason: str  # reason of an exclusion; for a referred record: uncertain, failed, cancelled, pending, running
-    confidence: float | None = None  # the model's, in its decision; None: no model decided
+    confidence: float | None = None  # the model's confidence in its decision; None: no model decided
     rule: str | None = None  # excluding rule, applied before any model
     copy: bool = False  # a duplicate of another record of the batch, so not judged itself
-    copy_of: int | None = None  # place of that record
+    copy_of: int | None = None  # place of the original record
     human: bool | None = None  # True: a human included it; None: no label
     database: str | None = None  # source of the record; None: not named
     probability: float | None = None  # of inclusion, from the tokens of the answer
@@ -47,7 +47,7 @@ class Judged:
 
     @property
     def score(self) -> float | None:
-        """Return the model's support for inclusion, 0 to 1; None: undecided, or no number on the scale."""
+        """Return the model's support for inclusion, 0 to 1. None: undecided, or without a number on the scale."""
         if self.confidence is None or self.stand is Stand.REFERRED:
             return None
         return inclusion_score(
@@ -62,7 +62,8 @@ class Judged:
     def rank(self) -> float:
         """Return the rank for reading, the highest first.
 
-        It is the score, infinity for referred records and records without a score, -infinity for rule exclusions.
+        The rank is the score. It is infinity for referred records and records without a score, -infinity for records
+        that a rule excluded.
         """
         if self.stand is Stand.REFERRED:
             return inf
@@ -110,6 +111,6 @@ def _stand(row: ItemResult) -> tuple[Stand, str, float | None]:
     if row.value in (None, InclusionStatus.UNCERTAIN.value):
         return Stand.REFERRED, InclusionStatus.UNCERTAIN.value, confidence
     raise InvalidRequest(
-        f"{indexed_words(row.index)} has the value {row.value!r}: only a filter's and an inclusion's results can be "
+        f"{indexed_words(row.index)} has the value {row.value!r}: only results of a filter or an inclusion can be "
         "compared with labels"
     )

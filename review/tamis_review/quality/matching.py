@@ -1,4 +1,4 @@
-"""The match of a batch's records with a human's labels; mismatches are counted and named."""
+"""The match of a batch's records with a human's labels. Records and labels without a partner are counted."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,24 +20,24 @@ NAMED = 10  # unmatched ids named of each kind
 
 
 class Matching(Frozen):
-    """The match of labels and records."""
+    """How labels and records were matched, and how many of them have no partner."""
 
     by: Literal["id", "place", "index"]  # place: the labels' ids equal the batch's, in order; index: from a pilot
     records: int  # in the batch
     labelled: int  # evaluated records: with a label, without copies
     unlabelled: int  # records without a label, without copies
     unlabelled_ids: tuple[str, ...]  # the first unlabelled ids
-    labels: int  # records of the file with a label
-    empty: int  # records of the file with an empty label
+    labels: int  # rows of the label file with a label
+    empty: int  # rows of the label file with an empty label
     without_record: int  # labels whose record is not in the batch
     without_record_ids: tuple[str, ...]  # the first such ids
-    copies: int  # copies of another record of the batch, which is judged instead
-    labelled_by_copy: int  # records included only through a copy's label
+    copies: int  # duplicates; the original is judged instead
+    labelled_by_copy: int  # records that count as included only because of a duplicate's label
 
 
 @dataclass(frozen=True)
 class Matched:
-    """A batch's records with and without a human's label, without duplicates, and the way they were matched."""
+    """A batch's records with and without a human's label, and how they were matched. Duplicates are omitted."""
 
     records: tuple[Judged, ...]  # with a label
     others: tuple[Judged, ...]  # without a label
@@ -50,20 +50,20 @@ def check_decides(batch_id: str, operation: str) -> None:
     """Raise `InvalidRequest` if a batch's operation does not include or exclude, as labels require."""
     if not kind_of(operation).decides():
         raise InvalidRequest(
-            f"batch {batch_id} is of the operation {operation!r}: labels say included or excluded, which only "
-            "`tamis screen` and `tamis filter` decide"
+            f"batch {batch_id} has the operation {operation!r}, which labels cannot evaluate: only `tamis screen` and "
+            "`tamis filter` include or exclude records"
         )
 
 
 def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
     """Return the rows of a batch with their labels.
 
-    Rows match by id, or by index for a pilot's file. If the labels' ids equal the batch's in order, rows match by
-    place, and may share ids. A duplicate is not evaluated, because no model saw it. Its label counts for the original:
-    a work is included if a human included the original or any duplicate.
+    Rows match by id, or by index for a pilot's file. If the labels have the batch's ids in the same order, rows match
+    by place; then several rows may have the same id. A duplicate is not evaluated, because no model saw it. Its label
+    counts for the original: a work is included if a human included the original or any duplicate.
 
-    Raises `InvalidRequest` if no label has a record, labels of an id contradict each other, records share a label's
-    id, or a pilot's file does not fit the batch.
+    Raises `InvalidRequest` if no label has a record, labels of one id contradict each other, several records have a
+    label's id, or a pilot's file does not fit the batch.
     """
     everything = [judged(row) for row in rows]
     score = _score_basis(everything)
@@ -125,7 +125,7 @@ def _score_basis(records: Sequence[Judged]) -> ScoreBasis:
 
 
 def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool | None] | None:
-    """Return the labels of a pilot's file by their records' places in the batch; None for any other file."""
+    """Return the labels of a pilot's file, by the records' places in the batch. Return None for any other file."""
     if gold.seed is None:
         return None
     label_at: dict[int, bool | None] = {}
@@ -135,15 +135,15 @@ def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool |
             record = "the record without an index" if label.index is None else indexed_words(label.index)
             raise InvalidRequest(
                 f"{_file(gold)}: line {label.line}: {record} of the batch is not "
-                f"{_called(label.item_id)}, or stands there twice: is it the pilot of another batch, or were columns "
-                "sorted apart?"
+                f"{_called(label.item_id)}, or has two rows. The file may be another batch's pilot, or its columns "
+                "were sorted separately"
             )
         label_at[label.index] = label.included
     return label_at
 
 
 def _drawn(records: Sequence[Judged], seed: int | None) -> bool:
-    """Return whether the labelled records are the first records that a draw with this seed gives."""
+    """Return whether a draw with this seed gives exactly the labelled records."""
     if seed is None:
         return False
     labelled = {record.index for record in records if record.human is not None}
@@ -151,7 +151,7 @@ def _drawn(records: Sequence[Judged], seed: int | None) -> bool:
 
 
 def _by_id(gold: GoldLabels) -> dict[str, bool]:
-    """Return the label of each id; several labels of an id must agree."""
+    """Return the label of each id. Raise `InvalidRequest` if labels of one id contradict each other."""
     first_label: dict[str, GoldLabel] = {}
     for label in gold.labels:
         if label.included is None:
@@ -161,13 +161,13 @@ def _by_id(gold: GoldLabels) -> dict[str, bool]:
             lines = "" if label.line is None else f" (lines {before.line} and {label.line})"
             raise InvalidRequest(
                 f"{_file(gold)}: {_called(label.item_id)} is both included and excluded{lines}, and the file's "
-                "records are not the batch's own, one after the other: give each an id of its own, or correct the label"
+                "records differ from the batch's in number or order: give each record a unique id, or correct the label"
             )
     return {item_id: bool(label.included) for item_id, label in first_label.items()}
 
 
 def _for_copies(rated: Sequence[Judged]) -> list[Judged]:
-    """Return all records, with originals labelled as included if a duplicate of them is."""
+    """Return all records. If a duplicate is labelled as included, its original is too."""
     merged = list(rated)
     for record in rated:
         if record.copy_of is not None and record.human is not None and 0 <= record.copy_of < len(merged):
@@ -179,8 +179,8 @@ def _for_copies(rated: Sequence[Judged]) -> list[Judged]:
 def _sharing(item_id: str, records: int, gold: GoldLabels) -> str:
     what = f"{records} records of the batch have {'no id' if item_id == UNKNOWN_ID else f'the id {item_id!r}'}"
     return (
-        f"{what}, and {_file(gold)} is not the file that was screened, record by record, so nobody can say which of "
-        "them its label means: take the labels from the screened file itself, or give each record an id of its own"
+        f"{what}, and {_file(gold)} is not the screened file, so its label fits several records: take the labels from "
+        "the screened file, or give each record a unique id"
     )
 
 
@@ -192,11 +192,11 @@ def _strangers(records: Sequence[Judged], gold: GoldLabels) -> str:
             (record.item_id for record in records),
         )
     )
-    return f"{_file(gold)}: no label is of a record of this batch; the labels are of {labels}, the batch holds {ours}"
+    return f"{_file(gold)}: no label belongs to a record of this batch. Ids of labels: {labels}; of records: {ours}"
 
 
 def _called(item_id: str) -> str:
-    return "what has no id" if item_id == UNKNOWN_ID else repr(item_id)
+    return "the record without an id" if item_id == UNKNOWN_ID else repr(item_id)
 
 
 def _file(gold: GoldLabels) -> str:

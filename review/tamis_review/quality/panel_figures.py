@@ -21,7 +21,7 @@ VERDICTS = (Verdict.MET.value, Verdict.NOT_MET.value, Verdict.UNCLEAR.value)
 
 
 class PanelMember(Frozen):
-    """One model's decisions, its bill, and its misses by the records that people included."""
+    """One model's decisions, its cost, and how many of people's includes it excluded."""
 
     model: str
     include: int
@@ -30,18 +30,18 @@ class PanelMember(Frozen):
     failed: int
     tokens: int
     cost: Cost | None  # dollars; None: no price is known
-    missed: Proportion  # records that people included and it excluded, of those decided by both
+    missed: Proportion  # excluded by the model, of people's includes that the model decided
 
 
 class CriterionAgreement(Frozen):
-    """The agreement of two models on one criterion: met, not met (silence counts as that), or unclear."""
+    """The agreement of two models on one criterion: met, not met or unclear. A missing verdict counts as not met."""
 
     label: str
     agreement: Agreement
 
 
 class PanelPair(Frozen):
-    """Two models side by side, on the records that both decided."""
+    """The agreement and the shared errors of two models, on the records that both decided."""
 
     first: str
     second: str
@@ -52,22 +52,25 @@ class PanelPair(Frozen):
 
 
 class Brought(Frozen):
-    """What one model of a panel brought: the panel's decisions with and without it."""
+    """The contribution of one model to a panel: the panel's decisions with and without this model."""
 
     model: str
     compared: int  # records whose decision without this model is known
     changed: int  # records decided differently without it
     kept_with: int  # included or uncertain: for people to read
     kept_without: int
-    found: int  # includes of people that the panel excludes without it
-    lost: int  # includes of people that the panel excludes because of it
-    recall_with: Proportion  # share kept, of people's includes
+    found: int  # people's includes that the panel would exclude without the model
+    lost: int  # people's includes that the panel excludes because of the model
+    recall_with: Proportion  # share of people's includes that the panel keeps
     recall_without: Proportion
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def nothing(self) -> bool:
-        """Return whether it changed no decision, or, by people's decisions, found nothing and saved no reading."""
+        """Return whether the model was useless: it found no include of people and saved no reading.
+
+        If people included no record, the model was useless if it changed no decision.
+        """
         if not self.recall_with.total:
             return self.changed == 0
         return self.found == 0 and self.kept_with >= self.kept_without
@@ -79,16 +82,16 @@ class Differing(Frozen):
     index: int
     item_id: str
     disagreement: float
-    words: dict[str, str]  # decision or `failed`, by model
+    words: dict[str, str]  # model -> its decision, or `failed`
 
 
 class PanelFigures(Frozen):
-    """A panel in numbers."""
+    """The figures of a panel, of its models and of their pairs."""
 
     models: tuple[str, ...]
     policy: PanelPolicy
     records: int  # records put to the panel
-    complete: int  # records with a decision of every model asked
+    complete: int  # records that every model asked decided
     unanimous: int  # complete records with equal decisions
     labelled: int  # records that people decided
     members: tuple[PanelMember, ...]
@@ -172,7 +175,10 @@ def _pair(
 
 
 def _joint(labelled: Sequence[tuple[bool, Word, Word]], *, include: bool) -> JointErrors:
-    """Return the errors on records that people included, or excluded. An uncertain vote counts as keeping a record."""
+    """Return the errors of two models on people's includes or excludes. An uncertain vote counts as keeping a record.
+
+    `include`: True for the records that people included, False for the records that they excluded.
+    """
     of_kind = [(a, b) for yes, a, b in labelled if yes is include]
     errors = [(_excludes(a) is include, _excludes(b) is include) for a, b in of_kind]
     return JointErrors(

@@ -1,4 +1,4 @@
-"""A record as the models of a panel judged it, read from the ledger and reduced to the facts for figures."""
+"""A record with the votes and verdicts of a panel's models, read from the ledger."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class Word:
 
     @property
     def status(self) -> InclusionStatus | None:
-        """Return the model's decision; None: the model failed."""
+        """Return the model's decision, or None if the model failed."""
         return None if self.vote is None else self.vote.status
 
 
@@ -42,15 +42,15 @@ class PanelRecord:
 
     @property
     def statuses(self) -> tuple[InclusionStatus | None, ...]:
-        """Return each model's decision; None: the model failed."""
+        """Return each model's decision, or None for a model that failed."""
         return tuple(word.status for word in self.words)
 
     def status(self, panel: Panel) -> InclusionStatus | None:
-        """Return the panel's decision; None: a failed model could change it."""
+        """Return the panel's decision, or None if a failed model could change the decision."""
         return decision(panel.policy, [word.vote for word in self.words])
 
     def without(self, panel: Panel, place: int) -> InclusionStatus | None:
-        """Return the panel's decision without the model at `place`; None: a failed model could change it."""
+        """Return the panel's decision without the model at `place`. None: a failed model could change it."""
         return decision(panel.policy, [word.vote for other, word in enumerate(self.words) if other != place])
 
 
@@ -91,7 +91,7 @@ def read_disputed(connection: Connection, batch_id: UUID) -> Sequence[int]:
 
 
 def _of_panel(batch_id: UUID, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Return the query for columns of the records, decided or failed, that have a panel's votes."""
+    """Return the query for `columns` of all records that have a panel's votes, decided or failed."""
     there = (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx)
     ended = items.c.state.in_([ItemStatus.DECIDED.value, ItemStatus.FAILED.value])
     return select(*columns).join(results, there).where(items.c.batch_id == batch_id, ended, WORDS.is_not(None))

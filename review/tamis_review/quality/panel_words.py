@@ -1,4 +1,4 @@
-"""The figures of a panel in sentences, each with its meaning for the review."""
+"""Sentences on the figures of a panel: each figure with its meaning for the review."""
 
 from collections.abc import Iterator
 
@@ -9,18 +9,18 @@ from .panel_figures import Brought, PanelFigures, PanelPair
 from .shared_errors import SharedErrors, Sharing
 
 POLICIES = {
-    PanelPolicy.ANY: "A record was included where any model included it; otherwise what more than half of the models "
-    "said counted, and where no decision had that many, the record was uncertain.",
-    PanelPolicy.MAJORITY: "What more than half of the models said counted; where no decision had that many, the record "
+    PanelPolicy.ANY: "A record was included if any model included it. Otherwise, the decision of more than half of the "
+    "models counted; without such a majority, the record was uncertain.",
+    PanelPolicy.MAJORITY: "The decision of more than half of the models counted; without such a majority, the record "
     "was uncertain.",
-    PanelPolicy.MEAN: "The mean of the models' scores for inclusion decided: above one half the record was included, "
-    "below it excluded.",
-    PanelPolicy.UNANIMOUS_EXCLUDE: "A record was excluded only where all models excluded it; where any included it, it "
-    "was included, else it was uncertain.",
+    PanelPolicy.MEAN: "A record was included if the mean of the models' scores for inclusion was above one half, and "
+    "excluded if it was below.",
+    PanelPolicy.UNANIMOUS_EXCLUDE: "A record was excluded only if all models excluded it, and included if any model "
+    "included it; otherwise it was uncertain.",
 }
 SELECTED = (
-    "These figures hold for the records that people decided. Where people read first what models disagree on, joint "
-    "errors are rarer among those records than among the others; labels of a random sample have no such lean."
+    "These figures apply to the records that people decided. If people read the records with disagreement first, "
+    "joint errors are rarer among these records than among the rest. Labels of a random sample avoid this bias."
 )
 
 
@@ -38,9 +38,9 @@ def panel_sentences(figures: PanelFigures) -> tuple[str, ...]:
 def _sentences(figures: PanelFigures) -> Iterator[str]:
     differ = figures.complete - figures.unanimous
     yield (
-        f"{figures.records:,} records were put to {len(figures.models)} models ({', '.join(figures.models)}). On "
-        f"{differ:,} of the {figures.complete:,} records that all models asked did answer they differ: people look at "
-        "those first."
+        f"{figures.records:,} records were given to {len(figures.models)} models ({', '.join(figures.models)}). The "
+        f"models differ on {differ:,} of the {figures.complete:,} records that all requested models answered; people "
+        "see these first."
     )
     yield from map(_pair, figures.pairs)
     yield from map(_brought, figures.brought)
@@ -48,8 +48,8 @@ def _sentences(figures: PanelFigures) -> Iterator[str]:
         yield SELECTED
     elif figures.pairs:
         yield (
-            "Nobody has decided about these records yet, so whether the models err on the same ones is not known: that "
-            "they agree is no sign that they are right."
+            "No person has decided these records yet, so shared errors of the models are unknown: agreement does not "
+            "show that the models are right."
         )
 
 
@@ -69,20 +69,20 @@ def _pair(pair: PanelPair) -> str:
 
 
 def shared_words(errors: SharedErrors) -> str:
-    """Return the joint errors of two models, with their meaning."""
+    """Return a sentence on the joint errors of two models and their meaning."""
     sentence = (
-        f"On {errors.records:,} records that people decided they err on {errors.first:,} and {errors.second:,}, on the "
-        f"same {errors.joint:,}; independent errors would give {errors.expected:.1f}"
+        f"On {errors.records:,} records that people decided, they make {errors.first:,} and {errors.second:,} errors, "
+        f"{errors.joint:,} of them on the same records; independent errors would give {errors.expected:.1f}"
     )
     measured = "" if errors.phi is None else f" (phi {errors.phi:.2f}, p {_p(errors.p)})"
     match errors.sharing:
         case Sharing.SHARED:
-            meaning = "they share errors, so the one catches less of what the other misses than its rate promises"
+            meaning = "They share errors, so each catches fewer misses of the other than its error rate suggests"
         case Sharing.NO_SIGN:
-            meaning = "no sign that they share errors: as far as these records tell, the one is a check on the other"
+            meaning = "No sign of shared errors: on these records, each model is a check on the other"
         case Sharing.TOO_FEW:
-            meaning = "too few errors to say whether they share them"
-    return f"{sentence}{measured}: {meaning}."
+            meaning = "Too few errors to judge whether they are shared"
+    return f"{sentence}{measured}. {meaning}."
 
 
 def _p(p: float) -> str:
@@ -91,19 +91,19 @@ def _p(p: float) -> str:
 
 def _brought(gain: Brought) -> str:
     if gain.changed == 0:
-        return f"{gain.model} brought nothing: without it every one of {gain.compared:,} decisions would be the same."
+        return f"{gain.model} changed nothing: without it, all {gain.compared:,} decisions would be the same."
     effect = (
-        f"Without {gain.model} {gain.changed:,} of {gain.compared:,} decisions would be others, and people would read "
-        f"{gain.kept_without:,} records in the place of {gain.kept_with:,}."
+        f"Without {gain.model}, {gain.changed:,} of {gain.compared:,} decisions would change, and people would read "
+        f"{gain.kept_without:,} records instead of {gain.kept_with:,}."
     )
     if not gain.recall_with.total:
-        return f"{effect} Whether they would be better ones only people's decisions can tell."
+        return f"{effect} Only people's decisions can show whether these would be better."
     recall = f"{shared_count(gain.recall_with)} with it, {shared_count(gain.recall_without)} without"
     if gain.nothing:
         return (
-            f"{gain.model} brought nothing, as far as people decided: it found none of the records that they include "
-            f"(kept: {recall}), and it saves no reading. {effect}"
+            f"On the records that people decided, {gain.model} added nothing: it found no further include (kept: "
+            f"{recall}) and saved no reading. {effect}"
         )
-    lost = f" and lost {gain.lost:,} that the others keep" if gain.lost else ""
-    finds = f"It found {gain.found:,} of the records that people include and the panel would lose without it{lost}"
+    lost = f", and with it, the panel loses {gain.lost:,}" if gain.lost else ""
+    finds = f"Without it, the panel would lose {gain.found:,} of people's includes{lost}"
     return f"{effect} {finds} (kept: {recall})."

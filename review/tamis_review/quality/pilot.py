@@ -1,12 +1,13 @@
-"""A labelled pilot: the threshold that it allows, the reading saved, and the number of records below the threshold.
+"""The threshold that a labelled pilot allows, the reading that it saves, and the number of records below it.
 
 The threshold on the score keeps a wanted share of the includes, with a bound that holds for any sample size. It uses
 fixed-sequence testing ("learn then test"). For each threshold, loosest first, it tests the hypothesis "its recall is
-below R" at the level delta. The last threshold before the first failed rejection is taken. The order is fixed before
-the labels are seen, so the probability of accepting any false hypothesis stays at delta, for any number of thresholds.
-The test is exact: the pilot's includes below a threshold are binomial, and "recall >= R" is accepted if the one-sided
-Clopper-Pearson bound, at the level 1 - delta, reaches R. A stricter threshold misses all that a looser one misses. So
-the guarantee survives ties, clumps of scores, and thresholds from the pilot's own scores.
+below R" at the level delta. The result is the last threshold before the first hypothesis that is not rejected. The
+order is fixed before the labels are seen, so the probability of accepting any false hypothesis stays at delta, for any
+number of thresholds. The test is exact: the pilot's includes below a threshold are binomial, and "recall >= R" is
+accepted if the one-sided Clopper-Pearson bound, at the level 1 - delta, reaches R. A stricter threshold misses every
+include that a looser threshold misses. So the guarantee is valid despite ties, clumps of scores, and thresholds from
+the pilot's own scores.
 
 Source: Angelopoulos, A. N., Bates, S., Candès, E. J., Jordan, M. I., Lei, L. (2021), Learn then test: calibrating
 predictive algorithms to achieve risk control, arXiv:2110.01052, section on fixed-sequence testing.
@@ -29,21 +30,21 @@ from .judged import Judged
 from .matching import Matched, Matching
 from .sampling import Lie, Sampling, examine
 
-NO_SAMPLE = "the labelled records are no random sample of the batch, so no threshold can be promised for it"
+NO_SAMPLE = "the labelled records are not a random sample of the batch, so no threshold can be guaranteed"
 MOST_INCLUDES = 1_000_000  # end of the search for a pilot's size
 
 
 class Threshold(Frozen):
-    """The result of a pilot: keep every record whose score is at least `value`; or that the pilot is too small."""
+    """The threshold of a pilot: keep records whose score is at least `value`. If it is None, the pilot is too small."""
 
     recall: float  # the wanted recall
-    delta: float  # probability, over pilots, of missing it
+    delta: float  # the allowed probability of a lower recall
     includes: int  # in the pilot, by the human
     value: float | None = None  # None: no such threshold
-    missed: int  # includes of the pilot below the threshold; without one, includes that rules exclude
-    weight: float = 1.0  # labelled includes that count as one independent include; more than 1 in blocks
+    missed: int  # the pilot's includes below the threshold; if `value` is None, those excluded by rules
+    weight: float = 1.0  # labelled includes per independent include; above 1 if labels are in blocks
     bound: float | None = None  # lower bound of the recall, with probability 1 - delta
-    needed: int | None = None  # without a threshold: includes that a pilot with as many misses would need
+    needed: int | None = None  # if `value` is None: the includes that a pilot with as many misses needs
 
 
 def choose_threshold(
@@ -52,10 +53,11 @@ def choose_threshold(
     """Return the strictest threshold whose recall is at least `recall` with probability 1 - `delta`.
 
     Args:
-        ranks: a number for each human include in the pilot: its score, `inf` if a human reads it in any case, `-inf`
-            if a rule excludes it. The pilot is a random sample of the records that the threshold is for.
+        ranks: a number for each human include in the pilot: the score of the record, `inf` if people read the record
+            with any score, `-inf` if a rule excludes it. The pilot is a random sample of the records that the threshold
+            is for.
         recall: the share of includes to keep, between 0 and 1.
-        delta: the probability of keeping less, between 0 and 1.
+        delta: the allowed probability of keeping a smaller share, between 0 and 1.
         weight: how many includes count as one independent include, at least 1: the design effect.
 
     Raises:
@@ -63,7 +65,7 @@ def choose_threshold(
     """
     for name, share in (("recall", recall), ("delta", delta)):
         if not 0 < share < 1:
-            raise InvalidParameters(f"{name}: {share!r} does not lie between 0 and 1")
+            raise InvalidParameters(f"{name}: {share!r} is not between 0 and 1")
     n = len(ranks)
     lost = sum(rank == -inf for rank in ranks)
     chosen = Threshold(
@@ -99,7 +101,7 @@ def includes_needed(recall: float, delta: float, missed: int = 0, weight: float 
 
 
 class Calibration(Frozen):
-    """A threshold with its guarantee, or why there is none."""
+    """A threshold with its guarantee, or the reason why there is no threshold."""
 
     matching: Matching
     sampling: Sampling  # position of the labelled records in the batch; selected records give no threshold
@@ -107,25 +109,25 @@ class Calibration(Frozen):
     threshold: Threshold
     saved: Figure  # share of the pilot's records below the threshold, which no person reads
     below: int  # records of the whole batch below it
-    of: int = Field(description="Records of the whole batch, copies of others left out.")
+    of: int = Field(description="Records of the whole batch, without copies.")
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def refusal(self) -> str | None:
-        """Return why there is no threshold, with what to do; None if there is one."""
+        """Return why there is no threshold, with advice. Return None if there is a threshold."""
         chosen = self.threshold
         if chosen.value is not None:
             return None
         if not self.sampling.promises:
             return f"{NO_SAMPLE}: {self.sampling.why_not}"
-        missed = f", {chosen.missed} of them excluded by rules, which no threshold brings back" if chosen.missed else ""
-        advice = "Label more records, drawn at random, and say `tamis calibrate` again"
+        missed = f", {chosen.missed} of them excluded by rules at any threshold" if chosen.missed else ""
+        advice = "Label more randomly drawn records and run `tamis calibrate` again"
         if chosen.missed:
             advice += "; or screen again with --no-initial-filter"
         if chosen.weight > 1:
-            missed += f", which lie in blocks, so that {chosen.weight:.2f} of them say as much as one"
+            missed += f", in blocks, so that {chosen.weight:.2f} includes count as one"
         return (
-            f"the pilot is too small: it has {chosen.includes} labelled includes{missed}; a recall of "
+            f"the pilot is too small: it has {chosen.includes} labelled includes{missed}. A recall of "
             f"{chosen.recall:g} with probability {1 - chosen.delta:g} needs at least {chosen.needed} "
             f"{'with so many excluded' if chosen.missed else 'of them'}. {advice}, or ask for less (--recall, --delta)"
         )
@@ -139,7 +141,7 @@ class Calibrated:
     records: tuple[Judged, ...]  # of the whole batch in order, without duplicates
 
     def kept(self, record: Judged) -> bool:
-        """Return whether the threshold keeps a record; without a threshold, only rules drop records."""
+        """Return whether the threshold keeps a record. If there is no threshold, only rule exclusions are dropped."""
         value = self.calibration.threshold.value
         return record.rank >= (0.0 if value is None else value)
 
@@ -152,7 +154,7 @@ def calibrate(matched: Matched, recall: float = 0.95, delta: float = 0.05) -> Ca
         InvalidParameters: recall or delta is not between 0 and 1.
     """
     if not matched.records:
-        raise InvalidRequest("there is no label: a human has to say of some records whether they are included")
+        raise InvalidRequest("no record has a label: a human must label some records as included or excluded")
     records = tuple(sorted((*matched.records, *matched.others), key=lambda record: record.index))
     sampling = examine(records, seed=matched.seed)
     included = [record for record in matched.records if record.human]

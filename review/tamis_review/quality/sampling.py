@@ -52,7 +52,7 @@ class Lie(StrEnum):
 
 
 class SampleFlaw(Frozen):
-    """A test that says that the labelled records are no random sample."""
+    """The finding of a test that the labelled records are no random sample."""
 
     test: str
     p: float  # probability of this finding or worse in a random sample
@@ -60,13 +60,13 @@ class SampleFlaw(Frozen):
 
 
 class Sampling(Frozen):
-    """The position of the labelled records, and the findings that say so."""
+    """The position of the labelled records, and the findings of the tests."""
 
     lie: Lie
     labelled: int
     of: int  # records of the batch, without copies
     blocks: int | None = None  # number of blocks, if there are blocks
-    seed: int | None = None  # of the draw: `tamis pilot` gives exactly these records
+    seed: int | None = None  # if `tamis pilot` drew exactly the labelled records: the seed of the draw
     findings: tuple[SampleFlaw, ...] = ()
     block_of: dict[int, int] = Field(default={}, exclude=True)  # place in the batch -> block, if there are blocks
 
@@ -77,7 +77,7 @@ class Sampling(Frozen):
 
     @property
     def why_not(self) -> str | None:
-        """Return the findings against a random sample, with their figures; None without findings."""
+        """Return the findings against a random sample, with their figures. Return None if there are no findings."""
         if self.promises:
             return None
         return "; ".join(f"{finding.words} (p {_p(finding.p)})" for finding in self.findings)
@@ -88,7 +88,7 @@ def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
 
     Args:
         records: all records of the batch, without duplicates.
-        seed: of a draw known to give exactly the labelled records.
+        seed: the seed of a draw known to give exactly the labelled records.
     """
     records = sorted(records, key=lambda record: record.index)
     at = [place for place, record in enumerate(records) if record.human is not None]
@@ -122,11 +122,12 @@ def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
 
 
 def rank_sum(drawn: Sequence[float], others: Sequence[float]) -> tuple[float, float]:
-    """Return the share of pairs with the drawn value larger (ties count a half), and its two-sided p.
+    """Return the share of pairs whose drawn value is the larger (a tie counts half), and its two-sided p.
 
     z = (|U - m n / 2| - 1/2) / s,  s^2 = m n / 12 * (N + 1 - sum over ties of (t^3 - t) / (N (N - 1)))
 
-    for U such pairs of m drawn values and n others, with N = m + n and t equal values in a tie.
+    There are m drawn values and n others, N = m + n, U pairs whose drawn value is the larger, and t equal values in a
+    tie.
     """
     m, n = len(drawn), len(others)
     total = m + n
@@ -139,10 +140,10 @@ def rank_sum(drawn: Sequence[float], others: Sequence[float]) -> tuple[float, fl
 
 
 def stretch_probability(stretch: int, sample: int, population: int) -> float:
-    """Return an upper bound on the probability that a random sample leaves so long a stretch empty.
+    """Return an upper bound on the probability that a random sample has so long a stretch without a drawn record.
 
-    For n of N records and a stretch g, it is the sum over all n + 1 gaps of the probability of a gap of g records or
-    more, C(N - g, n) / C(N, n).
+    With n of N records drawn, there are n + 1 gaps. Each has g records or more with probability C(N - g, n) / C(N, n).
+    The bound is the sum over all gaps.
     """
     if stretch > population - sample:
         return 0.0
@@ -155,15 +156,15 @@ def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[SampleF
     if not any(drawn) or all(drawn):
         return
     yield _stretch(records, drawn)
-    places = "stand towards the {} of the batch: behind another"
+    places = "are near the {} of the batch: after an unlabelled record"
     yield _ranks("places", places, ("beginning", "end"), range(len(drawn)), drawn)
-    scores = "have {} scores for inclusion: above another's"
+    scores = "have {} scores for inclusion: above an unlabelled record's"
     yield _ranks("scores", scores, ("low", "high"), [record.rank for record in records], drawn)
     yield _groups("decisions", "the system {}", [_kind(record) for record in records], drawn)
     databases = [record.database for record in records]
     names = {name for name in databases if name is not None}
     if 0 < len(names) <= MOST_DATABASES:
-        yield _groups("databases", "are from {}", [name or "no database that is named" for name in databases], drawn)
+        yield _groups("databases", "are from {}", [name or "an unnamed database" for name in databases], drawn)
 
 
 def _too_few_blocks(blocks: int, n: int, of: int) -> SampleFlaw | None:
@@ -171,7 +172,7 @@ def _too_few_blocks(blocks: int, n: int, of: int) -> SampleFlaw | None:
     usual = n * (of - n + 1) / of
     where = "one block" if blocks == 1 else f"{blocks:,} blocks"
     return _finding(
-        "blocks", p, f"the {n:,} labelled records stand in {where} next to each other, where chance makes {usual:,.0f}"
+        "blocks", p, f"the {n:,} labelled records form {where}; a random sample would form about {usual:,.0f}"
     )
 
 
@@ -196,7 +197,7 @@ def _ranks(
     others = [value for value, yes in zip(values, drawn, strict=True) if not yes]
     share, p = rank_sum(list(compress(values, drawn)), others)
     where = says.format(ends[share > 1 / 2])
-    return _finding(test, p, f"the labelled records {where} in {share:.0%} of pairs, where chance makes 50%")
+    return _finding(test, p, f"the labelled records {where} in {share:.0%} of pairs, but chance would give 50%")
 
 
 def _groups(test: str, says: str, names: Sequence[str], drawn: Sequence[bool]) -> SampleFlaw | None:
@@ -216,8 +217,8 @@ def _groups(test: str, says: str, names: Sequence[str], drawn: Sequence[bool]) -
     return _finding(
         test,
         min(1.0, both_sides(name) * len(sizes)),
-        f"of {sizes[name]:,} records that {says.format(name)}, {labelled[name]:,} are labelled, where chance makes "
-        f"{usual:,.0f}",
+        f"of {sizes[name]:,} records that {says.format(name)}, {labelled[name]:,} are labelled, but chance would "
+        f"give about {usual:,.0f}",
     )
 
 
@@ -228,7 +229,7 @@ def _kind(record: Judged) -> str:
 
 
 def _blocks(at: Sequence[int], gap: int) -> list[list[int]]:
-    """Return the places in runs, with gaps of at most `gap` records."""
+    """Return the places in runs: inside a run, at most `gap` records lie between neighbouring places."""
     blocks: list[list[int]] = []
     for place in at:
         if blocks and place - blocks[-1][-1] <= gap + 1:

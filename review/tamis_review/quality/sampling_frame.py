@@ -12,21 +12,21 @@ is rejected after n records with k includes if n reaches c(k), the smallest numb
 and n >= k (N + 1) / (K + 1), the expected place of the k-th include. The doubt is the allowed probability of a wrong
 bound, at most 1 - confidence. The left side is the probability that k includes lie among the first c(k-1) records and
 none after these up to n: the hypothesis is rejected now, not before. These probabilities sum to at most `doubt` over
-all k. So people may look at the bound after every record. Only the sum over k costs something, because with k includes
-found there is a single moment of rejection. From that place on the left side falls as K grows (the quotient of the
-terms of K + 1 and K is (N - n - K + k) (K + 1) / ((N - K) (K + 1 - k)), at most 1 there). By induction over k, c(k)
-falls too. So rejecting K rejects K + 1, and the largest remaining K is a bound.
+all k. So people may look at the bound after every record. Only the sum over k uses up doubt, because each k has a
+single moment of rejection. From c(k) on the left side falls as K grows (the quotient of the terms of K + 1 and K is (N
+- n - K + k) (K + 1) / ((N - K) (K + 1 - k)), at most 1 there). By induction over k, c(k) falls too. So rejecting K
+rejects K + 1, and the largest remaining K is a bound.
 
-The parts are 1/2, 1/6, 1/12, ..., together 1. Parts that halve each time need 2 % fewer records after one find, as many
-after four, and far more after ten, as in large reviews.
+The parts 1 / ((k + 1) (k + 2)) are 1/2, 1/6, 1/12, ..., together 1. With the parts 1/2, 1/4, 1/8, ... people would read
+2 % fewer records after one find, as many after four, and far more after ten, as in large reviews.
 
-A later frame of the records then unread is a second attempt. It gets a smaller part of the doubt, so that all frames
-together are wrong in at most the wanted part.
+A later frame, of the records that are then still unread, is a second attempt. It gets a smaller part of the doubt. So
+the probability that a frame gives a wrong bound is at most the whole doubt, for all frames together.
 
 The prior-posterior ratio with half of the prior at 0 also holds after every record (Waudby-Smith, I., Ramdas, A.
-(2020), Confidence sequences for sampling without replacement, NeurIPS 33, arXiv:2006.04347). It needs about as many
-records before the first find, and more after it. With 5,000 unread records, 100 includes found and a recall of 0.95, it
-needs 69 % of them after the first find, against 62 % here.
+(2020), Confidence sequences for sampling without replacement, NeurIPS 33, arXiv:2006.04347). That method needs about as
+many records as this method before the first find, and more afterwards. With 5,000 unread records, 100 includes found
+and a recall of 0.95, it needs 69 % of the records after the first find, this method 62 %.
 
 Source: the exact hypergeometric test (Buonaccorsi, J. P. (1987), The American Statistician 41, 215-218) at the moments
 of a spending function (Lan, K. K. G., DeMets, D. L. (1983), Discrete sequential boundaries for clinical trials,
@@ -43,19 +43,19 @@ from .exact import largest, log_comb
 
 # The division of the doubt among samples and finds, for a methods section.
 SPENDING = (
-    "Of the doubt that is allowed, the first sampling frame may spend a half, the second a sixth, frame number j the "
-    "part 1 / (j (j + 1)); and of that a sample without an include a half, one with an include a sixth, one with k "
-    "includes the part 1 / ((k + 1) (k + 2)): all parts together are the whole."
+    "The allowed error probability was divided: sampling frame j received the part 1 / (j (j + 1)), that is a half, "
+    "a sixth, and so on. Of this, a sample with k includes received the part 1 / ((k + 1) (k + 2)). All parts add up "
+    "to 1."
 )
 ROUNDING = 1e-9  # of logarithms of factorials, on the safe side
 
 
 @dataclass(frozen=True)
 class SamplingFrame:
-    """A random order of the records unread at its opening, with the decisions so far."""
+    """A random order of the records that were unread when the frame was opened, with the decisions so far."""
 
     population: int  # records in the frame
-    sample: tuple[bool, ...]  # decisions on its first records, in order, without a gap
+    sample: tuple[bool, ...]  # decisions on the frame's first records, in order, without a gap
     found_outside: int  # includes by people outside the frame
     unread_outside: int = 0  # undecided records outside the frame: each may be an include
 
@@ -87,8 +87,8 @@ class SamplingFrame:
         """Return the sample size at which at most `most` includes are possible in the frame.
 
         Args:
-            most: includes in the frame, the sample's included.
-            doubt: as for `most`, the method.
+            most: includes in the frame, with the includes of the sample.
+            doubt: as for the method `most`.
             further: includes among the records still to read in the sample.
 
         If `most` is less than the includes found plus `further`, no sample is enough, and the result exceeds the
@@ -108,22 +108,25 @@ class SamplingFrame:
         return self.found_outside + self.unread_outside + self.most(doubt)
 
     def _ends(self) -> tuple[int, ...]:
-        """Return the ends of the sample parts with no find, one find, ...; the last is the current end."""
+        """Return how many records were read before the first find, the second find, ..., and how many up to now."""
         return (*(place for place, include in enumerate(self.sample) if include), self.read)
 
 
 def frame_doubt(doubt: float, number: int) -> float:
-    """Return the doubt that a frame may spend; frames are numbered from 1 in the order of opening."""
+    """Return a frame's part of `doubt`, the allowed probability of a wrong bound.
+
+    `number`: the frame's number, from 1, in the order of opening.
+    """
     return doubt / (number * (number + 1))
 
 
 def _given_up(ends: tuple[int, ...], population: int, kind: int, doubt: float) -> bool:
-    """Return whether the hypothesis of `kind` or more was rejected at any moment of the sample."""
+    """Return whether the sample has rejected the hypothesis "`kind` or more" at any time."""
     return any(end >= place for end, place in zip(ends, _boundaries(population, kind, doubt), strict=False))
 
 
 def _boundaries(population: int, kind: int, doubt: float) -> Iterator[int]:
-    """Yield after how many records the hypothesis of `kind` or more is rejected: with no find, one find, two, ..."""
+    """Yield c(k) for k = 0, 1, ...: after how many records with k finds "`kind` or more" is rejected."""
     all_ways = log_comb(population, kind)
     place = 0
     for finds in range(kind):

@@ -8,15 +8,15 @@ A score of 0.9 need not mean that nine of ten such records are included. Decided
 | at least 20 of each | Platt's sigmoid of the score's log-odds: it has two parameters, so few records are enough |
 | at least 200, with 50 of each | isotonic regression: any rising curve, which needs more records |
 
-A curve is never judged by the records that it was fitted to. They are dealt into ten folds, and the curve of the other
-nine gives the probabilities of each fold (cross-fitting).
+A curve is never judged by the records that it was fitted to. The records are dealt into ten folds. The probabilities of
+a fold come from the curve of the other nine (cross-fitting).
 
 Sources: Platt, J. (1999), Probabilistic outputs for support vector machines, with the fit of Lin, H.-T., Lin, C.-J.,
 Weng, R. C. (2007), A note on Platt's probabilistic outputs for support vector machines, Machine Learning 68, 267-276;
 Zadrozny, B., Elkan, C. (2002), Transforming classifier scores into accurate multiclass probability estimates, KDD
 (isotonic regression by pooling adjacent violators: Ayer, M., and others, 1955, Annals of Mathematical Statistics 26,
 641-647); Niculescu-Mizil, A., Caruana, R. (2005), Predicting good probabilities with supervised learning, ICML, for how
-many records each needs.
+many records each method needs.
 """
 
 from bisect import bisect_right
@@ -64,7 +64,7 @@ class Platt:
 
 @dataclass(frozen=True, slots=True)
 class Isotonic:
-    """Blocks of scores with their shares of includes, joined by straight lines."""
+    """The curve of isotonic regression: blocks of scores with their shares of includes, joined by straight lines."""
 
     scores: tuple[float, ...]  # first and last score of each block, rising
     shares: tuple[float, ...]  # share of includes at each of these scores
@@ -85,7 +85,7 @@ Calibrator: TypeAlias = Platt | Isotonic  # a rising curve from a score to the p
 
 
 def method_for(labels: Sequence[bool]) -> Method | None:
-    """Return the method for these decided records, True for an include; None: too few records."""
+    """Return the method for decided records, or None if there are too few. `labels`: True for an include."""
     includes = sum(labels)
     rarer = min(includes, len(labels) - includes)
     if rarer < FEWEST:
@@ -102,7 +102,7 @@ def fit(scores: Sequence[float], labels: Sequence[bool]) -> Calibrator | None:
 def cross_fitted(
     scores: Sequence[float], labels: Sequence[bool], indices: Sequence[int], *, seed: int = 0
 ) -> list[float] | None:
-    """Return the probability of each decided record, by the curve of the other folds; None: too few records.
+    """Return the probability of each decided record, by the curve of the other folds. None: too few records.
 
     Args:
         scores: from 0 to 1.
@@ -137,7 +137,7 @@ def _fit(method: Method, scores: Sequence[float], labels: Sequence[bool]) -> Cal
 def _isotonic(scores: Sequence[float], labels: Sequence[bool]) -> Isotonic:
     """Return the curve by pooling adjacent violators: equal scores form a block.
 
-    A block whose share of includes does not exceed the previous block's joins that block.
+    If a block's share of includes does not exceed the share of the previous block, the two are joined.
     """
     tied: dict[float, list[bool]] = {}
     for score, label in sorted(zip(scores, labels, strict=True)):
@@ -212,14 +212,14 @@ def _sigmoid(x: float) -> float:
 
 
 class CalibratedPoint(Frozen):
-    """A score, and the probability of inclusion that the labels give it."""
+    """A score, and the probability of inclusion that the calibration assigns to it."""
 
     score: float
     probability: float
 
 
 class CalibratedScore(Frozen):
-    """The calibration of the score by the labelled records that have one; each is read by the curve of other folds."""
+    """The calibration of the score, from the labelled records that have a score."""
 
     includes: int  # by the human, among the records with a score
     excludes: int
@@ -241,7 +241,7 @@ def calibrated(scored: Sequence[Judged], design: Design, *, seed: int = 0) -> Ca
     counts = {"includes": includes, "excludes": len(labels) - includes}
     before = design.reliability(scored, lambda record: record.score, lambda record: record.included)
     if whole is None or fitted is None:
-        why = f"calibration needs {FEWEST} includes and {FEWEST} excludes that the model decided about"
+        why = f"calibration needs {FEWEST} includes and {FEWEST} excludes that the model decided"
         return CalibratedScore(**counts, before=before, reason=why)
     points = tuple(CalibratedPoint(score=tenth, probability=whole.probability(tenth)) for tenth in TENTHS)
     fitted_at = dict(zip((record.index for record in scored), fitted, strict=True))

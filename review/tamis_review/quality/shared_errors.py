@@ -49,7 +49,7 @@ class JointErrors:
 
 
 class SharedErrors(Frozen):
-    """The joint errors of two models beside what chance alone would give."""
+    """The joint errors of two models, and how many joint errors independent models would have."""
 
     records: int  # records decided by people and by both models
     first: int  # errors of the first model
@@ -62,7 +62,10 @@ class SharedErrors(Frozen):
 
 
 def shared_errors(strata: Sequence[JointErrors], *, pairs: int = 1) -> SharedErrors:
-    """Return the joint errors over all strata. `pairs`: pairs of models tested, which share the probability `WRONG`."""
+    """Return the joint errors over all strata.
+
+    `pairs`: the number of pairs of models tested. Each pair is tested at the level `WRONG` / pairs.
+    """
     strata = [stratum for stratum in strata if stratum.records]
     joint = sum(stratum.both for stratum in strata)
     expected = fsum(stratum.first * stratum.second / stratum.records for stratum in strata)

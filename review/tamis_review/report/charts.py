@@ -50,7 +50,7 @@ svg{background:#14191c}text{fill:#a0abb2}.grid{stroke:#2d363b}.axis{stroke:#5662
 
 
 def histogram(series: tuple[ConfidenceSeries, ...], names: dict[str, str]) -> str:
-    """Return a histogram of records by confidence: ten columns, stacked by outcome. `names`: names of the outcomes."""
+    """Return a histogram of records by confidence: ten columns, stacked by outcome. `names`: outcome -> its name."""
     plot, most = HISTOGRAM, max((sum(row.bins[place] for row in series) for place in range(BINS)), default=0)
     step = grid_step(most)
     top = max(step, -(-most // step) * step)
@@ -81,7 +81,7 @@ def histogram(series: tuple[ConfidenceSeries, ...], names: dict[str, str]) -> st
 
 
 def interval(share: Proportion, name: str = "interval", title: str = "Pass rate") -> str:
-    """Return a proportion on a line from 0 to 100 %, with its interval."""
+    """Return a drawing of a proportion with its interval, on a line from 0 to 100 %."""
     if share.estimate is None or share.low is None or share.high is None:
         return ""
     width, inset = 360, 20
@@ -98,7 +98,7 @@ def interval(share: Proportion, name: str = "interval", title: str = "Pass rate"
 
 
 def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
-    """Return the curve of finding: records in the order that people read them, and the number included.
+    """Return a drawing of the curve of finding: the number of includes found, by the number of records read.
 
     `name`: unique among the drawings of a page.
     """
@@ -107,7 +107,7 @@ def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
     if finding.read < finding.records:
         at = plot.x(finding.read / across)
         width = plot.right - at
-        words = f"read by nobody: {finding.records - finding.read:,}"
+        words = f"unread: {finding.records - finding.read:,}"
         drawn.append(
             f'<rect class="unread" x="{at:.1f}" y="{plot.top}" width="{width:.1f}" height="{plot.bottom - plot.top}">'
             f"<title>{words}</title></rect>"
@@ -122,8 +122,8 @@ def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
     caption = f"{finding.found:,} included among the {finding.read:,} of {finding.records:,} records that people read"
     drawn += [
         _line("axis", plot.left, plot.right, plot.bottom, plot.bottom),
-        _tick(middle, plot.bottom + 38, "records read by people, in the order in which they decided"),
-        _tick(middle, plot.bottom + 54, "dashed: the same number, if chance had ordered them"),
+        _tick(middle, plot.bottom + 38, "records read by people, in order of decision"),
+        _tick(middle, plot.bottom + 54, "dashed: the same number in random order"),
         f'<line class="ideal" x1="{plot.x(0):g}" y1="{plot.y(0):g}" x2="{plot.x(1):g}" y2="{plot.y(end[1]):g}"/>',
         f'<polyline class="curve" points="{" ".join(_corners(plot, finding, top, across))}"/>',
         f'<circle class="point" cx="{plot.x(end[0]):.1f}" cy="{plot.y(end[1]):.1f}" r="4.5"/>',
@@ -153,21 +153,21 @@ def _finding_words(finding: FindingFigures) -> str:
 
 @dataclass(frozen=True)
 class CurveWords:
-    """The words around a reliability curve."""
+    """The labels of a reliability curve."""
 
-    said: str  # the measure, under the axis
+    said: str  # the measure, written under the axis
     counted: str  # the things counted
     title: str
     caption: str
-    shared: str  # before a share
+    shared: str  # the words before a share
 
 
 OF_CONFIDENCE = CurveWords(
     said="confidence",
     counted="decisions",
-    title="Confidence, and the share of decisions that the human shares",
-    caption="Decisions that the human shares, by confidence",
-    shared="shared by the human",
+    title="Confidence, and the share of decisions with which the human agrees",
+    caption="Human agreement with decisions, by confidence",
+    shared="agreement of the human",
 )
 OF_PROBABILITY = CurveWords(
     said="probability of inclusion",
@@ -181,7 +181,8 @@ OF_PROBABILITY = CurveWords(
 def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE, *, standalone: bool = True) -> str:
     """Return the reliability curve, above columns with the number of decisions in each tenth of confidence.
 
-    The result is an SVG document, or (not `standalone`) an element for a page whose style sheet has its classes.
+    The result is an SVG document. If `standalone` is False, it is an element for a page whose style sheet defines the
+    classes.
     """
     plot, used = RELIABILITY, [group for group in reliability.bins if group.n]
     drawn = [f"<style>{STYLE}</style>"] if standalone else []
@@ -208,7 +209,7 @@ def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE
 
 
 def _curve(plot: Plot, used: list[Bin], words: CurveWords) -> list[str]:
-    """Return the curve, and a point for each bin: its share at its mean confidence, with the share's interval."""
+    """Return the curve, with a point and an interval for each bin: the share that is right at the mean confidence."""
     places: list[str] = []
     drawn: list[str] = []
     for group in used:
@@ -265,7 +266,7 @@ def grid_step(most: int) -> int:
 
 
 def _grid(plot: Plot, values: range, top: int) -> list[str]:
-    """Return a line across the plot for each value, with its number at the left. `top`: the value at the top."""
+    """Return a horizontal line for each value, with the value at its left. `top`: the value at the plot's top edge."""
     return [part for value in values for part in _grid_line(plot, plot.y(value / top), f"{value:,}")]
 
 

@@ -40,7 +40,7 @@ class SubjectKind(StrEnum):
 
 
 class ReportWay(StrEnum):
-    """The final state of a report, by people's decisions."""
+    """The final state of a report (the full text of a record), by people's decisions."""
 
     AWAITED = "awaited"  # no decision on its retrieval
     LOST = "not retrieved"
@@ -52,15 +52,15 @@ class ReportWay(StrEnum):
 
 
 class ReportRow(Frozen):
-    """One report that was sought."""
+    """One report (the full text of a record) that people sought."""
 
-    index: int  # place of its record in the (first) batch, from 0
+    index: int  # place of its record in the review's first batch, from 0
     item_id: str
     title: str | None
     way: ReportWay
     reason: str | None = None  # reason for its exclusion or missing retrieval
     study: str | None = None  # the study's name, if a reviewer noted it
-    reviewers: tuple[str, ...] = ()  # people with valid decisions on it
+    reviewers: tuple[str, ...] = ()  # people with current decisions on it
 
 
 BINS = 10  # bins of the confidence histogram, each 0.1 wide; 1.0 belongs to the last
@@ -77,7 +77,7 @@ _NOT_SUMMED = {"possibly_unbilled_cost", "call_seconds_median", "call_seconds_p9
 
 
 class BatchCosts(PossiblyUnbilled):
-    """The calls, tokens and money that answers took, failed ones too."""
+    """The calls, tokens and money spent on answers, failed calls included."""
 
     calls: int = 0  # calls that reached the endpoint
     prompt_tokens: int = 0  # prompt tokens, as the endpoint counted them
@@ -106,7 +106,7 @@ class BatchCosts(PossiblyUnbilled):
 
 
 class Quotes(Frozen):
-    """Quotes that the model gave for its verdicts, each looked for in the record."""
+    """The results of looking up the model's quotes in the records."""
 
     given: int = 0
     found: int = 0
@@ -119,10 +119,10 @@ class Quotes(Frozen):
 
 
 class Prompts(Frozen):
-    """The prompts that were sent, as hashes.
+    """Hashes of the prompts that were sent.
 
-    `sha256` is of the records' own prompt hashes as hexadecimal text, one a line in the order of the records. Each of
-    those is of everything that determines an answer: model, messages, response schema and sampling parameters.
+    Each record's prompt hash covers everything that determines an answer: model, messages, response schema and sampling
+    parameters. `sha256` is the hash of these hashes as hexadecimal text, one per line, in the order of the records.
     """
 
     records: int = 0  # records with a prompt hash
@@ -131,7 +131,7 @@ class Prompts(Frozen):
 
 
 class AuditFigures(Frozen):
-    """One audit of exclusions, and what it says of those that nobody looked at."""
+    """One audit of exclusions, and its bound on the includes among all exclusions."""
 
     id: str
     created_at: datetime
@@ -147,8 +147,8 @@ class HumanFigures(Frozen):
     reversed: int = 0  # the opposite, or another value
     settled: int = 0  # the software had no decision: uncertain, failed, cancelled
     conflicts: int = 0  # records with unsettled conflicts between people
-    resolved: int = 0  # records of several people on which one decision overrides the others
-    resolvers: tuple[str, ...] = ()  # people who made those decisions
+    resolved: int = 0  # records of several people, on which a settling decision overrides the others
+    resolvers: tuple[str, ...] = ()  # people who made the settling decisions
     reviewers: tuple[str, ...] = ()
     agreement: AgreementFigures | None = None
     audits: tuple[AuditFigures, ...] = ()
@@ -159,21 +159,21 @@ class HumanFigures(Frozen):
 
 
 class FindingFigures(Frozen):
-    """The curve of finding: what people read, in the order in which they first decided, and what they included."""
+    """The curve of finding: how many records people included, by how many they had read."""
 
     records: int  # records of the batch, without copies
-    read: int  # records on which people's decision counts
-    finds: tuple[int, ...] = ()  # for each included record: number of records read up to it
+    read: int  # records with a human decision that counts
+    finds: tuple[int, ...] = ()  # for each included record: its place in the order read, from 1
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def found(self) -> int:
-        """The number of records that people included."""
+        """Return the number of records that people included."""
         return len(self.finds)
 
 
 class OrderFigures(Frozen):
-    """The reading order that was last worked out."""
+    """The reading order that was computed last."""
 
     seed: int
     explore: float  # share of places for randomly drawn records
@@ -182,7 +182,7 @@ class OrderFigures(Frozen):
 
 
 class ReadingFigures(Frozen):
-    """How people read: in which order, what they found, and by which rule they stop."""
+    """The reading order of people, their finds, and their stop rule."""
 
     finding: FindingFigures
     order: OrderFigures | None = None  # None: no order is stored
@@ -190,7 +190,7 @@ class ReadingFigures(Frozen):
 
 
 class BatchFigures(Frozen):
-    """One batch in numbers; all of them from one snapshot of the ledger."""
+    """The figures of one batch, all from one snapshot of the ledger."""
 
     id: str
     label: str | None
@@ -227,24 +227,24 @@ class BatchFigures(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def source(self) -> Source | None:
-        """The only source, as readers of the JSON know it; None where there are several, or none."""
+        """Return the batch's only source, for the report as JSON. Return None if there are no sources or several."""
         return self.sources[0] if len(self.sources) == 1 else None
 
     @property
     def criteria(self) -> SearchCriteria | None:
-        """Return the review's criteria, if records were screened against any."""
+        """Return the criteria, or None if the operation is not `inclusion`."""
         if self.operation != operation_name(Inclusion):
             return None
         return SearchCriteria.model_validate(self.parameters["criteria"])
 
     @property
     def labelled(self) -> list[Criterion]:
-        """Return the criteria under the labels that verdicts name."""
+        """Return the criteria with the labels (I1, E1) that verdicts use."""
         return [] if self.criteria is None else self.criteria.labelled()
 
 
 class Figures(Frozen):
-    """Everything that a report says in numbers."""
+    """All figures of a report."""
 
     kind: SubjectKind
     id: str
@@ -264,7 +264,7 @@ class Figures(Frozen):
         return self.ended and self.flow.complete and all(batch.state is BatchStatus.COMPLETED for batch in self.batches)
 
     def staged(self, words: str = "Stage {}") -> Iterator[tuple[str, BatchFigures]]:
-        """Yield each batch with `words` for its stage, including the number; "" if there is only one."""
+        """Yield each batch with a heading: `words` with the stage's number, or "" if there is only one batch."""
         for number, batch in enumerate(self.batches, 1):
             yield words.format(number) if len(self.batches) > 1 else "", batch
 

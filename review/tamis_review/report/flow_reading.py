@@ -1,6 +1,7 @@
 """The flow from the ledger: the path of every record of a batch or a review, counted by SQL.
 
-The flow has each batch's items by outcome and reason, and a screening's reports: sought, retrieved, assessed, included.
+The flow contains each batch's items by outcome and reason. For reports (full texts) it has the numbers sought,
+retrieved, assessed and included.
 """
 
 from collections import Counter
@@ -60,7 +61,10 @@ class Tallied:
 
 
 def tally(connection: Connection, batch: Row[Any], of: OfRecords | None = None) -> Tallied:
-    """Return the counts of a batch's items. `of`: a condition on their place in the review's first batch."""
+    """Return the counts of a batch's items.
+
+    `of`: a condition on each item's place in the review's first batch. None: all items count.
+    """
     item = outcomes(batch.id, batch.operation).subquery("each")
     statement = (
         select(
@@ -92,7 +96,7 @@ STUDY = r"(?in)^\s*study\s*:\s*(\S.*?)\s*$"
 
 
 def read_reports(connection: Connection, batch: Row[Any], of: OfRecords | None = None) -> ReportFlow | None:
-    """Return the counts of the reports of records that passed a batch; None before any decision on reports.
+    """Return the counts of the reports of records that passed a batch. None: nothing is decided on reports.
 
     `of`: a condition on the records' place in the review's first batch.
 
@@ -130,7 +134,7 @@ def read_report_rows(connection: Connection, batch: Row[Any]) -> tuple[ReportRow
 
 
 def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
-    """Return a statement of the reports sought: outcome, reason, and named study."""
+    """Return the query for each report sought: its outcome, its reason and the study named."""
     item = outcomes(batch.id, batch.operation).subquery("each")
     got, read = (
         standing_at(batch.id, item.c.idx, stage=stage) for stage in (HumanStage.RETRIEVAL, HumanStage.FULL_TEXT)
@@ -162,7 +166,7 @@ def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
 
 
 def _ways(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
-    """Return a statement that counts reports by outcome and reason, and their studies."""
+    """Return the query that counts reports by outcome and reason, and the studies of these reports."""
     item = _each_report(batch, of).subquery("each_report")
     alone = literal("of record ") + cast(item.c.record, String)
     study = func.coalesce(literal("named ") + func.lower(item.c.study), alone)
@@ -198,7 +202,7 @@ def _counted(rows: Sequence[Any]) -> ReportFlow:
 
 
 def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[FlowSource, ...]:
-    """Return a batch's sources, each with its identified records, duplicates and screened records.
+    """Return a batch's sources, each with its numbers of identified records, duplicates and screened records.
 
     The remaining records count as removed for other reasons. A duplicate that a human restored counts as screened.
     """
@@ -232,7 +236,8 @@ def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[FlowSource
 def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tallied]) -> Flow:
     """Return the flow of these rows of `batches`, stage by stage. Raise `OperationFailed` if it does not add up.
 
-    If some records come from databases or registers, and some from other methods, the flow has a column for each.
+    If some records come from databases or registers, and some from other methods, the flow has a column for each of the
+    two ways.
     """
     first = rows[0]
     screenings = [row for row in rows if kind_of(row.operation).decides()]
@@ -249,7 +254,10 @@ def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tal
 
 
 def _previous(connection: Connection, batch: Row[Any]) -> PreviousVersion | None:
-    """Return the totals of the earlier version that a row of `batches` updates, with all versions before it."""
+    """Return the totals of all earlier versions of a batch or review.
+
+    None: this is the first version, or the earlier version was purged.
+    """
     if batch.updates is None:
         return None
     earlier = connection.execute(select(batches).where(batches.c.id == batch.updates)).first()
@@ -271,7 +279,7 @@ def _previous(connection: Connection, batch: Row[Any]) -> PreviousVersion | None
 
 
 def _columns(connection: Connection, rows: Sequence[Any], whole: Flow, last: Row[Any] | None) -> tuple[Flow, ...]:
-    """Return the flows of databases and registers, and of other methods; none if all records came one way."""
+    """Return two flows: databases with registers, and other methods. Return () if all records came one way."""
     other = [place for place, source in enumerate(whole.sources) if source.kind is SourceKind.OTHER]
     searched = [place for place in range(len(whole.sources)) if place not in other]
     if not other or not searched:
@@ -350,13 +358,13 @@ def _between(connection: Connection, before: Row[Any], batch: Row[Any], of: OfRe
 
 
 def _found_in(first: Row[Any], places: Sequence[int]) -> OfRecords:
-    """Return a condition that selects the records of these sources of a review's first batch."""
+    """Return a condition that selects the records from the sources at `places` in a review's first batch."""
     there = select(payloads.c.idx).where(payloads.c.batch_id == first.id, payloads.c.source.in_(places))
     return lambda record: record.in_(there)
 
 
 def _told(sources: Sequence[Source]) -> bool:
-    """Return whether the sources have more facts than the name of one file."""
+    """Return whether more is known of the sources than the name of a single file."""
     return len(sources) > 1 or any(
         source.name != source.file
         or source.kind is not SourceKind.DATABASE

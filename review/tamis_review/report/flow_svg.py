@@ -87,7 +87,7 @@ class Placed:
 
 
 def box_svg(placed: Placed) -> str:
-    """Return the box with its lines vertically centred."""
+    """Return a drawing of the box. Its lines are vertically centred."""
     drawn = [
         f'<rect class="{placed.style}" x="{placed.x:g}" y="{placed.y:g}" width="{placed.width:g}" '
         f'height="{placed.height:g}" rx="3"/>'
@@ -101,7 +101,7 @@ def box_svg(placed: Placed) -> str:
 
 
 def band_svg(phase: str, top: float, bottom: float) -> str:
-    """Return the name of a phase along its boxes."""
+    """Return the band with a phase's name, along the boxes of the phase."""
     at = f'transform="translate({BAND / 2 + 5:g} {(top + bottom) / 2:g}) rotate(-90)"'
     return _label(phase, (1, top, BAND, bottom - top), at)
 
@@ -133,7 +133,7 @@ def xml_text(text: str) -> str:
 
 
 def _counted(text: str, n: int | None, size: float, room: float, style: str, indent: float) -> list[_Run]:
-    """Return the lines of a text with its number. Only the text is cut, never the number."""
+    """Return the lines of a text followed by `(n = 12)`. Only the text is cut, never the number."""
     hanging = 0 if style == "flow-title" else HANGING
     lines = wrapped(text, size, room - hanging, MOST_LINES)
     if n is not None:
@@ -187,9 +187,10 @@ class _Column:
 
 
 def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: bool = True) -> str:
-    """Return an SVG document, or (not `standalone`) an `<svg>` element for a page whose style sheet has its classes.
+    """Return the flow as an SVG document, or as an `<svg>` element of a page.
 
-    The text can be selected and searched. `<desc>` describes the whole flow.
+    If `standalone` is False, the result is an element, and the page's style sheet must define its classes. The text can
+    be selected and searched. `<desc>` describes the whole flow.
     """
     template = flow_template(flow, MOST)
     columns = _columns(len(template.columns))
@@ -243,7 +244,7 @@ def in_words(template: FlowTemplate) -> str:
 
 
 def _columns(n: int) -> tuple[_Column, ...]:
-    """Return the places of `n` columns: a single column is wide, several are narrow."""
+    """Return the places of `n` columns. A single column is wide, several columns are narrow."""
     if n == 1:
         return (_Column(),)
     starts = [MAIN_X + (NARROW_MAIN + NARROW_GAP + NARROW_SIDE + NARROW_GAP) * number for number in range(n)]
@@ -258,14 +259,15 @@ def _side_boxes(step: Step, column: _Column, y: float) -> Iterator[Placed]:
 
 
 def _branch(main: Placed, side: Placed) -> str:
-    """Return the arrow to a side box: from the box, or from the line that continues below it."""
+    """Return the arrow to a side box, from the main box or from the line below the main box."""
     at = min(main.middle, side.middle) if side.y < main.middle else side.middle
     return arrow_svg(main.x + main.width if at < main.bottom else main.centre, at, side.x, at)
 
 
 def _down(above: list[Placed], mains: list[Placed]) -> list[str]:
-    """Return the arrows from each box to the box below it. If several columns end in one box, the arrows of the other
-    columns enter this box from the side.
+    """Return the arrows from each box to the next box below.
+
+    If several columns end in one box, the first column's arrow enters from above, the others from the side.
     """
     arrows = [arrow_svg(box.centre, box.bottom, box.centre, main.y) for box, main in zip(above, mains, strict=False)]
     end = mains[-1]
@@ -309,7 +311,7 @@ def wrapped(text: str, size: float, room: float, lines: int = 3) -> list[str]:
 
 
 def _broken(text: str, size: float, room: float) -> list[str]:
-    """Return the words. A word wider than `room` (an address, a script without spaces) is split."""
+    """Return the words of a text. A word wider than `room` (an address, a script without spaces) is split."""
     pieces: list[str] = []
     for word in text[:2000].split(" "):
         piece = ""

@@ -1,8 +1,8 @@
-"""The boxes of a flow and their places, shared by the drawing, the tables and the short list.
+"""The boxes of a flow and their places, for the drawing, the tables and the list in the terminal.
 
 If the ledger has sources, reports or an earlier version, the boxes use the words of PRISMA 2020's template. They lead
-from the searches to the included studies. Otherwise (one file without further facts or reports), the flow shows only
-the model's stages, and ends with the screening.
+from the searches to the included studies. If not, the records come from one file. The flow then shows only the model's
+stages, and ends with the screening.
 
 Source: Page, M. J. et al. (2021), The PRISMA 2020 statement, BMJ 372:n71, figure 1: the template for new reviews which
 included searches of databases, registers and other sources. Its two footnotes ask for the number of records of each
@@ -26,7 +26,7 @@ _GROUPS = {SourceKind.DATABASE: "Databases", SourceKind.REGISTER: "Registers"}
 
 @dataclass(frozen=True)
 class BoxLine:
-    """One line of a box. A line of `depth` 1 is a part of the last line of depth 0."""
+    """One line of a box. A line of `depth` 1 is a part of the last line of depth 0 above it."""
 
     text: str
     n: int | None = None
@@ -35,7 +35,7 @@ class BoxLine:
 
 @dataclass(frozen=True)
 class Box:
-    """A box: its title, its number of records, and their parts."""
+    """A box: its title, its number of records, and lines on parts of this number."""
 
     title: str
     n: int
@@ -50,7 +50,7 @@ class Step:
     phase: str
     box: Box
     sides: tuple[Box, ...] = ()
-    column: str = ""  # the column's heading, in a figure with several
+    column: str = ""  # the column's heading, if the figure has several columns
 
     @property
     def boxes(self) -> tuple[Box, ...]:
@@ -59,7 +59,7 @@ class Step:
 
     @property
     def place(self) -> str:
-        """Return the phase; in a figure with several columns, also the column."""
+        """Return the phase. If the figure has several columns, add the column's heading."""
         return f"{self.phase}: {self.column}" if self.column else self.phase
 
 
@@ -85,8 +85,8 @@ class FlowTemplate:
 def flow_template(flow: Flow, most: int | None = None) -> FlowTemplate:
     """Return the boxes of a flow and their places.
 
-    `most`: maximum lines for reasons, rules or kinds in the drawing; the rarest are combined. A drawing with full texts
-    ends with the included studies, as PRISMA's does. None: everything, for a table.
+    `most`: for a drawing, the maximum number of lines for reasons, rules or kinds. The rarest share the last line. A
+    drawing with full texts ends with the included studies, as PRISMA's template does. None: everything, for a table.
     """
     if not flow.sources and flow.reports is None and flow.previous is None:
         return FlowTemplate((tuple(_screening_alone(flow, most)),), ("",))
@@ -149,7 +149,7 @@ def _decided(stage: FlowStage, most: int | None) -> tuple[Box, Box]:
     referred = (
         BoxLine("no clear decision (uncertain)", stage.uncertain),
         *_unverified(stage),
-        *_counted(("decided differently by people (conflict)", stage.conflicts)),
+        *_counted(("reviewers disagree (conflict)", stage.conflicts)),
         BoxLine("no decision because of an error", total(failed)),
         *_parts(failed, 1, most),
     )
@@ -190,7 +190,7 @@ def _joint(flow: Flow, most: int | None) -> tuple[Step, ...]:
 
 
 def _together(flow: Flow, before: PreviousVersion) -> Box:
-    """Return the last box of the template for updated reviews: the included records of all versions."""
+    """Return the last box of PRISMA's template for updated reviews: the included records of all versions."""
     if flow.reports is None:
         title, old, new = "Records included by screening in all versions", before.included, flow.included
     else:
@@ -246,7 +246,7 @@ def _reasons(stage: FlowStage, flow: Flow, most: int | None) -> tuple[BoxLine, .
 
 
 def _detail(tallies: tuple[Tally, ...], flow: Flow, most: int | None) -> tuple[BoxLine, ...]:
-    """Return lines for rules and reasons before full texts; none in a drawing with full texts (the table has them)."""
+    """Return lines for the rules and reasons of screening. In a drawing with full texts there are none."""
     return () if most is not None and flow.reports is not None else _parts(tallies, 1, most)
 
 
@@ -267,8 +267,8 @@ def _undecided(stage: FlowStage) -> tuple[Box, ...]:
 
 def _reports(reports: ReportFlow, stage: FlowStage, most: int | None) -> Iterator[Step]:
     waiting = _counted(
-        ("nobody has said whether they were retrieved", reports.awaited),
-        ("retrieved and not assessed yet", reports.unassessed),
+        ("no retrieval decision", reports.awaited),
+        ("retrieved, not assessed yet", reports.unassessed),
     )
     reasoned = any(tally.name != NO_REASON for tally in reports.not_retrieved)
     lost = Box(
@@ -280,7 +280,7 @@ def _reports(reports: ReportFlow, stage: FlowStage, most: int | None) -> Iterato
     yield Step(
         SCREENING, sought, (lost, *_if_any("Reports not assessed yet", reports.awaited + reports.unassessed, waiting))
     )
-    undecided = _counted(("reviewers disagree", reports.conflicts), ("left open (uncertain)", reports.uncertain))
+    undecided = _counted(("reviewers disagree", reports.conflicts), ("uncertain", reports.uncertain))
     excluded = Box("Reports excluded", total(reports.excluded), _parts(reports.excluded, 0, most))
     left = _if_any("Reports not decided yet", reports.conflicts + reports.uncertain, undecided)
     yield Step(SCREENING, Box("Reports assessed for eligibility", reports.assessed), (excluded, *left))
@@ -291,17 +291,17 @@ def _evaluation(stage: FlowStage, later: FlowStage | None, most: int | None) -> 
     noun, failed = kind_of(stage.operation).report_noun, _failed(stage)
     sides = (
         *_if_any("No result because of an error", total(failed), _parts(failed, 0, most)),
-        *([Box("Decided differently by people", stage.conflicts)] if stage.conflicts else []),
+        *([Box("Reviewers disagree", stage.conflicts)] if stage.conflicts else []),
         *_waiting(stage),
     )
     yield Step(EVALUATION, Box(f"Records given to the {noun}", stage.entered, _entered(stage)), sides)
-    marked = _counted(("of these, evidence found too weak to keep", stage.marked))
+    marked = _counted(("of these, evidence too weak to keep", stage.marked))
     result = Box(f"Records with a result of the {noun}", stage.passed, (*marked, *_by_human(stage)))
     yield Step(EVALUATION, result, _held_back(later))
 
 
 def _passed(stage: FlowStage, later: FlowStage | None) -> Box:
-    """Return the box of a screening's inclusions. `later`: the next stage; None if people continue."""
+    """Return the box of a screening's inclusions. `later`: the next stage. None: people continue with the records."""
     so_far = "" if stage.open == 0 else " so far"
     sought = [BoxLine("reports to be sought for full-text assessment")] if later is None else []
     return Box(f"Records included by screening{so_far}", stage.passed, (*_by_human(stage), *sought))
@@ -310,8 +310,8 @@ def _passed(stage: FlowStage, later: FlowStage | None) -> Box:
 def _entered(stage: FlowStage) -> tuple[BoxLine, ...]:
     """Return lines on records that entered a stage without passing the stage before."""
     return _counted(
-        ("of these, not passed by the stage before", stage.admitted),
-        ("of these, kept out by software and decided by a human", stage.taken_back),
+        ("of these, not passed by the previous stage", stage.admitted),
+        ("of these, rejected by software and decided by a human", stage.taken_back),
     )
 
 
@@ -352,7 +352,7 @@ def _with_next(stages: Sequence[FlowStage]) -> Iterator[tuple[FlowStage, FlowSta
 
 
 def _parts(tallies: tuple[Tally, ...], depth: int, most: int | None) -> tuple[BoxLine, ...]:
-    """Return a line for each kind. If there are more than `most`, the last kinds are combined."""
+    """Return a line for each kind. If there are more than `most` kinds, the last kinds share a line."""
     lines = [BoxLine(tally.name, tally.n, depth) for tally in tallies]
     if most is None or len(lines) <= most:
         return tuple(lines)

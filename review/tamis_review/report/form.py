@@ -1,4 +1,4 @@
-"""The forms of a report: a page, the flow as a drawing, Markdown, figures as JSON."""
+"""The forms of a report: page, drawing of the flow, Markdown, and figures as JSON."""
 
 import json
 import re
@@ -47,7 +47,7 @@ def write_markdown(figures: Figures) -> str:
     if share.estimate is not None:
         lines += ["", f"Pass rate: {share.count:,} of {share.total:,} decided records {_interval(share)}."]
     if figures.screening.humans.overridden and final.estimate is not None:
-        lines += ["", f"In the end, with human decisions: {final.count:,} of {final.total:,} {_interval(final)}."]
+        lines += ["", f"Final pass rate, with human decisions: {final.count:,} of {final.total:,} {_interval(final)}."]
     lines += _panels(sections.panel_parts(figures))
     lines += _humans(sections.human_parts(figures))
     lines += _readings(figures)
@@ -61,7 +61,7 @@ def write_markdown(figures: Figures) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text on one line that Markdown shows unchanged."""
+    """Return a text on one line, escaped so that Markdown shows it unchanged."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 
@@ -76,7 +76,7 @@ def _interval(share: Proportion) -> str:
 
 
 def _sources(rows: Sequence[tuple[FlowSource, str]]) -> list[str]:
-    head = ("source", "kind", "searched", "identified", "removed as copies", "screened")
+    head = ("source", "kind", "searched", "identified", "duplicates removed", "screened")
     cells = [
         (escaped(row.name), row.kind, searched, f"{row.identified:,}", f"{row.duplicates:,}", f"{row.screened:,}")
         for row, searched in rows
@@ -132,7 +132,7 @@ def _readings(figures: Figures) -> Iterator[str]:
         if batch.reading is not None and (stop := batch.reading.stop) is not None:
             cells = [(escaped(figure.name), escaped(figure.value), escaped(figure.meaning)) for figure in stop.figures]
             yield from ("", f"## Stop rule{stage}", "", f"**{escaped(stop.headline)}**")
-            yield from _table(("figure", "value", "what it says for the review"), "lll", cells)
+            yield from _table(("figure", "value", "meaning for the review"), "lll", cells)
 
 
 def _rounds(parts: tuple[sections.RoundPart, ...]) -> list[str]:
@@ -200,9 +200,10 @@ def write_report(engine: Engine, subject_id: str, form: ReportForm, stream: Text
 
 
 def write_report_file(engine: Engine, subject_id: str, path: Path | str, form: ReportForm | None = None) -> Figures:
-    """Write the report to a file, which is replaced when complete. The default form follows from the file's ending.
+    """Write the report to a file, and return its figures. The default form follows from the file's ending.
 
-    Raises as `write_report` and `form_of` do, and `InputError`: the file cannot be written.
+    An existing file is replaced when the new report is complete. Raises the errors of `write_report` and `form_of`, and
+    `InputError` if the file cannot be written.
     """
     form = form_of(path) if form is None else ReportForm(form)
     with replacing(path) as stream:
@@ -210,10 +211,12 @@ def write_report_file(engine: Engine, subject_id: str, path: Path | str, form: R
 
 
 def form_of(path: Path | str) -> ReportForm:
-    """Return the form for a file's ending; without an ending, HTML. Raise `InvalidRequest` for an unknown ending."""
+    """Return the form for a file's ending. No ending means HTML. Raise `InvalidRequest` for an unknown ending."""
     ending = Path(path).suffix.lower()
     if ending and ending not in ENDINGS:
-        raise InvalidRequest(f"{path}: reports end in {', '.join(sorted(ENDINGS))}; say the format of any other")
+        raise InvalidRequest(
+            f"{path}: reports end in {', '.join(sorted(ENDINGS))}; for another ending, state the format"
+        )
     return ENDINGS.get(ending, ReportForm.HTML)
 
 
@@ -261,7 +264,7 @@ _FAMILIES = "Arial,Helvetica,'Liberation Sans',sans-serif"
 def draw_png(svg: str) -> bytes:
     """Return the drawing as a PNG with `DPI` pixels per inch.
 
-    Raises `ConfigurationError`: the extra `png`, or a font, is missing.
+    Raises `ConfigurationError` if the extra `png` or a font is missing.
     """
     with needs("png"):
         from resvg_py import svg_to_bytes
@@ -269,8 +272,8 @@ def draw_png(svg: str) -> bytes:
     probe = _PROBE.format(_FAMILIES)
     if bytes(svg_to_bytes(probe)) == bytes(svg_to_bytes(probe.replace("n</", "</"))):
         raise ConfigurationError(
-            "this machine has no font to write a PNG with: install Liberation Sans (Debian: fonts-liberation), or take "
-            "the SVG, which brings its text as text"
+            "this machine has no font for a PNG: install Liberation Sans (Debian: fonts-liberation), or write an SVG, "
+            "which needs no font"
         )
     drawn = bytes(svg_to_bytes(svg, zoom=DPI / 96))
     return drawn[:_HEAD] + _resolution() + drawn[_HEAD:]

@@ -19,10 +19,10 @@ from .sections import MEMBERS, PAIRS, panel_part
 class EvaluationWords(Frozen):
     """An evaluation in words."""
 
-    rates: tuple[FigureRow, ...] = Field(description="Two values each: referred is kept; referred is left out.")
+    rates: tuple[FigureRow, ...] = Field(description="Two values each: referred counts as kept; referred is omitted.")
     more: tuple[FigureRow, ...]
-    remarks: tuple[str, ...] = Field(description="Records and labels without a partner.")
-    sampling: str | None = Field(description="How far the figures speak for the batch; null: nothing against it.")
+    remarks: tuple[str, ...] = Field(description="Records without a label, and labels without a record.")
+    sampling: str | None = Field(description="Limits of the figures for the batch; null: none known.")
     score: str
     calibration: tuple[str, ...]
 

@@ -19,7 +19,7 @@ from .wording import day, listed, moment, records_n, small, spaced, tallied, wer
 
 
 def disclosure(figures: Figures) -> str:
-    """Return sentences on how many records the model and people decided, and on unknown parts."""
+    """Return sentences on how many records the model and people decided, and on facts that the ledger does not have."""
     flow = figures.flow
     first, quotes = flow.stages[0], figures.screening.quotes
     removed = flow.duplicates + total(flow.ineligible)
@@ -31,59 +31,57 @@ def disclosure(figures: Figures) -> str:
         alone = first.passed - first.passed_by_human - first.passed_confirmed
         sentences.append(f"A language model alone excluded {records_n(excluded)} and included {records_n(alone)}.")
         if not any(batch.humans.decided for batch in figures.batches):
-            humans.insert(0, "No human decision is recorded here, so the number of records excluded by a human is 0.")
+            humans.insert(0, "No human decision is recorded, so the number of records excluded by a human is 0.")
         sentences += humans
         if referred:
             sentences.append(
-                f"{were(referred)} neither included nor excluded, because the decision was not clear or because of an "
-                "error: a human has to decide."
+                f"{were(referred)} referred to a human, because the decision was unclear or an error occurred."
             )
         if unverified := sum(stage.unverified for stage in flow.stages):
             sentences.append(f"Of these, the model excluded {records_n(unverified)} without a verified quote.")
         other = "other " if any(batch.humans.decided or batch.humans.audits for batch in figures.batches) else ""
         sentences.append(
-            f"Whether and how reviewers checked the model's {other}decisions, those to include and those to exclude "
-            "alike, is not known to the software and has to be reported beside this text."
+            f"The software does not record whether and how reviewers checked the model's {other}inclusions and "
+            "exclusions; the authors have to report it."
         )
     else:
-        none = "" if humans else "; no human decision is recorded here"
-        sentences += [f"Results were given by a language model{none}.", *humans]
+        none = "" if humans else " No human decision is recorded."
+        sentences += [f"A language model gave the results.{none}", *humans]
     if quotes.given:
         sentences.append(
-            f"Quotes that the model gave: {quotes.given:,}; found in the record: {quotes.found:,}, altered: "
-            f"{quotes.altered:,}, not found: {quotes.missing:,}; "
-            f"{were(quotes.flagged)} flagged for it."
+            f"{were(quotes.given, 'quote')} compared with the records: {quotes.found:,} found, {quotes.altered:,} "
+            f"altered, {quotes.missing:,} not found. {were(quotes.flagged)} flagged for an unverified quote."
         )
     return " ".join(sentences)
 
 
 def _humans(figures: Figures) -> Iterator[str]:
     """Yield people's decisions, stage by stage, and the findings of audits of exclusions."""
-    for (place, batch), stage in zip(figures.staged(" of stage {}"), figures.flow.stages, strict=False):
+    for (place, batch), stage in zip(figures.staged(" in stage {}"), figures.flow.stages, strict=False):
         humans = batch.humans
         if humans.decided:
             yield (
-                f"Humans ({', '.join(humans.reviewers)}) decided about {records_n(humans.decided)}{place}: they "
-                f"confirmed the software in {humans.confirmed:,}, decided otherwise in {humans.reversed:,}, and "
-                f"decided {humans.settled:,} that it had not. Their decisions count in the flow, and the software's "
-                "stand beside them."
+                f"{were(humans.decided)} decided by {listed(humans.reviewers)}{place}. The software's decision was "
+                f"confirmed for {humans.confirmed:,} and changed for {humans.reversed:,}; "
+                f"{humans.settled:,} had no decision by the software. The flow counts the human decisions; the "
+                "software's decisions remain recorded."
             )
             if kind_of(batch.operation).decides():
                 yield (
-                    f"By these decisions {were(stage.excluded_by_human)} excluded by a human, and "
+                    f"By these decisions, {were(stage.excluded_by_human)} excluded by a human, and "
                     f"{records_n(stage.passed_by_human)} included."
                 )
         yield from _between_people(batch, HumanStage.OWN)
         if humans.resolved:
             who = listed(humans.resolvers)
-            yield f"On {records_n(humans.resolved)} a decision of {who} counts before those of the others."
+            yield f"For {records_n(humans.resolved)}, the decision of {who} overrode those of other reviewers."
         if humans.conflicts:
-            yield f"On {records_n(humans.conflicts)} people decided differently, and nobody has settled it yet."
+            yield f"Reviewers disagreed on {records_n(humans.conflicts)}; these conflicts are not resolved yet."
         yield from (audit.verdict.sentence for audit in humans.audits)
 
 
 def _between_people(batch: BatchFigures, stage: HumanStage) -> list[str]:
-    """Return how far each pair of reviewers agrees on the same records of a stage."""
+    """Return a sentence for each pair of reviewers: how far they agree on the same records of a stage."""
     people = () if batch.humans.agreement is None else batch.humans.agreement.people
     return [_agree(pair) for pair in people if pair.stage is stage]
 
@@ -96,18 +94,18 @@ def _agree(pair: PairAgreement) -> str:
         between = range_words(agreement.kappa_low, agreement.kappa_high)
         interval = f", {agreement.level:.0%} interval {between}" if between else ""
         kappa = f" (Cohen's kappa {two_places(agreement.kappa)}{interval})"
-    return f"{pair.first} and {pair.second} both decided about {records_n(agreement.n)} and agreed on {same:,}{kappa}."
+    return f"{pair.first} and {pair.second} both decided {records_n(agreement.n)} and agreed on {same:,}{kappa}."
 
 
 def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
-    """Return the paragraph on the reports that people sought and assessed; empty before people begin."""
+    """Return the paragraph on the reports that people sought and assessed. Return () before people begin."""
     reports = figures.flow.reports
     if reports is None:
         return ()
     people = listed(figures.report_reviewers)
     sentences = [
-        f"{were(reports.sought, 'report')} sought for retrieval. No language model was asked about retrieval or full "
-        f"texts: {people} decided.",
+        f"{were(reports.sought, 'report')} sought for retrieval. Retrieval and full texts were assessed by {people}, "
+        "without a language model.",
     ]
     if lost := total(reports.not_retrieved):
         sentences.append(f"{were(lost, 'report')} not retrieved ({tallied(reports.not_retrieved)}).")
@@ -121,16 +119,16 @@ def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
             f"{'was' if reports.studies == 1 else 'were'} included."
         )
     else:
-        sentences.append("No study is included.")
+        sentences.append("No study was included.")
     if reports.open:
         parts = (
-            (reports.awaited, "of which nobody has said whether they were retrieved"),
-            (reports.unassessed, "retrieved and not assessed"),
-            (reports.conflicts, "on which reviewers disagree"),
-            (reports.uncertain, "left open by a reviewer"),
+            (reports.awaited, "without a retrieval decision"),
+            (reports.unassessed, "retrieved but not assessed"),
+            (reports.conflicts, "with a conflict between reviewers"),
+            (reports.uncertain, "left uncertain by a reviewer"),
         )
         still = with_verb(reports.open, "report", "is", "are")
-        sentences.append(f"{still} not decided about yet: {listed([f'{n:,} {what}' for n, what in parts if n])}.")
+        sentences.append(f"{still} not decided yet: {listed([f'{n:,} {what}' for n, what in parts if n])}.")
     return (Paragraph("Retrieval and full texts", " ".join(sentences)),)
 
 
@@ -148,9 +146,9 @@ def identification(figures: Figures) -> Paragraph:
     replaced = _replaced(batch.sources)
     if flow.previous is not None:
         replaced.append(
-            f"This updates an earlier version of the review, for which {were(flow.previous.identified)} identified; "
-            "what that version had already, and its decisions, stand as they were, and copies of it count as "
-            "duplicates here."
+            f"This is an update of an earlier version of the review, for which {were(flow.previous.identified)} "
+            "identified. The records and decisions of that version were kept; copies of its records were counted as "
+            "duplicates."
         )
     if not flow.sources:
         return Paragraph("Records", " ".join([_files(batch, flow.n_identified), *replaced]))
@@ -170,18 +168,17 @@ def before_screening(figures: Figures) -> Paragraph:
     source = batch.sources[0] if batch.sources else None  # the steps before screening are the same for all sources
     sentences = []
     if source is not None and source.duplicates_kept:
-        sentences.append("Duplicate records were not removed: copies of a record were screened as well.")
+        sentences.append("Duplicate records were not removed; copies were screened as well.")
     elif flow.duplicates:
-        what = "a copy" if flow.duplicates == 1 else "copies"
-        sentences.append(f"{were(flow.duplicates)} removed as {what} of another record, of which one stayed.")
+        sentences.append(f"{were(flow.duplicates, 'duplicate record')} removed; one copy of each record was kept.")
         sentences += _how_copies_were_found(batch.sources)
     else:
-        sentences.append("No record was removed as a duplicate.")
+        sentences.append("No duplicate record was removed.")
     ineligible = total(flow.ineligible)
     if ineligible or (source is not None and source.initial_filter):
-        which = f", under these rules: {tallied(flow.ineligible)}" if ineligible else ""
+        which = f": {tallied(flow.ineligible)}" if ineligible else ""
         sentences.append(
-            "An initial filter of fixed rules on titles, abstracts and dates, which asks no language model, marked "
+            "An initial filter with fixed rules on titles, abstracts and dates (no language model) marked "
             f"{records_n(ineligible)} as ineligible{which}."
         )
     else:
@@ -195,15 +192,15 @@ def before_screening(figures: Figures) -> Paragraph:
 
 
 def search_strategies(figures: Figures) -> tuple[Paragraph, ...]:
-    """Return an appendix with each query as sent; empty if no query is recorded."""
+    """Return an appendix with each search query, as sent to its source. Return () if no query is recorded."""
     lines = tuple(f"{source.name}: {source.query}" for source in figures.screening.sources if source.query)
-    return (Paragraph(STRATEGIES, "The queries, as they were sent to each source:", lines),) if lines else ()
+    return (Paragraph(STRATEGIES, "The queries as sent to each source:", lines),) if lines else ()
 
 
 def _files(batch: BatchFigures, n: int) -> str:
     if not batch.sources:
         name = f" under the name “{batch.label}”" if batch.label else ""
-        return f"{were(n)} submitted{name}. The ledger names no file from which they were read."
+        return f"{were(n)} submitted{name}. Their source file is not recorded."
     files = batch.sources[0].files
     which = "the file" if len(files) == 1 else f"{len(files)} files:"
     return f"{were(n)} read from {which} {listed([_read(file) for file in files])}."
@@ -216,7 +213,7 @@ def _read(file: SourceFile) -> str:
 def _replaced(sources: Sequence[Source]) -> list[str]:
     files = [file for source in sources for file in source.files]
     return [
-        f"{file.replaced:,} bytes{'' if len(files) == 1 else f' of “{file.file}”'} were not valid in that encoding and "
+        f"{file.replaced:,} bytes{'' if len(files) == 1 else f' of “{file.file}”'} were not valid in this encoding and "
         "were read as cp1252."
         for file in files
         if file.replaced
@@ -234,34 +231,34 @@ def _dates(sources: Sequence[Source]) -> list[str]:
     dates = sorted({source.searched for source in sources if source.searched is not None})
     unknown = [source.name for source in sources if source.searched is None]
     if not dates:
-        return ["The dates of the searches are not recorded here."]
+        return ["The search dates are not recorded."]
     when = f"on {day(dates[0])}" if len(dates) == 1 else f"from {day(dates[0])} to {day(dates[-1])}"
-    but = f", but for {listed(unknown)}, of which no date is recorded here" if unknown else ""
+    but = f" (date not recorded for {listed(unknown)})" if unknown else ""
     return [f"They were searched {when}{but}."]
 
 
 def _strategies_told(sources: Sequence[Source]) -> list[str]:
     unknown = [source.name for source in sources if not source.query]
     if len(unknown) == len(sources):
-        return ["The search strategies are not recorded here."]
-    but = f"; those of {listed(unknown)} are not recorded here" if unknown else ""
-    return [f"The search strategies stand under “{STRATEGIES}”{but}."]
+        return ["The search strategies are not recorded."]
+    but = f" (not recorded for {listed(unknown)})" if unknown else ""
+    return [f"The search strategies are listed under “{STRATEGIES}”{but}."]
 
 
 def _how_copies_were_found(sources: Sequence[Source]) -> Iterator[str]:
     if sources:  # otherwise a program reported them, and its method is unknown
         yield (
-            "Two records counted as copies where their DOI, their PubMed id or their titles (with year and first "
-            "author) agreed and nothing else in them contradicted that; doubtful pairs stayed."
+            "Two records were treated as duplicates if their DOI, PubMed id, or title with year and first author "
+            "agreed and no other field contradicted this. Doubtful pairs were kept."
         )
     if len(sources) > 1:
-        yield "Of the copies the most complete one stayed; the fields that it lacked were taken from the others."
+        yield "The most complete copy was kept; its missing fields were filled from the others."
 
 
 def _line(source: Source, counted: FlowSource) -> str:
     """Return a source in a line: its kind, its date, its numbers and its files."""
     when = "" if source.searched is None else f", searched on {day(source.searched)}"
-    copies = f", of which {counted.duplicates:,} removed as copies" if counted.duplicates else ""
+    copies = f", {counted.duplicates:,} of them removed as duplicates" if counted.duplicates else ""
     files = f"read from {listed([_read(file) for file in source.files])}"
     return f"{source.name} ({_NOUNS[source.kind][0]}{when}): {records_n(counted.identified)}{copies}; {files}"
 
@@ -279,35 +276,35 @@ def _sentences(reading: ReadingFigures) -> Iterator[str]:
     if reading.stop is None:
         finding = reading.finding
         yield (
-            f"People read {finding.read:,} of {records_n(finding.records)} and included {finding.found:,}. No stop "
+            f"Reviewers read {finding.read:,} of {records_n(finding.records)} and included {finding.found:,}. No stop "
             "rule was applied."
         )
         return
     stop = reading.stop
     yield (
-        f"The stop rule asks for a recall of {percent(stop.recall)} with {percent(stop.confidence)} confidence; its "
-        f"answer is: {stop.verdict}."
+        f"The stop rule required a recall of {percent(stop.recall)} with {percent(stop.confidence)} confidence. Its "
+        f"result was: {stop.verdict}."
     )
     yield methods_sentence(stop)
     if stop.samples:
         yield SPENDING
     yield (
-        f"As an estimate beside it, {ESTIMATOR} gives p = {stop.estimate.p:.3f} for the hypothesis that the recall is "
-        "not reached."
+        f"As an additional estimate, {ESTIMATOR} gave p = {stop.estimate.p:.3f} for the hypothesis that this recall "
+        "was not reached."
     )
 
 
 def _order(order: OrderFigures) -> str:
     if not order.decided:
-        basis = "by the score for inclusion that follows from the language model's decisions"
+        basis = "the score for inclusion from the language model's decisions"
     else:
         basis = (
-            "by the language model's score for inclusion and a text model of titles and abstracts (TF-IDF, two "
-            "linear support vector machines that take turns) trained on the decisions so far, last on "
-            f"{order.decided:,}, the text model with a weight of {order.text_weight:.2f}"
+            "the language model's score for inclusion and a text model of titles and abstracts (TF-IDF, two "
+            f"alternating linear support vector machines; weight {order.text_weight:.2f}), retrained on the decisions "
+            f"so far, most recently on {order.decided:,}"
         )
-    chance = f"{percent(order.explore)} of the places went to records drawn at random" if order.explore else ""
-    return f"Records were read {basis} (seed {order.seed}{'; ' + chance if chance else ''})."
+    chance = f"{percent(order.explore)} of the places were given to records drawn at random" if order.explore else ""
+    return f"Records were read in the order of {basis} (seed {order.seed}{'; ' + chance if chance else ''})."
 
 
 # Decisions of the demonstration model are worthless; the report must warn its readers.
@@ -325,7 +322,7 @@ def methods(figures: Figures) -> tuple[Paragraph, ...]:
         Paragraph("Use of AI and automation", disclosure(figures)),
         Paragraph(
             "Software",
-            f"{figures.software} wrote this report on {moment(figures.read_at)}; all numbers are counted from one "
+            f"{figures.software} wrote this report on {moment(figures.read_at)}. All numbers come from one "
             "snapshot of its ledger. The version of the software that asked the model is not recorded.",
         ),
         *search_strategies(figures),
@@ -340,25 +337,25 @@ def warnings(figures: Figures) -> tuple[str, ...]:
     cancelled = sum(count.cancelled for count in counts)
     if open_items:
         notes.append(
-            f"This {figures.kind} is not finished: {_have(open_items)} no result yet. All numbers are those of "
+            f"This {figures.kind} is not finished: {_have(open_items)} no result yet. All numbers are as of "
             f"{moment(figures.read_at)} and will change."
         )
     elif any(not batch.state.terminal for batch in figures.batches):
-        notes.append(f"This {figures.kind} is not finished. All numbers are those of {moment(figures.read_at)}.")
+        notes.append(f"This {figures.kind} is not finished. All numbers are as of {moment(figures.read_at)}.")
     if cancelled or any(batch.state == "cancelled" for batch in figures.batches):
         notes.append(f"This {figures.kind} was cancelled: {_have(cancelled)} no decision.")
     reports = figures.flow.reports
     if reports is not None and reports.open:
         still = with_verb(reports.open, "report", "is", "are")
-        notes.append(f"{still} not decided about yet: the numbers from retrieval on will change.")
+        notes.append(f"{still} not decided yet: the numbers from retrieval onwards will change.")
     missing = [kind_of(operation).report_noun for operation in figures.planned[len(figures.batches) :]]
     if missing:
-        why = "no record passed on to them" if figures.ended else "they have not begun"
-        notes.append(f"Planned stages without a batch, because {why}: {', '.join(missing)}.")
+        why = "that no record reached" if figures.ended else "that have not begun"
+        notes.append(f"Planned stages {why}: {', '.join(missing)}.")
     if any(DEMONSTRATION_MODEL.lower() in model.lower() for batch in figures.batches for model in batch.models):
         notes.append(
-            "These decisions are worth nothing. SmolLM2-135M-Instruct is small enough to run anywhere: it shows that "
-            "the software works, not what a record is about."
+            "Do not use these decisions. SmolLM2-135M-Instruct is a demonstration model: it shows that the software "
+            "works, but cannot judge records."
         )
     return tuple(notes)
 

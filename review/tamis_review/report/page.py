@@ -55,7 +55,7 @@ SPENDING_ROWS = (
     ("prompt tokens", "prompt_tokens"),
     ("completion tokens", "completion_tokens"),
     ("records answered from the cache", "cached"),
-    ("records too long to be sent whole", "cut"),
+    ("records too long to be sent in full", "cut"),
 )
 
 
@@ -71,7 +71,8 @@ class Headline:
 def write_page(figures: Figures, rows: Iterable[Row], stream: TextIO) -> None:
     """Write the page row by row; only the current row is in memory.
 
-    Above `MOST_ROWS` records the page has no rows. It shows the figures, and where to find the decisions.
+    If there are more than `MOST_ROWS` records, the page has no rows. It shows the figures, and where to find the
+    decisions.
     """
     for piece in template(ASSETS / "page.html.jinja").generate(_context(figures, rows)):
         stream.write(piece)
@@ -129,7 +130,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         # Safe: our own code, which escapes every text, or files of this package.
         "flow_svg": Markup(draw(figures.flow, standalone=False)),  # noqa: S704
         "interval_svg": Markup(interval(screening.pass_rate)),  # noqa: S704
-        "final_svg": Markup(interval(screening.final_pass_rate, "final-interval", "Pass rate in the end")),  # noqa: S704
+        "final_svg": Markup(interval(screening.final_pass_rate, "final-interval", "Final pass rate")),  # noqa: S704
         "histogram_svg": Markup(histogram(screening.confidence, names)),  # noqa: S704
         "css": Markup(css),  # noqa: S704
         "js": Markup(js),  # noqa: S704
@@ -146,7 +147,7 @@ def particulars(batch: BatchFigures) -> list[tuple[str, str]]:
         ("Batch", batch.id),
         ("Operation", batch.operation),
         ("State", batch.state.value),
-        ("Model asked for", batch.model_asked or "the workers' own"),
+        ("Model requested", batch.model_asked or "the workers' default"),
         ("Model named by the endpoint", ", ".join(f"{name} ({n:,})" for name, n in batch.models.items()) or "–"),
         ("Submitted", f"{batch.created_at:%Y-%m-%d %H:%M:%S %Z}"),
         ("Started", "–" if batch.started_at is None else f"{batch.started_at:%Y-%m-%d %H:%M:%S %Z}"),
@@ -168,7 +169,7 @@ def particulars(batch: BatchFigures) -> list[tuple[str, str]]:
 def _lead(figures: Figures, written: str) -> str:
     many = len(figures.batches)
     stages = f", {many} stage{'s' if many > 1 else ''}" if figures.kind is SubjectKind.REVIEW else ""
-    return f"{figures.kind.capitalize()} {figures.id}{stages}. State of {written}."
+    return f"{figures.kind.capitalize()} {figures.id}{stages}. State on {written}."
 
 
 def _headline(figures: Figures) -> list[Headline]:

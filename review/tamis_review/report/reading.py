@@ -64,8 +64,8 @@ def find_subject(connection: Connection, prefix: str) -> ReportSubject:
     """Return the batch or the review whose id is, or begins with, `prefix`.
 
     Raises:
-        UnknownBatch: no id begins with it, or the review has no batch yet.
-        InvalidRequest: several ids begin with it.
+        UnknownBatch: no id begins with `prefix`, or the review has no batch yet.
+        InvalidRequest: several ids begin with `prefix`.
     """
     match = find_either(connection, prefix)
     if match.review_id is not None:
@@ -132,7 +132,7 @@ def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
 
 
 def read_reading_figures(connection: Connection, batch: Row[Any]) -> ReadingFigures | None:
-    """Return the figures of people's reading of a batch; None without a reading order and a stop sample."""
+    """Return the figures of people's reading of a batch. None: it has neither a reading order nor a stop sample."""
     if not kind_of(batch.operation).decides():
         return None
     order = _order(connection, batch)
@@ -166,9 +166,9 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
 
 
 def read_figures(connection: Connection, subject: ReportSubject) -> Figures:
-    """Return the figures of a batch or a review; consistent if the connection is a `snapshot`.
+    """Return the figures of a batch or a review. They are consistent if the connection is a `snapshot`.
 
-    Raises `OperationFailed`: the ledger's own numbers do not add up.
+    Raises `OperationFailed` if the ledger's own numbers do not add up.
     """
     tallied = [tally(connection, batch) for batch in subject.batches]
     flow = read_flow(connection, subject.batches, tallied)

@@ -1,4 +1,4 @@
-"""The sections that page and Markdown share: panels, sources, people's decisions, rounds."""
+"""The sections that the page and the Markdown report share: panels, sources, people's decisions, rounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from .figures import BatchFigures, Figures, HumanFigures
 from .wording import error_words
 
 NONE = "–"
-MEMBERS = ("model", "include", "exclude", "uncertain", "failed", "tokens", "cost", "missed of people's")
+MEMBERS = ("model", "include", "exclude", "uncertain", "failed", "tokens", "cost", "missed includes")
 PAIRS = ("models", "records", "differ", "kappa", "AC1", "joint errors", "expected", "verdict")
 
 
@@ -65,7 +65,7 @@ def _pair(pair: PanelPair) -> tuple[str, ...]:
 
 
 def source_rows(figures: Figures) -> list[tuple[FlowSource, str]]:
-    """Return each source, in order, with the day of its search; empty without facts about the sources."""
+    """Return each source, in order, with the day of its search. Return [] if nothing is known about the sources."""
     if not figures.flow.sources:
         return []
     pairs = zip(figures.flow.sources, figures.screening.sources, strict=True)
@@ -94,7 +94,7 @@ class HumanPart:
     reviewers: str
     audits: tuple[tuple[str, str], ...]  # for each audit: its id, time and people as text, and its finding
     agreement: tuple[AgreementRow, ...]
-    undecided: int  # not in the agreement
+    undecided: int  # records omitted from the agreement
     pairs: int  # pairs of people among the rows of the agreement
 
 
@@ -135,13 +135,13 @@ def _part(heading: str, batch: BatchFigures) -> HumanPart:
 
 
 def _counts(humans: HumanFigures, *, deciding: bool) -> tuple[tuple[str, int], ...]:
-    otherwise = "the opposite of what the software said" if deciding else "another value than the model gave"
+    otherwise = "opposite to the software" if deciding else "different from the model's value"
     return (
         ("records decided by a human", humans.decided),
-        ("as the software said", humans.confirmed),
+        ("same as the software", humans.confirmed),
         (otherwise, humans.reversed),
-        ("the software had not decided", humans.settled),
-        *([("decided differently by people, not settled yet", humans.conflicts)] if humans.conflicts else []),
+        ("not decided by the software", humans.settled),
+        *([("unresolved conflicts between reviewers", humans.conflicts)] if humans.conflicts else []),
     )
 
 
@@ -165,10 +165,10 @@ def range_words(low: float | None, high: float | None) -> str:
 
 
 ABOUT_ROUNDS = (
-    "A record that failed may be asked about again in a later round. Where failing depends on what a record is, the "
-    "records without a decision, and those decided late, are no random part of all. The test is Pearson's chi-square "
-    "test of independence; it is left out where fewer than four fifths of the expected counts are 5 or more, or any is "
-    "below 1 (Cochran). A difference is named from p < 0.01 on, because each round is looked at in up to three ways."
+    "A failed record can be evaluated again in a later round. If failure depends on the records' properties, "
+    "undecided and late-decided records are not a random part of all records. Pearson's chi-square test of "
+    "independence is used. It is omitted if fewer than four fifths of the expected counts are 5 or more, or any is "
+    "below 1 (Cochran). Differences are reported at p < 0.01, because each round is tested for up to three traits."
 )
 
 
@@ -201,6 +201,6 @@ def _round_text(row: RoundFailures) -> str:
     if share.estimate is None or share.low is None or share.high is None:
         return failed
     return (
-        f"{failed} Of the {share.total:,} decided in it, {share.count:,} passed ({share.estimate:.1%}, "
+        f"{failed} Of {share.total:,} records decided in this round, {share.count:,} passed ({share.estimate:.1%}, "
         f"{share.level:.0%} interval {share.low:.1%} to {share.high:.1%})."
     )

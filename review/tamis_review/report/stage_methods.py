@@ -22,20 +22,19 @@ class Paragraph:
 
 
 _POLICIES = {
-    "include": "A criterion on which the record is unclear neither excluded a record nor stopped its inclusion "
-    "(recall first).",
-    "refer": "A criterion on which the record is unclear made the record uncertain: it was referred to a human.",
-    "exclude": "An inclusion criterion on which the record is unclear counted as not met (precision first).",
+    "include": "An unclear criterion neither excluded a record nor prevented its inclusion (recall first).",
+    "refer": "A record with an unclear criterion was uncertain and was referred to a human.",
+    "exclude": "An unclear inclusion criterion counted as not met (precision first).",
 }
 _UNVERIFIED = {
-    "refer": "A record was excluded only by a criterion whose quote the software found in it, or whose verdict needs "
-    "no quote; where the model excluded it without such a one, it was referred to a human.",
-    "exclude": "An exclusion stood also where no quote for it was found in the record.",
+    "refer": "A record was excluded only if the quote for the deciding criterion was found in it, or the verdict "
+    "needed no quote. Other exclusions by the model were referred to a human.",
+    "exclude": "An exclusion counted even if no quote for it was found in the record.",
 }
 
 
 def costs(spending: BatchCosts) -> str:
-    """Return a sentence on the cost of the answers, and another on missing parts."""
+    """Return a sentence on the cost of the answers, and a sentence on costs that are not known."""
     unbilled = f" Possibly unbilled: {spending.unbilled_words}." if spending.possibly_unbilled else ""
     return _paid(spending) + unbilled
 
@@ -44,19 +43,19 @@ def stage_paragraphs(figures: Figures, batch: BatchFigures, number: int) -> tupl
     """Return the paragraphs on the questions, and on the model, the prompts and the dates."""
     stage = figures.flow.stages[number]
     noun = kind_of(batch.operation).report_noun
-    sentences = [f"{were(stage.entered)} put to a language model, each on its own."]
+    sentences = [f"{were(stage.entered)} submitted to a language model, each separately."]
     if stage.admitted:
-        sentences.append(f"Of these, {records_n(stage.admitted)} had not passed the stage before.")
+        sentences.append(f"Of these, {records_n(stage.admitted)} had not passed the previous stage.")
     if stage.held_back:
-        sentences.append(f"{records_n(stage.held_back)} passed the stage before and did not enter this one.")
+        sentences.append(f"{records_n(stage.held_back)} passed the previous stage but did not enter this one.")
     if batch.criteria is not None:
         questions, listed = _screening(batch, batch.criteria)
         sentences += questions
     elif batch.operation == operation_name(Filter):
         listed = []
-        sentences.append(f"It answered one question with yes or no: “{batch.parameters.get('criteria', '')}”")
+        sentences.append(f"The model answered one question with yes or no: “{batch.parameters.get('criteria', '')}”")
     else:
-        sentences.append(f"The operation was the {noun}; its parameters:")
+        sentences.append(f"The operation was {noun}, with these parameters:")
         listed = [
             f"{spaced(name)}: {plain(value)}"
             for name, value in batch.parameters.items()
@@ -74,19 +73,19 @@ def _paid(spending: BatchCosts) -> str:
     if not spending.calls:
         return "No call was paid for."
     if spending.unpriced and not spending.cost:
-        return "What the calls cost is not known to the software."
-    missing = f"; {records_n(spending.unpriced)} without a known price not counted" if spending.unpriced else ""
-    return f"By the prices known to the software the calls cost {dollars(spending.cost)} (US dollars){missing}."
+        return "The cost of the calls is not known."
+    missing = f", without {records_n(spending.unpriced)} of unknown price" if spending.unpriced else ""
+    return f"At the prices known to the software, the calls cost {dollars(spending.cost)} (US dollars){missing}."
 
 
 def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str], list[str]]:
     sentences = [
-        f"The research question was: “{criteria.research_question}” For each criterion below the model gave a verdict "
-        "(met, not met, not met by silence or unclear) with a quote from the record where one speaks to it, and then a "
-        "decision: include, exclude or uncertain. "
-        "The software looked for each quote in the record and compared it word by word; a quote that is not there, or "
-        "that differs in a number, a unit, a negation or another word of content (altered), flags the record and "
-        "lowers its confidence. The exclusion reason is the first criterion that excluded the record."
+        f"The research question was: “{criteria.research_question}” For each criterion below, the model gave a verdict "
+        "(met, not met, not met by silence or unclear), with a quote from the record if there was one. It then gave a "
+        "decision: include, exclude or uncertain. The software searched the record for each quote and compared it word "
+        "by word. A quote that was not found, or that differed in a number, unit, negation or other content word "
+        "(altered), flagged the record and lowered its confidence. The exclusion reason was the first criterion that "
+        "excluded the record."
     ]
     for policies, name in ((_POLICIES, "unclear"), (_UNVERIFIED, "unverified")):
         if policy := policies.get(str(batch.parameters.get(name))):
@@ -99,22 +98,20 @@ def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str]
     if criteria.date_range is not None:
         listed.append(f"Publication years: {criteria.date_range[0]} to {criteria.date_range[1]}")
     if criteria.custom_keywords:
-        listed.append(
-            f"Keywords that the initial filter excludes besides its own: {', '.join(criteria.custom_keywords)}"
-        )
+        listed.append(f"Additional exclusion keywords of the initial filter: {', '.join(criteria.custom_keywords)}")
     return sentences, listed
 
 
 def _criterion(criterion: Criterion) -> str:
-    worded = f" [excludes as: {criterion.exclude_as}]" if criterion.exclude_as else ""
+    worded = f" [exclusion reason: {criterion.exclude_as}]" if criterion.exclude_as else ""
     return f"{criterion.label}{' (excludes)' if criterion.excludes else ''}: {criterion.text}{worded}"
 
 
 def _examples(criteria: SearchCriteria, chosen_from: object) -> str:
     decisions = [example.decision for example in criteria.examples]
-    source = "of the criteria" if chosen_from is None else f"of what people decided in batch {chosen_from}"
+    source = "from the criteria" if chosen_from is None else f"from people's decisions in batch {chosen_from}"
     return (
-        f"With every record the model was shown the same {len(decisions)} worked examples {source}: "
+        f"With each record, the model received the same {len(decisions)} worked examples {source}: "
         f"{decisions.count('include')} included, {decisions.count('exclude')} excluded."
     )
 
@@ -122,26 +119,26 @@ def _examples(criteria: SearchCriteria, chosen_from: object) -> str:
 def _model(batch: BatchFigures) -> str:
     if batch.panel is not None:
         return _panel(batch, batch.panel)
-    wanted = "none by name (the workers' own)" if batch.model_asked is None else f"“{batch.model_asked}”"
+    wanted = "The workers' default model" if batch.model_asked is None else f"The model “{batch.model_asked}”"
     if not batch.models:
-        return f"The model asked for was {wanted}; no answer names a model yet."
+        return f"{wanted} was requested; no answer names a model yet."
     named = ", ".join(f"“{model}” ({records_n(n)})" for model, n in batch.models.items())
-    return f"The model, as the endpoint named it in its answers, was {named}; the model asked for was {wanted}."
+    return f"{wanted} was requested; the endpoint's answers named {named}."
 
 
 def _panel(batch: BatchFigures, panel: PanelFigures) -> str:
     named = "; ".join(f"“{models}” ({records_n(n)})" for models, n in batch.models.items())
-    answered = f" The models, as the endpoint named them in its answers, were {named}." if named else ""
+    answered = f" The endpoint's answers named {named}." if named else ""
     listed = ", ".join(f"“{model}”" for model in panel.models)
     judged = f"Each record was judged by a panel of {len(panel.models)} models: {listed}.{answered} "
-    return f"{judged}{POLICIES[panel.policy]} A model that failed had no vote, and was never counted as an exclusion."
+    return f"{judged}{POLICIES[panel.policy]} A model that failed had no vote and never counted as an exclusion."
 
 
 def _cache(batch: BatchFigures) -> str:
     if not batch.use_cache:
-        return "Every question was asked anew."
+        return "No cached answer was used."
     return (
-        "A question identical to one answered before was not asked again; its earlier answer was taken "
+        "If an identical question had been answered before, the earlier answer was used "
         f"({records_n(batch.spending.cached)})."
     )
 
@@ -149,8 +146,8 @@ def _cache(batch: BatchFigures) -> str:
 def _cut(batch: BatchFigures) -> Iterator[str]:
     if batch.spending.cut:
         yield (
-            f"{records_n(batch.spending.cut).capitalize()} were too long to be sent whole: the model was shown the "
-            "beginning of their longest fields, was told so, and each of them names what was left out."
+            f"{were(batch.spending.cut)} too long to be sent in full. The model received the beginning of the longest "
+            "fields and was told so; each record names the omitted text."
         )
 
 
@@ -171,9 +168,9 @@ def _prompts(batch: BatchFigures) -> str:
     if batch.prompts.sha256 is None:
         return hashed
     return (
-        f"{hashed} The SHA-256 of the prompts is {batch.prompts.sha256}: it is taken over the own prompt hashes of "
-        f"{records_n(batch.prompts.records)}, one a line in the order of the records, and each of those is the "
-        "SHA-256 of model, messages (the system message among them), response schema and sampling parameters as they "
-        "were sent. Temperature and the other sampling parameters are settings of the workers; the ledger holds them "
-        "in these hashes, and in the transcript of each record where transcripts were kept."
+        f"{hashed} The SHA-256 of the prompts is {batch.prompts.sha256}. It was computed over the prompt hashes of "
+        f"{records_n(batch.prompts.records)}, one per line in record order. Each of these is the SHA-256 of model, "
+        "messages (including the system message), response schema and sampling parameters as sent. Temperature and "
+        "the other sampling parameters are settings of the workers. They are recorded only in these hashes and, if "
+        "transcripts were kept, in the transcript of each record."
     )

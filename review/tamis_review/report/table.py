@@ -1,4 +1,4 @@
-"""The table of decisions as data: each record with its decision, the reasons, and the supporting passages."""
+"""The table of decisions as data: each record with its decision, the reasons, and the quoted passages."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -61,7 +61,7 @@ def _word(value: str | bool | None) -> str:
 
 
 def table_facts(labelled: Sequence[Criterion], operations: Sequence[str]) -> dict[str, Any]:
-    """Return the data that the table's script needs besides rows: criteria by label, and words for each stage."""
+    """Return the data, except rows, that the table's script needs: criteria by label, and words for each stage."""
     return {
         "names": outcome_names(operations[0]),
         "criteria": {rule.label: {"text": rule.text, "excludes": rule.excludes} for rule in labelled},
@@ -80,7 +80,7 @@ class DecisionTable:
     hidden: Collection[int] = frozenset()  # places of records with hidden decisions
 
     def rows(self, results: list[ItemResult], first: bool) -> str:
-        """Return the rows of some results. `first`: these are the table's first rows."""
+        """Return the rows of some results as JSON text. `first`: whether these are the table's first rows."""
         text = ",\n".join(_json(self._row(result)) for result in results)
         return text if first or not text else ",\n" + text
 
@@ -93,8 +93,8 @@ class DecisionTable:
 def read_table(engine: Engine, batch_id: UUID, *, whole: bool) -> DecisionTable:
     """Return the table of a batch, without its rows.
 
-    If the `whole` batch is asked for and has more than `MOST_ROWS` records, the table gets no rows.
-    Raises `LedgerUnavailable`.
+    `whole`: whether all records are wanted. If so, and the batch has more than `MOST_ROWS` records, the table gets no
+    rows. Raises `LedgerUnavailable`.
     """
     with ledger_errors(), engine.connect() as connection:
         operation = read_operation(connection, batch_id)
@@ -134,7 +134,7 @@ def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) ->
 
 
 def blind_row(result: ItemResult) -> Row:
-    """Return the row of a record whose decisions are hidden: its text, without marks."""
+    """Return the row of a record whose decisions are hidden: its text, without marked passages."""
     return _present(_named(result) | {"fields": _fields(result.item, {})})
 
 
@@ -268,7 +268,7 @@ def _inclusion(decision: InclusionDecision) -> Row:
 
 
 def _verdict(verdict: CriterionVerdict) -> list[Any]:
-    """Return the verdict. A quote adds its text, state and field; an altered quote adds its differences.
+    """Return a verdict as a list. A quote adds its text, state and field. An altered quote also adds its differences.
 
     A difference is a range of characters (code points) of the quote, and the record's words there.
     """
@@ -281,7 +281,7 @@ def _verdict(verdict: CriterionVerdict) -> list[Any]:
 
 
 def _marks(result: ItemResult) -> Marks:
-    """Return the deciding passages. Places count characters (code points); the end is exclusive."""
+    """Return the passages that decided, by field. Places count characters (code points), and the end is exclusive."""
     marks: Marks = {}
 
     def mark(passage: Exclusion | Quote, label: str, *, altered: bool = False) -> None:
@@ -299,7 +299,11 @@ def _marks(result: ItemResult) -> Marks:
 
 
 def _fields(item: Mapping[str, Any], marks: Marks, called: Mapping[str, str] | None = None) -> list[Row]:
-    """Return title, abstract and marked fields; all fields if the item has neither, or `called` renames them."""
+    """Return the fields to show with a record, each with its marked passages.
+
+    These are the abstract and fields with marks. If the item has neither title nor abstract, or `called` is given, they
+    are all its fields. `called`: field -> another name to show.
+    """
     names = [name for name in item if name in SHOWN or name in marks]
     if called or not any(item.get(name) for name in SHOWN):
         names += [name for name in shown_fields(item) if name not in names and name not in HEAD]

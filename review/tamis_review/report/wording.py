@@ -1,4 +1,4 @@
-"""The numbers, times, names and kinds of errors in a report's sentences."""
+"""The words for numbers, times, names and kinds of errors in a report's sentences."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -76,20 +76,20 @@ _KINDS: Mapping[str, str] = {
     ErrorKind.CONTEXT_LENGTH: "the record does not fit into the model's context",
     ErrorKind.TIMEOUT: "no answer in time",
     ErrorKind.CONNECTION: "no connection to the endpoint",
-    ErrorKind.SERVER: "an error of the endpoint",
+    ErrorKind.SERVER: "error of the endpoint",
     ErrorKind.RATE_LIMITED: "the endpoint's rate limit",
     ErrorKind.REFUSED: "the model declined to answer",
-    ErrorKind.CONTENT_FILTER: "held back by the endpoint's content filter",
+    ErrorKind.CONTENT_FILTER: "blocked by the endpoint's content filter",
     ErrorKind.TRUNCATED: "the answer was cut off",
-    ErrorKind.EMPTY: "an answer without content",
-    ErrorKind.MALFORMED: "an answer that is no JSON",
-    ErrorKind.INVALID: "an answer that is not what was asked for",
-    ErrorKind.NO_CONTENT: "the record holds nothing to evaluate",
-    ErrorKind.ATTEMPTS_EXHAUSTED: "its workers died too often",
-    ErrorKind.INTERNAL: "a fault of the software",
+    ErrorKind.EMPTY: "the answer is empty",
+    ErrorKind.MALFORMED: "the answer is not JSON",
+    ErrorKind.INVALID: "the answer does not match the request",
+    ErrorKind.NO_CONTENT: "the record has no content to evaluate",
+    ErrorKind.ATTEMPTS_EXHAUSTED: "too many worker crashes",
+    ErrorKind.INTERNAL: "internal error of the software",
 }
 
 
 def error_words(kind: str) -> str:
-    """Return a kind of error in words; an unknown kind unchanged."""
+    """Return a kind of error in words. An unknown kind is returned unchanged."""
     return _KINDS.get(kind, spaced(kind))

@@ -1,7 +1,7 @@
 """The queries of a batch's work list, and the SQL that finds the matching records.
 
-The functions return places in the batch, never texts. Search words become database patterns. Cheap conditions run
-first, before any JSON is read.
+The functions return places of records in the batch, never texts. Search words become database patterns. Cheap
+conditions run before conditions that read JSON.
 """
 
 import json
@@ -71,13 +71,13 @@ class WorkShow(StrEnum):
 
 @dataclass(frozen=True)
 class WorkQuery:
-    """The filters and the page of a work list. A record must pass every filter."""
+    """The filters of a work list, and the page wanted. A record must pass every filter."""
 
     order: WorkOrder = WorkOrder.NUMBER
     show: WorkShow = WorkShow.TODO
     outcome: Outcome | None = None
     reason: str | None = None  # exclusion reason: its text, or the label of its criterion
-    label: str | None = None  # label set by a person
+    label: str | None = None  # label that a person gave the record
     flagged: bool = False  # only records with an altered or missing quote
     q: str | None = None  # words that must all occur in the record
     after: str | None = None  # cursor of the previous page
@@ -93,20 +93,20 @@ class WorkQuery:
 class Said:
     """People's decisions about a record, as far as a work list needs them."""
 
-    reviewers: tuple[str, ...]  # people whose decision is valid
+    reviewers: tuple[str, ...]  # people with a current decision
     conflict: bool
-    settled: bool  # one person's decision overrides the others
+    settled: bool  # a settling decision overrides the others
     first: int  # id of the oldest decision; smaller ids are earlier
     reason: str | None = None  # the person's reason in the decision that counts
     value: object = None  # value of the decision that counts
 
     def waits(self, mode: ScreeningMode, me: str) -> bool:
-        """Return whether the record still waits for a decision of `me`."""
+        """Return whether the record still needs a decision of the reviewer `me`."""
         return me not in self.reviewers and not self.settled and len(self.reviewers) < _READERS[mode]
 
 
 def cursor(index: int) -> str:
-    """Return the cursor of the page after the record at this place."""
+    """Return the cursor of the page that begins after the record at this place."""
     return urlsafe_b64encode(f"{_CURSOR}{index}".encode()).decode().rstrip("=")
 
 
@@ -116,7 +116,7 @@ def place_of(text: str) -> int:
         decoded = urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
         if decoded.startswith(_CURSOR) and (digits := decoded.removeprefix(_CURSOR)).isascii() and digits.isdigit():
             return int(digits)
-    raise InvalidParameters(f"after: {text!r} is no cursor; `next` of the page before is one")
+    raise InvalidParameters(f"after: {text!r} is not a cursor: pass `next` of the previous page")
 
 
 def ranked(first: Iterable[int], count: int) -> list[int]:
@@ -125,7 +125,7 @@ def ranked(first: Iterable[int], count: int) -> list[int]:
 
 
 def page(order: Sequence[int], found: Collection[int], after: int | None, limit: int) -> tuple[list[int], int | None]:
-    """Return up to `limit` of the places in `found`, in this order, and the last place if another page follows.
+    """Return up to `limit` places of `found`, sorted as in `order`, and the last of them if another page follows.
 
     `after`: the last place of the previous page; None for the first page. On the last page, the second value is None.
     """
@@ -137,9 +137,10 @@ def page(order: Sequence[int], found: Collection[int], after: int | None, limit:
 def reading_first(
     sample: Sequence[int], said: dict[int, Said], order: Sequence[int], ruled: Collection[int], *, pairs: bool
 ) -> Iterable[int]:
-    """Return the places in reading order: the sample, records that a partner has read, others, rule exclusions.
+    """Return all places in reading order: sample, records that a partner has read, other records, rule exclusions.
 
-    The order is that of `next_records.offered`, but with decided records. `pairs`: people read in pairs.
+    The order is that of `next_records.offered`, but decided records are not omitted. `pairs`: whether people read in
+    pairs.
     """
     read = sorted(said, key=lambda place: said[place].first) if pairs else ()
     return chain(sample, read, (place for place in order if place not in ruled), (p for p in order if p in ruled))
@@ -181,13 +182,13 @@ def like_pattern(word: str) -> str:
 def exact_pattern(word: str) -> str:
     """Return a Postgres regular expression for the word in a JSON value. Case and accents are ignored.
 
-    It does not match field names: text before `":` is skipped.
+    The expression does not match field names: text before `":` is skipped.
     """
     return "".join(map(_exact, _small(word))) + r'(?![^"\\]*":)'
 
 
 def probe_of(reason: str) -> str:
-    """Return the longest run of letters and digits that every JSON text with this reason has; "" if there is none."""
+    """Return the longest run of letters and digits that occurs in every JSON text with this reason, or ""."""
     bare = reason.removeprefix(_REWORDED).removeprefix(_REWORDED.replace(" ", "_"))
     return max(_PLAIN_RUN.findall(bare), key=len, default="")
 
@@ -217,10 +218,10 @@ BEGINS = f'{{"status": "{InclusionStatus.EXCLUDE.value}"%'
 
 
 def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str]) -> list[Select[tuple[int]]]:
-    """Return selects whose union is the places that the software excluded for these reasons.
+    """Return queries that together select the places that the software excluded for these reasons.
 
-    Decided items of an inclusion have their own select: joining them with all items would load whole answers into the
-    database's memory.
+    Decided items of an inclusion have a query of their own: joining them with all items would load whole answers into
+    the database's memory.
     """
     software = software_outcomes(batch_id, operation.operation).subquery("software")
     matches = select(software.c.idx).where(software.c.reason.in_(reasons))
@@ -233,7 +234,10 @@ def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str])
 def _decided(
     batch_id: UUID, operation: Inclusion, reasons: Collection[str], probes: Collection[str]
 ) -> Select[tuple[int]]:
-    """Return the query for an inclusion's exclusions with these reasons. It tests an answer's text before its JSON."""
+    """Return the query for the places that an inclusion excluded for these reasons.
+
+    The query tests an answer's text before its JSON.
+    """
     within, excluded = cast(results.c.detail, Text), is_value(results.c.value, operation.excludes)
     begins = within.like(BEGINS)  # as workers write it; any other form is parsed
     status = case((begins, True), else_=results.c.detail.op("->>")("status") == operation.excludes)
@@ -253,7 +257,7 @@ def _decided(
 
 
 def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
-    """Return people's decisions about each record, for the batch's own question."""
+    """Return people's decisions about each record, by place. Decisions on retrieval and full texts are omitted."""
     human = standing(batch_id).c
     alone, several = human.reviewers == 1, cast(human.decisions, JSONB)
     names = case(
@@ -293,10 +297,10 @@ def read_matching(
     said: Mapping[int, Said],
     kept_out: Collection[int],
 ) -> set[int] | None:
-    """Return the places that pass the filters on outcome, reason, label and flag; None without such a filter.
+    """Return the places that pass the filters on outcome, reason, label and flag. Return None if none of them is set.
 
-    `reasons`: the texts of the requested reason. `kept_out`: places that need no reading; their outcome stays even if
-    people exclude them.
+    `reasons`: the texts of the requested reason. `kept_out`: places that need no reading. If people exclude them, they
+    keep the software's outcome.
     """
     parts: list[set[int]] = []
     software = software_outcomes(batch_id, operation.operation).subquery("software")
@@ -307,7 +311,7 @@ def read_matching(
         return Outcome.CONFLICT if decision.conflict else by_human(operation.operation, decision.value, system)
 
     def ended(places: Collection[int]) -> Iterator[tuple[int, Outcome, Outcome]]:
-        """Yield the places with human decisions: each with its final outcome and the software's."""
+        """Yield each place with its final outcome and the software's outcome. All places have human decisions."""
         here = software.c.idx == any_(literal([*places], ARRAY(Integer)))
         rows = connection.execute(select(software.c.idx, software.c.system).where(here)) if places else ()
         return ((place, final(place, Outcome(system)), Outcome(system)) for place, system in rows)
@@ -344,7 +348,7 @@ def search(connection: Connection, batch_id: UUID, words: Iterable[str], places:
 
 
 def _holds(words: Iterable[str]) -> ColumnElement[bool]:
-    """Return the search condition, as a CASE that fixes the order of tests, because Postgres's own order is slower.
+    """Return the search condition: a CASE, which tests the words in a fixed order. Postgres's own order is slower.
 
     The longest word comes first, because fewer records contain it.
     """

@@ -1,6 +1,6 @@
-"""The work list of a batch: the records for a person to read, filtered, sorted and in pages, and the remaining counts.
+"""The work list of a batch: the records for a person to read, filtered, sorted and in pages, with counts.
 
-Each record has its row of the report, without decisions that the caller must not see yet.
+A record's row equals its row in the report. Decisions that the caller must not see yet are omitted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -46,9 +46,9 @@ from .work_filter import Said, WorkOrder, WorkQuery, WorkShow
 
 
 class MyDecision(Frozen):
-    """What whoever asks decided about a record."""
+    """The caller's decision about a record."""
 
-    value: Any  # in the operation's terms
+    value: Any  # in the operation's form
     reason: str | None
     note: str | None
     settles: bool = False  # overrides other people's decisions
@@ -56,7 +56,7 @@ class MyDecision(Frozen):
 
 
 class WorkRecord(Frozen):
-    """A record to read."""
+    """A record of a work list."""
 
     number: int  # from 1
     index: int  # place in the batch, from 0
@@ -72,7 +72,7 @@ def _work_record(
 ) -> WorkRecord:
     """Return a record as `me` sees it. A hidden record has only its text and the caller's own remarks.
 
-    `judged`: the caller's judgements of an audit's records, by place; None outside an audit.
+    `judged`: the caller's judgements of an audit's records, by place. None: the list is of no audit.
     """
     row = next((row for row in result.decisions if row.reviewer == me and row.stage is HumanStage.OWN), None)
     mine = row and MyDecision(value=row.value, reason=row.reason, note=row.note, settles=row.settles, at=row.created_at)
@@ -89,7 +89,7 @@ def _work_record(
 
 
 class WorkAudit(Frozen):
-    """The audit whose records a work list holds."""
+    """The audit whose records a work list shows."""
 
     id: str
     seed: int
@@ -104,7 +104,7 @@ def _of_audit(audit: Audit) -> WorkAudit:
 
 
 def _judged(drawn: Iterable[AuditItem], me: str, operation: Operation) -> dict[int, MyDecision]:
-    """Return the judgements of `me` on an audit's sample, by place, as values of the operation."""
+    """Return the judgements of the reviewer `me` on an audit's sample, by place, as values of the operation."""
     values = {True: operation.includes, False: operation.excludes}
     return {
         item.index: MyDecision(value=values[item.include], reason=None, note=item.note, at=item.decided_at)
@@ -118,24 +118,24 @@ AT_ONCE = 4_000  # records that a search of a larger batch reads before it reads
 
 
 class WorkCounts(Frozen):
-    """How many records of the batch are what."""
+    """Numbers of records of the batch."""
 
     records: int
     todo: int  # records that wait for the caller
     mine: int  # records that the caller has decided
     conflicts: int  # unsettled conflicts between people
-    found: int | None  # on all pages; None: a search of over 20,000 records that stopped at a full page
+    found: int | None  # matches on all pages; None: a search of over 20,000 records stopped at a full page
 
 
 class WorkReason(Frozen):
-    """A criterion by which a record is excluded."""
+    """A criterion that excludes records."""
 
     label: str
-    text: str  # name of an exclusion by it
+    text: str  # the reason that an exclusion by this criterion has
 
 
 class WorkList(Frozen):
-    """A page of the work list, with what a view of it needs."""
+    """A page of the work list, with everything needed to show it."""
 
     mode: ScreeningMode
     me: str
@@ -152,7 +152,7 @@ class WorkList(Frozen):
 
 
 def read_work(engine: Engine, batch_id: UUID, me: str, query: WorkQuery, refits: OrderRefits) -> WorkList:
-    """Return a page of the work list of `me`.
+    """Return a page of the work list of the reviewer `me`.
 
     Raises:
         InvalidParameters: the cursor is invalid.
@@ -235,7 +235,7 @@ def _order(
     hidden: set[int],
     count: int,
 ) -> list[int]:
-    """Return all places of the batch in the requested order, unordered places last."""
+    """Return all places of the batch in the requested order. Places that the order does not contain come last."""
     match order:
         case WorkOrder.NUMBER:
             return list(range(count))
@@ -254,7 +254,7 @@ def _order(
 def _page(
     connection: Connection, batch_id: UUID, query: WorkQuery, order: list[int], matching: set[int], after: int | None
 ) -> tuple[list[int], int | None, int | None]:
-    """Return the places of the page, its last place if another page follows, and the number of matches in all."""
+    """Return the page's places, the last of them if another page follows, and the number of matches on all pages."""
     if query.words and len(order) > COUNTED:
         wanted, _ = work_filter.page(order, matching, after, AT_ONCE)
         within = work_filter.search(connection, batch_id, query.words, wanted)
@@ -274,7 +274,7 @@ def _reasons(labelled: list[Criterion], reason: str | None) -> list[str]:
 
 
 def _marked(operation: Operation) -> dict[str, list[str]]:
-    """Return the highlighted words of the criteria. Words on both sides are omitted."""
+    """Return the words to highlight. A word that both including and excluding criteria contain is omitted."""
     if not isinstance(operation, Inclusion):
         return {"include": work_filter.marked_words([getattr(operation, "criteria", "")]), "exclude": []}
     criteria = operation.criteria
@@ -287,7 +287,7 @@ def _marked(operation: Operation) -> dict[str, list[str]]:
 
 
 class WorkLeft(Frozen):
-    """What of a batch is left for a person."""
+    """The work that a batch still needs from a person."""
 
     todo: int = 0  # records that wait for the person
     conflicts: int = 0  # unsettled conflicts between people
@@ -295,7 +295,7 @@ class WorkLeft(Frozen):
 
 
 def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
-    """Return the remaining work of `me`; empty if the batch's operation makes no decisions."""
+    """Return the remaining work of the reviewer `me`. If the batch's operation makes no decisions, all is 0."""
     if not kind_of(view.operation).decides():
         return WorkLeft()
     batch_id = UUID(view.id)
@@ -316,7 +316,7 @@ def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
 
 
 def _to_read(connection: Connection, batch_id: UUID, places: list[int]) -> int:
-    """Return how many of these places have records that were not excluded before screening."""
+    """Return at how many of these places the record was not excluded before screening."""
     if not places:
         return 0
     here = (items.c.batch_id == batch_id) & (items.c.idx == any_(literal(places, ARRAY(Integer))))

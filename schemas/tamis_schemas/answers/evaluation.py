@@ -23,7 +23,7 @@ def metric_rank(label: str) -> tuple[int, str]:
 class Evaluation(Frozen):
     """The value of one metric, or the reason why it has none; never both.
 
-    A score is a number from 0 to 1, a categorical value one of a few words.
+    A score is a number from 0 to 1. A categorical value is a word from a short list.
     """
 
     label: str  # name of the metric
@@ -35,9 +35,9 @@ class Evaluation(Frozen):
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:
         if (self.value is None) == (self.reason is None):
-            raise ValueError(f"{self.label}: either a value or a reason why there is none")
+            raise ValueError(f"{self.label}: needs either a value or a reason, not both")
         if self.value is not None and (self.metric_type == "categorical") != isinstance(self.value, str):
-            raise ValueError(f"{self.label}: {self.value!r} is no {self.metric_type} value")
+            raise ValueError(f"{self.label}: {self.value!r} is not a {self.metric_type} value")
         if isinstance(self.value, float) and not 0 <= self.value <= 1:
             raise ValueError(f"{self.label}: {self.value!r} is not between 0 and 1")
         return self

@@ -11,16 +11,16 @@ from .results import Confidence, Quote
 class Extraction(Frozen):
     """One value as one chunk gives it.
 
-    `validated` is None where there is nothing to validate it by: the model named no words of a chunk.
+    `validated` is None if the model quoted no words of a chunk.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)
 
     value: Any = None  # any JSON value; 0, False and the empty text are values, None is not
     chunk_number: Annotated[int, Field(ge=1, strict=True)] | None = None  # from 1, as in the prompt
-    evidence: str | None = None  # the chunk's words, as the model gave them
-    confidence: Confidence | None = Field(default=None, ge=0.0, le=1.0)  # the model's
-    quote: Quote | None = None  # evidence, as compared with the chunk
+    evidence: str | None = None  # the chunk's words, as the model quoted them
+    confidence: Confidence | None = Field(default=None, ge=0.0, le=1.0)  # as the model stated it
+    quote: Quote | None = None  # result of comparing the evidence with the chunk
     validated: bool | None = None  # True if the evidence is in the chunk, and contains the value
 
 
@@ -42,7 +42,7 @@ class FieldExtractions(Frozen):
 
 
 class RecallAnswer(Frozen):
-    """A model's verdict on the chunks that were shown: do they hold all that a value needs?"""
+    """A model's verdict on the chunks that were shown: do they contain everything that a value needs?"""
 
     score: float = Field(ge=0.0, le=1.0)
     missing: tuple[str, ...] = ()  # items missing in the chunks
@@ -51,8 +51,8 @@ class RecallAnswer(Frozen):
 class ExtractionDetail(Frozen):
     """The evidence behind the value of an item with chunks: a result's `detail`.
 
-    `fields` is by field of an `extract_fields`; an `extract` has one value, under the empty name.
+    `fields` has the evidence by the name of a field of `extract_fields`. For `extract`, the only name is empty.
     """
 
     fields: dict[str, FieldExtractions]
-    recall: dict[str, RecallAnswer] = Field(default_factory=dict)  # for values about which the model was asked
+    recall: dict[str, RecallAnswer] = Field(default_factory=dict)  # for the values that the model was asked about

@@ -28,7 +28,7 @@ class FilterRule(StrEnum):
 
 
 class FilterResult(Frozen):
-    """The filter's decision on one paper; of a rejection the rule, and the text of the paper that decided."""
+    """The filter's decision on one paper; a rejection has the rule, and the deciding text of the paper."""
 
     passed: bool
     reason: str  # one sentence for a reader
@@ -42,7 +42,7 @@ class FilterResult(Frozen):
     @model_validator(mode="after")
     def _checked(self) -> Self:
         if self.passed is not (self.rule is None):
-            raise ValueError("rule: a paper is rejected by a rule, and passes without one")
+            raise ValueError("rule: a rejected paper needs a rule; a passing paper has none")
         return self
 
     def exclusion(self) -> Exclusion | None:
@@ -53,7 +53,7 @@ class FilterResult(Frozen):
 
 
 class RejectedPaper(Frozen):
-    """A paper that does not pass, and why."""
+    """A rejected paper, with the reason."""
 
     paper: PaperData
     result: FilterResult
@@ -64,7 +64,7 @@ class RejectedPaper(Frozen):
 
 
 class BatchFilterResult(Frozen):
-    """Every paper of a batch once, in the order given: those that passed, and those rejected with their results."""
+    """Every paper of a batch once, in the given order: passed papers, and rejected papers with their results."""
 
     passed: list[PaperData] = Field(default_factory=list)
     rejected: list[RejectedPaper] = Field(default_factory=list)

@@ -18,7 +18,7 @@ class AnswerEvaluation(Frozen):
 class IterationData(Frozen):
     """One attempt at an answer. Either it was evaluated, or it failed with a kind of error.
 
-    A failed attempt has no evaluation; it has an answer where only the evaluation failed.
+    A failed attempt has no evaluation. It has an answer if only the evaluation failed.
     """
 
     iteration_number: int = Field(ge=1)
@@ -32,8 +32,8 @@ class IterationData(Frozen):
 class AnswerResult(Frozen):
     """The best answer, with every attempt in the order made.
 
-    `success` says whether the final answer reached the threshold; without success it is the best of all attempts, the
-    first of them where several are equally good.
+    `success` says whether the final answer reached the threshold. Without success it is the best attempt, or the first
+    of several equally good ones.
     """
 
     final_answer: str

@@ -20,7 +20,7 @@ class EvidenceType(StrEnum):
     CONTEXTUAL = "contextual"  # a strong inference: a graduation year for an age
     WEAK = "weak"  # an indirect signal that barely supports the value
     INAPPROPRIATE = "inappropriate"  # the wrong kind of evidence: products for an age
-    UNKNOWN = "unknown"  # none of the four; never in the ledger, as such an answer is an error
+    UNKNOWN = "unknown"  # none of the four; never in the ledger, because such an answer is an error
 
 
 class Judgement(Frozen):

@@ -29,18 +29,18 @@ class HumanStage(StrEnum):
 
 
 class Override(Frozen):
-    """One decision of a human. Of each reviewer the latest one on an item and stage stands, until it is withdrawn.
+    """One decision of a human. Each reviewer's latest decision on an item and stage is valid until it is withdrawn.
 
-    Where several people's stand, the latest that `settles` counts; else what all of them say; else they are in
-    conflict, and none counts. An override that says what the software says too is a confirmation: the record was looked
-    at, nothing changes.
+    If several reviewers have decided, the latest decision that `settles` counts, else their common decision. Without
+    either, they are in conflict and none counts. An override that agrees with the software is a confirmation: the
+    record was read, and nothing changes.
     """
 
     batch_id: str
     index: int  # place in the batch, from 0
     item_id: str
     stage: HumanStage = HumanStage.OWN
-    value: Any = None  # value in place of the operation's; None in an extraction: the record does not contain it
+    value: Any = None  # replaces the operation's value; None in an extraction: the record does not contain the value
     withdrawn: bool = False  # True: no decision remains; `value` is None then
     reason: str | None = None  # reason why a full text is excluded, or could not be retrieved
     settles: bool = False  # True: it counts before other reviewers' decisions
@@ -114,7 +114,7 @@ class AuditItem(Frozen):
 
 
 class Audit(Frozen):
-    """A sample as it was drawn, with what was decided about its records so far."""
+    """A sample as it was drawn, with the decisions on its records so far."""
 
     id: str
     batch_id: str

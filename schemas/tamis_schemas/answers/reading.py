@@ -43,19 +43,19 @@ class NextRecord(Frozen):
 
 
 class NextRecords(Frozen):
-    """The records to read next, the first one first, and what their order was made from."""
+    """The records to read next, in order, and the basis of their order."""
 
     batch_id: str
     seed: int
     explore: float  # share of places for records drawn at random
     reviewer: str | None = None  # reader; None: any
     records: tuple[NextRecord, ...]
-    unread: int  # records left to read, with the records listed here
+    unread: int  # records left to read, including the records listed here
     decided: int  # records with a decision by people
     included: int  # records that people included
     conflicts: int  # records on which people disagree: they count as undecided
     made_after: int  # decided records when the order was made
     made_at: datetime
-    current: bool  # True: it includes all present decisions and results
-    text_weight: float  # the text model's share in the order, 0 to 1; the rest is the model's score
+    current: bool  # True: the order was made from all present decisions and results
+    text_weight: float  # the text model's share in the order, 0 to 1; the model's score has the remaining share
     meaning: str  # consequence for the review, in a sentence or two

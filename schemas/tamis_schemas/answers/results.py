@@ -23,7 +23,7 @@ Confidence = float  # 0 to 1, by the rubric of `CONFIDENCE_BANDS`
 class EvaluationResult(Frozen):
     """The result of one item (spec 1): a value with its confidence, or an error; never both.
 
-    `value=None` with `error=None` means that the source data does not hold the information; it is a result.
+    `value=None` with `error=None` is a result: the source data does not contain the information.
     """
 
     value: str | bool | float | int | None = None
@@ -35,8 +35,8 @@ class EvaluationResult(Frozen):
 class FieldsResult(Frozen):
     """The fields of one item with one confidence for all of them, or an error; never both.
 
-    `fields` holds every property of the schema that was asked for, at every level; a property whose information the
-    source data does not hold is None, whether or not the schema requires it.
+    `fields` holds every property of the requested schema, at every level. A property is None if the source data does
+    not contain it, whether or not the schema requires it.
     """
 
     fields: dict[str, Any] | None = None
@@ -96,29 +96,29 @@ class Difference(Frozen):
 
     quoted: str  # empty: the quote omits the record's words
     recorded: str  # empty: the quote adds words
-    start: int  # characters of the quote's text
+    start: int  # place of their first character in the quote's text, from 0
     end: int  # one past the last character
 
     @property
     def words(self) -> str:
-        """The difference, for people: `"men" for "women"`, `"not" left out`, `"not" added`."""
+        """The difference, for people: `"men" for "women"`, `"not" omitted`, `"not" added`."""
         if not self.recorded:
             return f'"{self.quoted}" added'
-        return f'"{self.quoted}" for "{self.recorded}"' if self.quoted else f'"{self.recorded}" left out'
+        return f'"{self.quoted}" for "{self.recorded}"' if self.quoted else f'"{self.recorded}" omitted'
 
 
 class Quote(Frozen):
     """A model's quote for a verdict, and whether the record says so.
 
-    The place is that of the most similar passage in the record's own text, and only there where the quote is found or
-    altered in a field that holds a text; of a list or an object only the field is named.
+    The place is that of the most similar passage in the record. It is set only if the quote is found or altered in a
+    text field; for a list or an object, only the field is named.
     """
 
     text: str  # as the model wrote it
     state: QuoteState
     similarity: float = Field(ge=0.0, le=1.0)  # to the most similar passage; 1.0: the same words
     field: str | None = None
-    start: int | None = None  # characters of that field
+    start: int | None = None  # place of the passage's first character in that field, from 0
     end: int | None = None  # one past the last character
     differences: tuple[Difference, ...] = ()  # differences of an altered quote, in order
 
@@ -133,12 +133,12 @@ class Quote(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
     @property
     def found(self) -> bool:
-        """True where the record says so."""
+        """True if the record contains the quote, except for marks and function words."""
         return self.state is QuoteState.FOUND
 
 
 class CriterionVerdict(Frozen):
-    """The verdict on one criterion, and the words of the record that it stands on."""
+    """The verdict on one criterion, and the quote that supports it."""
 
     verdict: Verdict
     quote: Quote | None = None  # None: the model quotes nothing about the criterion
@@ -167,7 +167,10 @@ class InclusionDecision(Frozen):
 
     @property
     def quote_words(self) -> str | None:
-        """The quotes that flag the record, or None: `I1 altered: "men" for "women"; E1 not found: "in rats"`."""
+        """The quotes that were not found in the record: `I1 altered: "men" for "women"; E1 not found: "in rats"`.
+
+        None if there are none.
+        """
         flaws = []
         for label, verdict in self.verdicts.items():
             quote = verdict.quote
@@ -204,14 +207,14 @@ class Usage:
 
 
 class Provenance(Frozen):
-    """The origin of a result: enough to ask again, and to defend it."""
+    """The origin of a result: enough to repeat the question, and to justify the result."""
 
     model: str | None = None  # as the endpoint's answer names it
     prompt_sha256: str | None = None  # digest of the messages, the response schema and the sampling parameters
     usage: Usage = Usage()
-    cost: Cost | None = None  # dollars of all calls, with failures and repairs; None: a price is not known
+    cost: Cost | None = None  # dollars of all calls, including failures and repairs; None: a price is not known
     tier: str | None = None  # billed tier of the last answer, as the endpoint names it; None: not named
-    calls: int = 0  # calls that reached the endpoint, with failed ones
+    calls: int = 0  # calls that reached the endpoint, including failed calls
     unanswered: int = 0  # calls without an answer, which may have been billed
     cached: bool = False  # True: every answer is from an earlier call, without cost
     latency_ms: int | None = None  # of the last answered call
@@ -219,7 +222,7 @@ class Provenance(Frozen):
 
 
 class PanelVerdict(Frozen):
-    """The word of one model of a panel on one record, or why it gave none; its bill in either case."""
+    """The answer of one model of a panel on one record, or why it gave none; with its cost in either case."""
 
     model: str  # as the panel names it
     status: InclusionStatus | None = None  # for a filter `include` for yes, `exclude` for no; None: it failed
@@ -254,7 +257,7 @@ class PanelVerdict(Frozen):
 
 
 class PanelResult(Frozen):
-    """The words of a panel's models on one record, in the panel's order, and how far they are apart."""
+    """The answers of a panel's models on one record, in the panel's order, and their disagreement."""
 
     policy: str  # a `PanelPolicy`
     verdicts: tuple[PanelVerdict, ...]  # of the panel's models
@@ -280,7 +283,7 @@ class PanelResult(Frozen):
 
 
 class ItemResult(CheckedGeneric[V_co], Frozen):
-    """One row of a batch's results: the item, its result, how it came about.
+    """One row of a batch's results: the item, its result, and its origin.
 
     A type checker knows an `ItemResult[bool]` by the operation that was submitted.
     """
@@ -323,7 +326,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def value(self) -> V_co | None:
-        """The operation's value, or its fields; None if the operation gave none, or the item has no result."""
+        """The operation's value, or its fields; None if the item has no result, or its result has no value."""
         if self.result is None:
             return None
         value: Any = self.result.fields if isinstance(self.result, FieldsResult) else self.result.value
@@ -337,7 +340,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     @computed_field(return_type=Any)  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def final_value(self) -> V_co | None:
-        """The value that counts: a human's decision, else the operation's; None where people are in conflict."""
+        """The value that counts: a human's decision, or else the operation's value; None if people are in conflict."""
         if self.conflict:
             return None
         return self.value if self.override is None else cast("V_co | None", self.override.value)
@@ -345,13 +348,13 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as above
     @property
     def overridden(self) -> bool:
-        """True where a human's decision stands that is not the software's own."""
+        """True if a human's decision counts and differs from the software's."""
         return self.override is not None and not self.override.confirms
 
     @computed_field  # type: ignore[prop-decorator]  # as above
     @property
     def conflict(self) -> bool:
-        """True where people decided differently and nobody has settled it: no decision counts, theirs or a model's."""
+        """True if people decided differently, and no decision settles it: neither theirs nor the model's counts."""
         return self.override is None and bool(self.decisions)
 
     @property
@@ -381,7 +384,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def exclusion_reason(self) -> str | None:
-        """The reason of an exclusion: the filter's rule, or the first failed criterion; else None."""
+        """Why the record is excluded: the filter's rule, or the first failed criterion; None if it is not excluded."""
         if self.exclusion is not None:
             return f"{self.exclusion.rule}: {self.exclusion.reason}"
         return None if self.decision is None else self.decision.exclusion_reason

@@ -18,9 +18,9 @@ class SampledRecord(Frozen):
 
 
 class StopSample(Frozen):
-    """A sampling frame and the records that were drawn from it, with what people decided about these so far.
+    """A sampling frame and the drawn records, with people's decisions so far.
 
-    What counts is what people decided on its first records without a gap: these are a random sample.
+    Only the first records with decisions, without a gap, count: they are a random sample.
     """
 
     id: str
@@ -43,18 +43,18 @@ class StopSample(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def read(self) -> int:
-        """How many of its first records are read, without a gap."""
+        """The number of records before the first unread record, in the order of the draw."""
         return sum(1 for _ in takewhile(lambda record: record.included is not None, self.records))
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def found(self) -> int:
-        """How many of these people included."""
+        """The number of records that people included among the first `read` records."""
         return sum(record.included is True for record in self.records[: self.read])
 
     @property
     def waiting(self) -> tuple[SampledRecord, ...]:
-        """The drawn records without a decision, which people must still read, in order."""
+        """The drawn records without a decision that counts, in order. People must still decide about them."""
         return tuple(record for record in self.records if record.included is None)
 
 
@@ -67,24 +67,24 @@ class StopVerdict(StrEnum):
 
 
 class StopPrice(Frozen):
-    """What a promise costs from here, in further records of the sample."""
+    """The cost of a promise, in further records of the sample."""
 
     recall: float
     confidence: float
     none_found: int | None  # records to read, if none is an include; None: this recall cannot be confirmed
     as_expected: int | None  # records to read, with as many includes as expected; None: no expectation
-    finds: int | None  # includes expected among these records
+    finds: int | None  # includes expected among the `as_expected` records
 
 
 class StopEstimate(Frozen):
-    """The sequential hypergeometric test: an estimator, no promise."""
+    """The sequential hypergeometric test: an estimate, not a promise."""
 
     p: float  # estimated probability that the recall is not reached
     stops: bool  # True: p is below 1 - confidence
 
 
 class ExpectedIncludes(Frozen):
-    """What reading on would bring: an expectation, no promise."""
+    """The includes to expect from further reading: not a promise."""
 
     records: int  # records to read next
     expected: float | None  # includes among them; None: unknown
@@ -94,17 +94,17 @@ class ExpectedIncludes(Frozen):
 
 
 class DoubleReading(Frozen):
-    """Records that two people decided about, each on their own."""
+    """Records that two people decided independently."""
 
     records: int
     includes: int  # records included in the end, and by at least one reader
-    missed_by_one: int  # of `includes`: excluded by the other reader
+    missed_by_one: int  # of `includes`: included by one reader, excluded by the other reader
     whole: bool  # True: two people read every record that was read
     counts: bool  # True: the confirmed recall also counts records that people overlook
 
 
 class StopFigure(Frozen):
-    """A figure in words, with what it says for the review."""
+    """A figure in words, with its meaning for the review."""
 
     name: str
     value: str
@@ -112,7 +112,7 @@ class StopFigure(Frozen):
 
 
 class StopAnswer(Frozen):
-    """Whether people may stop reading with a promise, and what is missing to it."""
+    """Whether people may stop reading with a promise, and the evidence that is missing."""
 
     batch_id: str
     verdict: StopVerdict
@@ -127,7 +127,7 @@ class StopAnswer(Frozen):
     uncertain: int  # unread: people left it open
     excluded_by_rules: int  # unread, excluded by the initial filter
     excluded_by_model: int  # unread, excluded by a model
-    promised: float  # recall that holds now, with this confidence
+    promised: float  # recall that is confirmed now, with this confidence
     missed: int  # at most so many unread includes
     includes: int | None  # at most so many includes, with overlooked ones; None: any number
     needed: tuple[int, ...] = ()  # records of the sample still to read, with none, one, two, three further includes

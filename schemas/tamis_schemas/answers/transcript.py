@@ -29,7 +29,7 @@ class TranscribedMessage(Frozen):
 
 
 class TranscribedFormat(Frozen):
-    """The request for the answer's shape, beside what the messages say of it."""
+    """The requested form of the answer, beside the messages."""
 
     type: str  # json_schema or json_object
     name: str | None = None
@@ -70,8 +70,8 @@ class TranscribedCall(Frozen):
 
     question: int  # number of the item's question, from 1
     name: str  # name of the question's answer schema
-    sample: int = 0  # number among otherwise equal questions
-    at_ms: int  # from the item's first question to the answer
+    sample: int = 0  # number among questions that are equal except for this number
+    at_ms: int  # milliseconds from the item's first question to the answer
     cached: bool = False  # True: answered from an earlier call; nothing was sent, and `messages` are the question
     key: str | None = None  # question's key in the cache
     sent: bool = True  # False: there was no connection
@@ -106,5 +106,5 @@ class Transcript(Frozen):
             return call.messages
         earlier, shared = call.after
         if not 0 <= earlier < place:
-            raise ValueError(f"call {place} begins as call {earlier}, which does not come before it")
+            raise ValueError(f"call {place} begins as call {earlier}, which is not an earlier call")
         return self.messages_of(earlier)[:shared] + call.messages

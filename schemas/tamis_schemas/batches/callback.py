@@ -12,15 +12,15 @@ from ..values.frozen import Frozen
 
 LONGEST_URL = 2_000  # characters
 SCHEMES = ("https", "http")
-SCHEME = "celery"  # of its address beside webhooks
+SCHEME = "celery"  # scheme of a task's address in the outbox of webhooks
 KEPT_BY_CELERY = ("options", "subtask_type", "chord_size")  # further members of a signature
 
 
 class BatchEvent(StrEnum):
-    """An event that a receiver may want to hear of."""
+    """An event that a receiver can be notified of."""
 
-    COMPLETED = "batch.completed"  # or cancelled with no call left: nothing more happens
-    PAUSED = "batch.paused"  # by itself: it needs a correction before it can continue
+    COMPLETED = "batch.completed"  # or cancelled, and no call is in flight: nothing more happens
+    PAUSED = "batch.paused"  # the batch paused itself: it needs a correction before it can continue
     FAILING = "batch.failing"  # more of its items failed than `failed_share`; once a round
 
 
@@ -29,14 +29,14 @@ class Callback(Frozen):
 
     model_config = ConfigDict(extra="forbid")
 
-    url: str = Field(max_length=LONGEST_URL, description="https, or http where the workers are set to allow it.")
+    url: str = Field(max_length=LONGEST_URL, description="https, or http if the workers allow it.")
     events: tuple[BatchEvent, ...] = Field(default=tuple(BatchEvent), min_length=1)
     failed_share: float = Field(
         strict=True,
         default=0.1,
         ge=0,
         le=1,
-        description="Of the items that ended: above it the batch counts as failing.",
+        description="Share of ended items; if more failed, the batch is failing.",
     )
 
     def kept(self) -> dict[str, Any]:
@@ -54,18 +54,18 @@ class Callback(Frozen):
             parts = urlsplit(url)
             _ = parts.port
         except ValueError:
-            raise ValueError("this cannot be read as a URL: https://host/path") from None
+            raise ValueError("it is not a URL like https://host/path") from None
         if parts.scheme not in SCHEMES or not parts.hostname:
-            raise ValueError("a callback begins with https:// and a host")
+            raise ValueError("a callback must begin with https:// and a host")
         if not url.isascii() or not url.isprintable() or " " in url:
-            raise ValueError("a callback has ASCII characters alone in it, and no spaces: write others as %XX")
+            raise ValueError("a callback may contain only ASCII characters, no spaces: write others as %XX")
         if "@" in parts.netloc:
-            raise ValueError("a callback holds no user and no password: webhooks are signed, see docs/webhooks.md")
+            raise ValueError("a callback must not contain user or password: webhooks are signed, see docs/webhooks.md")
         return url
 
 
 class OnComplete(Frozen):
-    """A task by name, with its queue and arguments; what came of the batch goes before them, unless it is immutable."""
+    """A task by name, with its queue and arguments; the batch's outcome comes first, unless it is immutable."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -84,13 +84,13 @@ class OnComplete(Frozen):
         if not isinstance(signature, Mapping):
             raise InvalidParameters(f"on_complete: a {type(signature).__name__}, not a signature")
         if (kind := signature.get("subtask_type")) is not None:
-            raise InvalidParameters(f"on_complete: a {kind}, not one task; a task of yours may begin it")
+            raise InvalidParameters(f"on_complete: a {kind}, not a single task; your task may start the {kind}")
         options = {name: value for name, value in (signature.get("options") or {}).items() if value is not None}
         queue = signature.get("queue", options.pop("queue", None))
         if queue is None:
-            raise InvalidParameters("on_complete: it names no queue: signature.set(queue=...)")
+            raise InvalidParameters("on_complete: the queue is missing: signature.set(queue=...)")
         if options:
-            raise InvalidParameters(f"on_complete: the option {min(options)!r} is not kept; only the queue is")
+            raise InvalidParameters(f"on_complete: the option {min(options)!r} is not supported; only the queue is")
         members = {name: value for name, value in signature.items() if name not in KEPT_BY_CELERY}
         try:
             return cls.model_validate({**members, "queue": getattr(queue, "name", queue)})

@@ -36,7 +36,7 @@ def tallies(counted: dict[str, int]) -> tuple[Tally, ...]:
 
 
 class Arrow(Frozen):
-    """A place where records part: what came there, and the ways on."""
+    """A branch of the flow: the records that arrive, and the ways on."""
 
     place: str
     arrived: int
@@ -49,9 +49,9 @@ class Arrow(Frozen):
 
 
 class FlowStage(Frozen):
-    """The ways of the records that one batch was asked about.
+    """The ways of the records of one batch.
 
-    Of an operation that does not decide (an extraction, a score), every record with a result has passed.
+    If the operation does not decide (an extraction, a score), every record with a result has passed.
     """
 
     operation: str
@@ -60,11 +60,11 @@ class FlowStage(Frozen):
     held_back: int = Field(default=0, ge=0)  # passed by the stage before, but not asked about here
     taken_back: int = Field(default=0, ge=0)  # of `entered`: excluded by software before, then decided by a person
     passed: int = Field(ge=0)  # in the end, by a model or by people
-    passed_by_human: int = Field(default=0, ge=0)  # of `passed`: the model decided otherwise, or not at all
+    passed_by_human: int = Field(default=0, ge=0)  # of `passed`: the model had decided differently, or had no decision
     passed_confirmed: int = Field(default=0, ge=0)  # of `passed`: the model and a person agree
     excluded: tuple[Tally, ...] = ()  # by reason; by the model, and not changed by a person
     excluded_confirmed: int = Field(default=0, ge=0)  # of `excluded`: a person excluded them too
-    excluded_by_human: int = Field(default=0, ge=0)  # the model decided otherwise, or not at all
+    excluded_by_human: int = Field(default=0, ge=0)  # the model had decided differently, or had no decision
     confirmed: int = Field(default=0, ge=0)  # of all: a person agrees with the software
     uncertain: int = Field(default=0, ge=0)  # referred to a person
     unverified: int = Field(default=0, ge=0)  # of `uncertain`: excluded by the model without a verified quote
@@ -76,7 +76,7 @@ class FlowStage(Frozen):
 
     @property
     def overridden(self) -> int:
-        """The number of records that a person decided, although the software decided otherwise or not at all."""
+        """The number of records that a person decided where the software decided differently, or had no decision."""
         return self.passed_by_human + self.excluded_by_human
 
     @property
@@ -106,7 +106,7 @@ class FlowStage(Frozen):
 
 
 class ReportFlow(Frozen):
-    """The ways of the reports of the records that passed the screening; people alone decide about them."""
+    """The ways of the reports of the records that passed the screening; only people decide about them."""
 
     sought: int = Field(ge=0)
     not_retrieved: tuple[Tally, ...] = ()  # by reason
@@ -160,19 +160,19 @@ class FlowSource(Frozen):
 
 
 class PreviousVersion(Frozen):
-    """What the earlier versions of a review found, which an update adds to."""
+    """The results of earlier versions of a review, which an update extends."""
 
     batch_id: str  # of the earlier version
     identified: int = Field(ge=0)  # records, in all versions
     included: int = Field(ge=0)  # reports, or records if there are no reports
     studies: int = Field(ge=0)
-    complete: bool  # True: all of it has ended
+    complete: bool  # True: every record of the earlier versions has ended
 
 
 class Flow(Frozen):
     """Every record from its identification to the end of the last stage.
 
-    Raises `ValueError` (pydantic's `ValidationError`) naming the arrow where records appear or vanish.
+    Raises `ValueError` (pydantic's `ValidationError`) naming the arrow at which records appear or vanish.
     """
 
     identified: tuple[Tally, ...] = Field(min_length=1)  # by source
@@ -183,7 +183,7 @@ class Flow(Frozen):
     sources: tuple[FlowSource, ...] = ()  # parts of `identified`, if every source's kind is known
     reports: ReportFlow | None = None  # from retrieval on; None: no decisions by people after the screening
     previous: PreviousVersion | None = None  # earlier versions, in an update
-    columns: tuple["Flow", ...] = ()  # databases and registers, and other methods, if there are both
+    columns: tuple["Flow", ...] = ()  # two flows, if both exist: databases and registers; other methods
 
     @property
     def n_identified(self) -> int:
@@ -269,7 +269,7 @@ class Flow(Frozen):
         return self
 
     def _parts(self) -> Iterator[tuple[int, int, str]]:
-        """Yield a part, its whole, and the words of the error if the part is larger."""
+        """Yield each part with its whole, and with the error's text if the part is larger than the whole."""
         for stage in self.stages:
             name = stage.operation
             yield (

@@ -39,7 +39,7 @@ class EndedRecord:
 
     characters: int
     year: int | None
-    neighbours: int | None  # how many of its two neighbours passed; None: not two, or the operation decides nothing
+    neighbours: int | None  # number of its two neighbours that passed; None: not two, or the operation decides nothing
     failure: ErrorKind | None
     passed: bool | None = None  # None: it failed, or its operation decides nothing
 
@@ -73,7 +73,7 @@ class Comparison(Frozen):
 
 
 class RoundFailures(Frozen):
-    """One round: what ended in it, what of that failed, and by which traits."""
+    """One round: its ended records, its failed records, and their comparison by trait."""
 
     round: int
     evaluated: int
@@ -90,7 +90,7 @@ class RetryBias(Frozen):
 
     @property
     def worth_telling(self) -> bool:
-        """True if something failed, or there was more than one round."""
+        """True if an item failed, or there was more than one round."""
         return len(self.rounds) > 1 or any(ended.failed for ended in self.rounds)
 
 
@@ -159,8 +159,8 @@ class RoundTally:
     def _neighbours(self) -> list[Group]:
         names = {
             2: ("both passed", "records whose neighbours both passed"),
-            1: ("one of the two passed", "records of whose neighbours one passed"),
-            0: ("neither passed", "records of whose neighbours neither passed"),
+            1: ("one of the two passed", "records with one neighbour that passed"),
+            0: ("neither passed", "records without a neighbour that passed"),
         }
         counts = self._known(Trait.NEIGHBOURS)
         return [self._group(Trait.NEIGHBOURS, *names[n], (n, n)) for n in names if n in counts]
@@ -181,9 +181,10 @@ class RoundTally:
 
 
 def quarters(counts: Mapping[int, int]) -> list[tuple[int, int]]:
-    """Return the first and last value of each quarter of the records; `counts`: the number of records by value.
+    """Return the first and last value of each quarter of the records.
 
-    Fewer than four quarters if many values are equal, and none without values.
+    `counts`: the number of records by value. If many values are equal, there are fewer than four quarters. Without
+    values, there is no quarter.
     """
     ordered = sorted(counts)
     reached = list(accumulate(counts[value] for value in ordered))  # running total at each value
@@ -207,9 +208,9 @@ def _compared(trait: Trait, groups: Sequence[Group]) -> Comparison:
         Trait.LENGTH: "a record's length", Trait.YEAR: "a record's year", Trait.NEIGHBOURS: "the neighbours' decisions"
     }[trait]  # fmt: skip
     if test is None:
-        sentence = f"Too few records to say whether failing depends on {what}."
+        sentence = f"Too few records to test whether failure depends on {what}."
     elif test.p >= DOUBT:
-        sentence = f"No sign that failing depends on {what}."
+        sentence = f"No evidence that failure depends on {what}."
     else:
         sentence = _difference(groups)
     return Comparison(
@@ -223,14 +224,14 @@ def _compared(trait: Trait, groups: Sequence[Group]) -> Comparison:
 
 
 def _difference(groups: Sequence[Group]) -> str:
-    """Return a sentence about the group that exceeds its expected failures most, against all others."""
+    """Return a sentence that compares all other groups with the group that exceeds its expected failures most."""
     n, failed = sum(group.n for group in groups), sum(group.failed for group in groups)
     share = failed / n
     worst = max(groups, key=lambda group: (group.failed - group.n * share) / (group.n * share) ** 0.5)
     others_n, others_failed = n - worst.n, failed - worst.failed
     records = worst.records[0].upper() + worst.records[1:]
     if not others_failed:
-        return f"Only {worst.records} failed: {worst.failed:,} of {worst.n:,}, of the others none."
+        return f"Only {worst.records} failed: {worst.failed:,} of {worst.n:,}. None of the others failed."
     times = worst.rate / (others_failed / others_n)
     return (
         f"{records} failed {times:.1f} times as often as the others: {worst.rate:.1%} of {worst.n:,} against "

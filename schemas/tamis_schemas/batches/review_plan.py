@@ -17,11 +17,11 @@ from .steering import NO_STEERING, Steering
 T = TypeVar("T")
 
 PASSES_BY_DEFAULT = (InclusionStatus.INCLUDE,)
-_BELONG = {"passes": "an inclusion", "at_least": "a score"}  # fields of a stage that are some operation's `stage_field`
+_BELONG = {"passes": "an inclusion", "at_least": "a score"}  # fields of a stage, with their operation
 
 
 class ReviewStage(Frozen):
-    """One operation of a review, and which of its records go on."""
+    """One operation of a review, and the rule for records that continue."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -39,9 +39,9 @@ class ReviewStage(Frozen):
             if field != used and getattr(self, field) != type(self).model_fields[field].default:
                 raise ValueError(f"{field} belongs to {whose}, not to {self.name}")
         if self.model is not None and panel_of(self.operation) is not None:
-            raise ValueError("model: it stands beside a panel; name it among the panel's models")
+            raise ValueError("model: the stage has a panel; add it to the panel's models")
         if InclusionStatus.EXCLUDE in self.passes or not self.passes:
-            raise ValueError("passes names include, uncertain or both: what is excluded does not go on")
+            raise ValueError("passes must name include, uncertain or both: excluded records do not continue")
         return self
 
     @property
@@ -72,7 +72,7 @@ class ReviewStage(Frozen):
 
 
 class ReviewPlan(Frozen):
-    """The stages of a review in order; each but the first takes what passed the one before it."""
+    """The stages of a review in order; each but the first takes the records that passed the stage before it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -94,7 +94,7 @@ class ReviewPlan(Frozen):
         return self.model_copy(update={"stages": tuple(stages)})
 
     def each(self, work: Callable[[ReviewStage], T], *, skip: int = 0) -> tuple[T, ...]:
-        """Return the results of `work` for the stages after the first `skip`.
+        """Call `work` for each stage after the first `skip` stages, and return the results.
 
         Raises the errors of `work`. The messages of `InvalidParameters` and `NotAllowed` begin with the stage's number
         and name.
@@ -121,9 +121,9 @@ class ReviewPlan(Frozen):
             if not isinstance(stage.operation, Judge):
                 continue
             if place == 0:
-                raise ValueError("stages: a judge needs a stage before it whose results it judges")
+                raise ValueError("stages: a judge needs an earlier stage whose results it judges")
             if place < len(self.stages) - 1:
-                raise ValueError("stages: a judge is the last stage; what it judges are results, not records")
+                raise ValueError("stages: a judge must be the last stage, because it judges results, not records")
         return self
 
 

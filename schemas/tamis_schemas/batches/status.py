@@ -71,7 +71,7 @@ BATCH_TRANSITIONS: Mapping[BatchStatus, frozenset[BatchStatus]] = MappingProxyTy
 def check_batch_transition(before: BatchStatus, after: BatchStatus) -> None:
     """Raise `IllegalTransition`, with both names, unless `after` may follow `before`."""
     if after not in BATCH_TRANSITIONS[before]:
-        raise IllegalTransition(f"a batch cannot go from {before.value!r} to {after.value!r}")
+        raise IllegalTransition(f"a batch cannot change from {before.value!r} to {after.value!r}")
 
 
 class Priority(StrEnum):

@@ -22,22 +22,22 @@ LONGEST_HEADER = 4_000  # characters of a value: a token has two thousand
 
 # Fields that Tamis writes itself -> the setting to use instead.
 OWN_FIELDS = {
-    "model": "name it as the batch's model",
-    "messages": "the operation writes it",
-    "response_format": "the operation writes it",
+    "model": "set the batch's model",
+    "messages": "the operation sets it",
+    "response_format": "the operation sets it",
     "stream": "answers are read whole",
     "stream_options": "answers are read whole",
     "n": "one answer is read",
     "max_tokens": "set TAMIS_MAX_OUTPUT_TOKENS",
     "max_completion_tokens": "set TAMIS_MAX_OUTPUT_TOKENS",
     "temperature": "set TAMIS_TEMPERATURE",
-    "reasoning_effort": "it has an option of its own",
-    "service_tier": "name a tier",
-    "tools": "no tool is called",
-    "tool_choice": "no tool is called",
-    "parallel_tool_calls": "no tool is called",
-    "functions": "no tool is called",
-    "function_call": "no tool is called",
+    "reasoning_effort": "use its own option",
+    "service_tier": "set a tier",
+    "tools": "Tamis calls no tools",
+    "tool_choice": "Tamis calls no tools",
+    "parallel_tool_calls": "Tamis calls no tools",
+    "functions": "Tamis calls no tools",
+    "function_call": "Tamis calls no tools",
 }
 # Headers that belong to the connection, to the body, or to the key.
 OWN_HEADERS = frozenset(
@@ -74,7 +74,7 @@ class TierFallback(StrEnum):
 def _effort(effort: str) -> str:
     if not _EFFORT.fullmatch(effort):
         raise ValueError(
-            f"{effort[:40]!r} is no word of small letters that an endpoint could know: low, medium, high, ..."
+            f"{effort[:40]!r} is not a lower-case word that an endpoint could know: low, medium, high, ..."
         )
     return effort
 
@@ -84,19 +84,19 @@ def _body(body: Any) -> Any:
         return body
     for name, value in body.items():
         if name in OWN_FIELDS:
-            raise ValueError(f"{name!r} is written by Tamis: {OWN_FIELDS[name]}")
+            raise ValueError(f"{name!r} is set by Tamis: {OWN_FIELDS[name]}")
         if not name or value is None:
-            raise ValueError(f"{name!r} has no name or no value: leave it out")
+            raise ValueError(f"{name!r} has no name or no value: omit it")
     try:
         text = json.dumps(body, allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"it holds what is no JSON: {error}") from error
+        raise ValueError(f"it is not JSON: {error}") from error
     if len(text) > MOST_BODY:
-        raise ValueError(f"it has {len(text):,} characters as JSON; {MOST_BODY:,} may be")
+        raise ValueError(f"it has {len(text):,} characters as JSON; at most {MOST_BODY:,} are allowed")
     if _depth(body) > DEEPEST_BODY:
-        raise ValueError(f"its values lie more than {DEEPEST_BODY} deep inside each other")
+        raise ValueError(f"its values are nested more than {DEEPEST_BODY} deep")
     if UNSTORABLE.search(text) or "\\u0000" in text:
-        raise ValueError("it holds a character that the ledger cannot store")
+        raise ValueError("it contains a character that the ledger cannot store")
     return body
 
 
@@ -106,23 +106,23 @@ def checked_headers(headers: dict[str, str]) -> dict[str, str]:
     Raises `ValueError` for a forbidden header. The message never contains a value, which may be a secret.
     """
     if len(headers) > MOST_HEADERS:
-        raise ValueError(f"there are {len(headers)}; {MOST_HEADERS} may be")
+        raise ValueError(f"there are {len(headers)}; at most {MOST_HEADERS} are allowed")
     names = [name.lower() for name in headers]
     for name, value in headers.items():
         lower = name.lower()
         if not _TOKEN.fullmatch(name):
-            raise ValueError(f"{name[:100]!r} is no name of a header: letters, digits and -, without a colon")
+            raise ValueError(f"{name[:100]!r} is not a header name: use letters, digits and -, without a colon")
         if lower in OWN_HEADERS or lower.startswith("content-"):
             raise ValueError(
-                f"{name!r} is written by Tamis" + (": set TAMIS_LLM_API_KEY" if lower == "authorization" else "")
+                f"{name!r} is set by Tamis" + (": set TAMIS_LLM_API_KEY" if lower == "authorization" else "")
             )
         if len(value) > LONGEST_HEADER or not _HEADER_VALUE.fullmatch(value):
             raise ValueError(
-                f"the value of {name!r} is no line of 1 to {LONGEST_HEADER:,} printable ASCII characters "
+                f"the value of {name!r} must be one line of 1 to {LONGEST_HEADER:,} printable ASCII characters "
                 "without blanks around it"
             )
         if names.count(lower) > 1:
-            raise ValueError(f"{name!r} stands there twice")
+            raise ValueError(f"{name!r} is given twice")
     return headers
 
 
@@ -146,26 +146,26 @@ Patience = Annotated[float, Field(ge=0, le=7 * 86_400)]  # seconds
 
 
 class Steering(Frozen):
-    """The steering of a model; None, or a field that is not there, leaves it to the worker's settings."""
+    """The steering of a model; for None or a missing field, the worker's settings apply."""
 
     model_config = ConfigDict(extra="forbid")
 
     reasoning_effort: Effort | None = Field(
-        default=None, description="A word that the endpoint knows: none, minimal, low, medium, high, xhigh."
+        default=None, description="A level that the endpoint supports: none, minimal, low, medium, high, xhigh."
     )
-    extra_body: ExtraBody = Field(
-        default_factory=dict, description="Fields of the request's body that a provider has of its own."
-    )
+    extra_body: ExtraBody = Field(default_factory=dict, description="Provider-specific fields of the request's body.")
     extra_headers: ExtraHeaders = Field(
-        default_factory=dict, repr=False, description="Kept in the ledger as they are: secrets are set at the workers."
+        default_factory=dict,
+        repr=False,
+        description="Stored in the ledger as plain text: set secrets at the workers instead.",
     )
-    tier: Tier | None = Field(default=None, description="None: none is sent.")
+    tier: Tier | None = Field(default=None, description="None: no tier is sent.")
     tier_patience: Patience | None = Field(
         strict=True,  # a boolean is not a number of seconds
         default=None,
         description="Seconds that an item waits for its tier's capacity.",
     )
-    tier_fallback: TierFallback | None = Field(default=None, description="What follows when they are over.")
+    tier_fallback: TierFallback | None = Field(default=None, description="The action after this wait.")
 
     def over(self, under: "Steering") -> "Steering":
         """Return this steering, with its missing fields from `under`. Bodies and headers are merged field by field."""
@@ -218,7 +218,7 @@ class Steering(Frozen):
 
 
 class SteeringView(Frozen):
-    """A steering as people are told of it: names of headers, never their values."""
+    """A steering for display: names of headers, never their values."""
 
     reasoning_effort: str | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)
@@ -240,7 +240,7 @@ class SteeringView(Frozen):
             f"extra body {json.dumps(self.extra_body, ensure_ascii=False)}" if self.extra_body else "",
             f"extra headers {', '.join(self.extra_headers)}" if self.extra_headers else "",
             f"tier {self.tier.value}" if self.tier else "",
-            f"which it waits {self.tier_patience:g} s for" if self.tier_patience is not None else "",
+            f"waiting {self.tier_patience:g} s for capacity" if self.tier_patience is not None else "",
             f"then {self.tier_fallback.value}" if self.tier_fallback else "",
         ]
         return ", ".join(part for part in parts if part)

@@ -20,10 +20,10 @@ CONFIDENCE_BANDS: tuple[tuple[str, float], ...] = (
 
 
 class PossiblyUnbilled(Frozen):
-    """The part of a batch's figures that says what its cost may lack.
+    """The costs that a batch's figures may lack.
 
-    A call that was sent and never answered may have been paid for. A claim whose worker died may stand for one call,
-    for several or for none: nobody was left to count them.
+    A call that was sent and never answered may have been paid for. A claim whose worker died may include any number of
+    uncounted calls.
     """
 
     unanswered: int = 0  # calls that were sent and not answered
@@ -33,7 +33,7 @@ class PossiblyUnbilled(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
     @property
     def possibly_unbilled(self) -> int:
-        """Calls and claims whose end nobody knows."""
+        """Calls and claims with an unknown end."""
         return self.unanswered + self.lost_claims
 
     @property
@@ -41,7 +41,7 @@ class PossiblyUnbilled(Frozen):
         """The words: `up to about $0.0312 (12 claims whose worker died)`; None if every call is in the bill."""
         parts = []
         if self.unanswered:
-            parts.append(f"{self.unanswered:,} {'call' if self.unanswered == 1 else 'calls'} whose end nobody knows")
+            parts.append(f"{self.unanswered:,} {'call' if self.unanswered == 1 else 'calls'} with an unknown end")
         if self.lost_claims:
             parts.append(f"{self.lost_claims:,} {'claim' if self.lost_claims == 1 else 'claims'} whose worker died")
         if not parts:
@@ -53,8 +53,7 @@ class PossiblyUnbilled(Frozen):
 def possibly_unbilled_cost(n: int, mean: Decimal | None) -> Decimal | None:
     """Return n * mean: dollars for `n` calls and claims with an unknown end, at the mean cost of the paid items.
 
-    12 claims of items that cost 0.0026 on average: 12 * 0.0026 = 0.0312. None without such calls, or without a known
-    cost of an item.
+    12 claims of items that cost 0.0026 on average: 12 * 0.0026 = 0.0312. None if `n` is 0, or no item's cost is known.
     """
     return None if not n or mean is None else (n * mean).quantize(NANO, ROUND_CEILING)
 
@@ -84,7 +83,7 @@ class Counts(Frozen):
 
 
 class ConfidenceDistribution(Frozen):
-    """The confidence of the decided items: a count per band of the rubric, and quartiles; None where none decided."""
+    """The confidence of the decided items: a count per band of the rubric, and quartiles; None if none is decided."""
 
     bands: dict[str, int] = Field(default_factory=dict)
     mean: float | None = None
@@ -96,7 +95,7 @@ class ConfidenceDistribution(Frozen):
 
 
 class MetricFigures(Frozen):
-    """One metric over all items of a batch, and over all fields where a result has several."""
+    """One metric over all items of a batch, and over all fields if a result has several fields."""
 
     n: int  # values
     mean: float | None = None  # of a score
@@ -113,7 +112,7 @@ class Summary(PossiblyUnbilled):
     operation: str
     counts: Counts
     values: dict[str, int]  # decided items by value, if there are few: for a filter, an inclusion, a judgement
-    pass_rate: Proportion  # for a filter or an inclusion: passed (true, include) out of decided; else out of none
+    pass_rate: Proportion  # for a filter or an inclusion: passed (true, include) out of decided; otherwise 0 out of 0
     unverified: int = 0  # uncertain items that the model excluded without a verified quote
     errors: dict[ErrorKind, int]  # failed items by kind
     exclusions: dict[str, int] = Field(default_factory=dict)  # items that no model was asked about, by rule
@@ -134,5 +133,5 @@ class Summary(PossiblyUnbilled):
     call_seconds_p95: float | None
     wall_seconds: float  # from the first dispatch of the round to its last item
     models: dict[str, int]  # results by the endpoint's name of the model
-    tiers: dict[str, int] = Field(default_factory=dict)  # results by the endpoint's name of the tier, if any
+    tiers: dict[str, int] = Field(default_factory=dict)  # results that name a tier, by the endpoint's name of it
     finished_at: datetime

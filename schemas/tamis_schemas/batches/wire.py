@@ -27,13 +27,13 @@ from ..values.printable import printable_line
 from .status import Priority
 
 KEY_PREFIX = "tamis:"
-LANES = 4  # queues of one priority; a batch uses one, so that it need not wait for all items of a larger batch
+LANES = 4  # queues of one priority; each batch uses a single lane, so it need not wait for all items of a larger batch
 PROBE_KEY = f"{KEY_PREFIX}probe"
 CONTROL_QUEUE = "control"  # aggregates: never behind thousands of items
 AGGREGATE = "tamis.aggregate"
 DOOR_QUEUE = "tamis"  # for services that have Celery but not Tamis
-SUBMIT = "tamis.submit"  # from them: a batch; its id is the result
-EVALUATE = "tamis.evaluate"  # from them: one item; its result is the result
+SUBMIT = "tamis.submit"  # from such services: a batch; the task's result is the batch's id
+EVALUATE = "tamis.evaluate"  # from such services: one item; the task's result is the item's result
 WORKER_KEYS = f"{KEY_PREFIX}worker:"
 BATCHES_CHANNEL = "tamis_batches"
 CALLS_CHANNEL = "tamis_calls"
@@ -79,7 +79,7 @@ def item_label(batch_id: str, index: int, item_id: str) -> str:
 
 
 def item_words(item_id: str) -> str:
-    """Return the item id as every name in Flower shows it."""
+    """Return the item id in the form that all names in Flower use."""
     return f"item={printable_line(item_id[:LONGEST_LABEL])}"
 
 

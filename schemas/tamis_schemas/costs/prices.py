@@ -21,7 +21,7 @@ from ..values.money import NANO
 
 PER_MILLION = Decimal("1e-6")
 MOST_OF_A_CALL = Decimal(1_000_000)  # dollars; a larger cost of a call means that its count of tokens is wrong
-REMEMBERED = 1000  # names; a batch asks for one, and its answers name another
+REMEMBERED = 1000  # names of models; a batch asks for one name, and its answers may have another
 # A provider's dated snapshot of a model, or its moving name. Four digits alone may be a date or a size.
 _SNAPSHOT = re.compile(r"-(?:20\d\d-?[01]\d-?[0-3]\d|latest)$")
 
@@ -40,9 +40,9 @@ def tier_name(tier: str | None) -> str | None:
 
 
 class TierPrice(Frozen):
-    """A model's price at a tier other than the standard one: so many times as much, or prices of the tier's own.
+    """A model's price at another tier: a factor of the standard prices, or the tier's own prices.
 
-    Where both are given, a price of its own goes before the factor.
+    If both are given, an own price overrides the factor.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -56,12 +56,12 @@ class TierPrice(Frozen):
     @model_validator(mode="after")
     def _says_enough(self) -> Self:
         if self.factor is None and (self.input is None or self.output is None):
-            raise ValueError("takes a factor of the standard prices, or input and output of its own")
+            raise ValueError("needs a factor of the standard prices, or its own input and output")
         return self
 
 
 class ModelPrice(Frozen):
-    """US dollars per 1,000,000 tokens. A model that runs on one's own machine may cost 0."""
+    """US dollars per 1,000,000 tokens. A model on your own machine may cost 0."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -78,7 +78,7 @@ class ModelPrice(Frozen):
         """Return the tiers under the names that `at` looks up."""
         for name in tiers:
             if tier_name(name) is None:
-                raise ValueError(f"{name!r} is the standard tier, whose prices stand beside `tiers`")
+                raise ValueError(f"{name!r} is the standard tier: write its prices beside `tiers`")
         return {tier_name(name) or name: price for name, price in tiers.items()}
 
     def at(self, tier: str | None) -> "ModelPrice | None":
@@ -97,7 +97,7 @@ class ModelPrice(Frozen):
 
 
 class PriceTable(Frozen):
-    """A file of prices: the one that is part of Tamis, or a user's own."""
+    """A file of prices: Tamis's file, or a user's own file."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -130,7 +130,7 @@ class Prices:
     """The prices of models by name; each name is looked up once."""
 
     def __init__(self, *tables: Mapping[str, ModelPrice]) -> None:
-        """The first table with a name decides its price."""
+        """If several tables have a model, the price in the first of these tables counts."""
         self._tables = tables
         self._known: dict[tuple[str, str | None], _PerToken | None] = {}
 
@@ -155,7 +155,7 @@ class Prices:
         return self._per_token(model, tier) is not None
 
     def cost(self, model: str, usage: Usage, tier: str | None = None) -> Decimal | None:
-        """Return dollars for an endpoint's count of tokens, to the nanodollar; None if the price is not known.
+        """Return the dollars for an endpoint's count of tokens, to the nanodollar; None if the price is not known.
 
         `tier` is the tier in the answer. None, `default`, `standard`, `auto` and `on_demand` have the standard prices;
         `fast` is `priority`. Another tier has a price only if the table states it. An unknown tier is never taken for

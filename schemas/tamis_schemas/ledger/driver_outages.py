@@ -12,26 +12,26 @@ import psycopg
 
 from ..errors import ConfigurationError, LedgerUnavailable
 
-# By SQLSTATE, or by its class of two characters; the longer match counts. The words follow "Postgres".
+# By SQLSTATE, or by its class of two characters; the longer match counts. In messages, these words follow "Postgres".
 OUTAGES: Mapping[str, str] = MappingProxyType(
     {
         "08": "does not answer",
-        "25006": "is read-only: a standby, or set so by its operator",
+        "25006": "is read-only: a standby, or configured so",
         "25P03": "ended a transaction that was idle",
         "53": "is short of resources",
-        "53100": "has no room left on its disk",
+        "53100": "has no disk space left",
         "53200": "has no memory left",
-        "53300": "has no connection left",
-        "55006": "is busy with what is needed",
-        "55P03": "held a lock for too long",
+        "53300": "has no free connection",
+        "55006": "is using an object that is needed",
+        "55P03": "did not release a lock in time",
         "57014": "took too long",
         "57P01": "is stopping",
         "57P02": "is recovering from a crash",
         "57P03": "is starting or stopping",
         "57P05": "ended an idle connection",
         "58": "cannot read or write its files",
-        "XX001": "finds its data damaged",
-        "XX002": "finds its data damaged",
+        "XX001": "reports damaged data",
+        "XX002": "reports damaged data",
     }
 )
 # Two transactions conflicted: the server works.
@@ -43,7 +43,7 @@ class LedgerConflict(LedgerUnavailable):
 
 
 def driver_outage(error: BaseException) -> LedgerUnavailable | None:
-    """Return Tamis's error if a driver's error means that the ledger is unavailable; else None.
+    """Return Tamis's error if a driver's error means that the ledger is unavailable; None for any other error.
 
     The message is one line, without statements and passwords.
     """
@@ -52,7 +52,7 @@ def driver_outage(error: BaseException) -> LedgerUnavailable | None:
     if not isinstance(error, psycopg.Error):
         return None
     if error.sqlstate in CONFLICTS:
-        return LedgerConflict(f"another transaction went first: {_first_line(error)}")
+        return LedgerConflict(f"another transaction was first: {_first_line(error)}")
     if error.sqlstate is not None:
         words = OUTAGES.get(error.sqlstate) or OUTAGES.get(error.sqlstate[:2])
         return None if words is None else LedgerUnavailable(f"Postgres {words}: {_first_line(error)}")
@@ -64,7 +64,7 @@ def driver_outage(error: BaseException) -> LedgerUnavailable | None:
 def driver_unusable(error: BaseException) -> ConfigurationError | None:
     """Return Tamis's error for a URL with an option that the driver does not know; None for any other error."""
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
-        return ConfigurationError(f"TAMIS_DATABASE_URL cannot be used: {_first_line(error)}")
+        return ConfigurationError(f"TAMIS_DATABASE_URL is invalid: {_first_line(error)}")
     return None
 
 

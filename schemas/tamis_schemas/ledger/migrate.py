@@ -46,8 +46,8 @@ def _upgrade(database_url: str) -> None:
         current = MigrationContext.configure(connection).get_current_revision()
         if current is not None and current not in revisions():
             raise ConfigurationError(
-                f"the ledger is at revision {current!r}, which this release does not know: "
-                "it was written by a newer one"
+                f"this release does not know the ledger's revision {current!r}: install the newer release of Tamis "
+                "that wrote it"
             )
         if current == head():
             return

@@ -18,12 +18,12 @@ __all__ = ["CONFLICTS", "OUTAGES", "LedgerConflict", "interruption", "outage", "
 
 
 def outage(error: BaseException) -> LedgerUnavailable | None:
-    """Return Tamis's error if an error means that the ledger is unavailable; else None.
+    """Return Tamis's error if an error means that the ledger is unavailable; None for any other error.
 
     The message is one line, without statements and passwords.
     """
     if isinstance(error, PoolTimeout):
-        return LedgerUnavailable("Postgres does not answer: no connection came free in time")
+        return LedgerUnavailable("Postgres does not answer: no connection became free in time")
     if not isinstance(error, DBAPIError):
         return driver_outage(error)
     if error.connection_invalidated and isinstance(error.orig, psycopg.Error) and error.orig.sqlstate is None:
@@ -39,7 +39,7 @@ def unusable(error: BaseException) -> ConfigurationError | None:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Translate the errors of an unavailable Postgres, or of a wrong URL, to Tamis's."""
+    """Turn the errors of an unavailable Postgres, or of a wrong URL, into Tamis's errors."""
     handled = sys.exception()
     try:
         yield

@@ -33,7 +33,7 @@ def address(database_url: str) -> Address:
 
 
 def session(where: Address, settings: dict[str, str]) -> dict[str, Any]:
-    """Return the driver's arguments for sessions with these server settings. A pooled session starts without them."""
+    """Return the driver's arguments for sessions with these server settings. Pooled sessions get no settings."""
     if where.pooled:
         return {"prepare_threshold": None}
     return {"options": start_options(settings)} if settings else {}

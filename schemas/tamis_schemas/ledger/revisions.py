@@ -31,5 +31,5 @@ def demand(engine: Engine) -> None:
     if current in older:
         raise ConfigurationError(
             f"the ledger's tables are older (revision {current}) than this release's ({newest}): run `tamis migrate`; "
-            "workers of the older release go on meanwhile"
+            "workers of the older release continue"
         )

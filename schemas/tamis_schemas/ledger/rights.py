@@ -66,7 +66,7 @@ GATEWAY = Rights(
 def grants(role: str, rights: Rights) -> list[str]:
     """Return the statements that grant a role these rights, also on tables of later migrations.
 
-    They can be repeated without harm.
+    The statements can be run again without harm.
     """
     statements = [
         f"GRANT USAGE ON SCHEMA public TO {role}",
@@ -87,30 +87,30 @@ def grant(owner_url: str, role_url: str, rights: Rights) -> str:
     The password reaches the server as a hash.
 
     Raises:
-        ConfigurationError: the URL names no role, or the owner of the tables; or the owner may make no roles.
+        ConfigurationError: the URL names no role, or names the owner of the tables; or the owner may not create roles.
         LedgerUnavailable: Postgres does not answer.
     """
     try:
         named = make_url(role_url)
     except ArgumentError as error:
         raise ConfigurationError(
-            "a role's URL looks like postgresql+psycopg://role:password@host:5432/tamis"
+            "the role's URL is invalid: it looks like postgresql+psycopg://role:password@host:5432/tamis"
         ) from error
     if not named.username or named.username == make_url(owner_url).username:
-        raise ConfigurationError("a role's URL names a user of its own, not the one that owns the tables")
+        raise ConfigurationError("the role's URL must name a user other than the owner of the tables")
     role = named.username
     engine = create_engine(owner_url, poolclass=NullPool, hide_parameters=True)
     with translated(), engine.begin() as connection:
         driver = connection.connection.driver_connection
         if not isinstance(driver, psycopg.Connection):
-            raise ConfigurationError("the ledger's URL begins with postgresql+psycopg://")
+            raise ConfigurationError("the ledger's URL must begin with postgresql+psycopg://")
         try:
             _make(driver, role, named.password)
             _grant(driver, role, rights)
         except psycopg.errors.InsufficientPrivilege as error:
             raise ConfigurationError(
-                f"the role {role!r} cannot be given its rights: run this as the owner of the tables, "
-                "and let it make roles (ALTER ROLE ... CREATEROLE)"
+                f"the role {role!r} cannot get its rights: run this as the owner of the tables, who must be "
+                "allowed to create roles (ALTER ROLE ... CREATEROLE)"
             ) from error
     return role
 

@@ -113,7 +113,7 @@ batches = Table(
     Column("source", JSON),  # list of `Source`; None: from a program
     Column("review_id", Uuid, ForeignKey("reviews.id", ondelete="CASCADE")),
     Column("stage", Integer),  # place in its review, from 0
-    Column("updates", Uuid),  # batch whose search it updates; not a foreign key, as that may be purged
+    Column("updates", Uuid),  # batch whose search it updates; not a foreign key, as that batch may be purged
     Column("round", Integer, nullable=False, server_default="1"),
     Column("pause", JSON),  # a `Pause`; None: not paused
     Column("priority", Text, nullable=False, server_default=Priority.NORMAL.value),
@@ -124,7 +124,7 @@ batches = Table(
     Column("started_at", _INSTANT),  # first dispatch of the round
     Column("finished_at", _INSTANT),
     Column("purging_at", _INSTANT),  # start of its deletion; hidden since then
-    Column("restored_at", _INSTANT),  # its restoration from an archive, as a start for its age
+    Column("restored_at", _INSTANT),  # its restoration from an archive; its age counts from then
     _one_of("state", BatchStatus),
     _one_of("priority", Priority),
     CheckConstraint("max_cost >= 0", name="max_cost_range"),
@@ -280,7 +280,7 @@ transcripts = Table(  # question and answer of each claim that ended
     Column("calls", JSON, nullable=False),  # a list of `TranscribedCall`, in the order of the answers
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     PrimaryKeyConstraint("batch_id", "idx", "fence"),
-    # The item's row, not the batch's: the writer already holds its lock, and no two workers share one.
+    # References the item, not the batch: the writer has locked its row already, and no two workers share an item.
     _of_item("transcripts"),
 )
 
@@ -330,13 +330,13 @@ evaluations = Table(  # values of metrics for the results
     CheckConstraint("score BETWEEN 0 AND 1", name="score_range"),
 )
 
-overrides = Table(  # people's decisions beside the results; an item's latest counts
+overrides = Table(  # people's decisions; the view `standing_decisions` says which decision on an item counts
     "overrides",
     metadata,
     Column("id", BigInteger, Identity(always=True), primary_key=True),
     Column("batch_id", Uuid, nullable=False),
     Column("idx", Integer, nullable=False),
-    Column("value", JSON),  # NULL: it withdraws the override before it
+    Column("value", JSON),  # NULL: it withdraws the reviewer's earlier decision
     Column("note", Text),
     Column("reviewer", Text, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
@@ -406,7 +406,7 @@ audit_items = Table(
     PrimaryKeyConstraint("audit_id", "idx"),
 )
 
-audit_decisions = Table(  # people's decisions on the records of a sample; a record's latest counts
+audit_decisions = Table(  # people's decisions on the records of a sample; the latest decision on a record counts
     "audit_decisions",
     metadata,
     Column("id", BigInteger, Identity(always=True), primary_key=True),
@@ -435,7 +435,7 @@ stop_samples = Table(  # sampling frames of the stop rule: unread records in a r
     Column("recall", Double, nullable=False),  # of the last draw
     Column("confidence", Double, nullable=False),  # of the last draw
     Column("records", ARRAY(Integer), nullable=False),  # whole frame, in the order of the draw
-    Column("drawn", Integer, nullable=False, server_default="0"),  # number of these to be read
+    Column("drawn", Integer, nullable=False, server_default="0"),  # number of drawn records, which people must read
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("closed_at", _INSTANT),  # None: open; a batch has at most one open frame
     UniqueConstraint("batch_id", "number", name="uq_stop_samples_batch_id_number"),
@@ -456,8 +456,8 @@ reading_orders = Table(
     Column("last_override", BigInteger, nullable=False),  # newest row of `overrides` that it includes; 0: none
     Column("answered", BigInteger, nullable=False),  # items with a model's decision
     Column("decided", Integer, nullable=False),  # records with people's decision
-    Column("included", Integer, nullable=False),  # included ones of these
-    Column("text_weight", Double, nullable=False),  # weight of the text model, 0 to 1; the rest is the model's score
+    Column("included", Integer, nullable=False),  # records that people included
+    Column("text_weight", Double, nullable=False),  # weight of the text model, 0 to 1; the model's score has 1 - this
     Column("made_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("places", ARRAY(Integer), nullable=False),
     Column("reasons", ARRAY(Text), nullable=False),  # a `ReadingReason` each
@@ -502,11 +502,11 @@ webhooks = Table(  # an outbox: events for receivers, and the outcome; triggers 
     Index("ix_webhooks_due", "next_at", postgresql_where=text("state = 'waiting'")),
     Index("ix_webhooks_created_at", "created_at"),
     Index("ix_webhooks_batch", "batch_id"),
-    # Once a round.
+    # At most one such event in a round.
     Index("uq_webhooks_failing", "batch_id", "round", unique=True, postgresql_where=text("type = 'batch.failing'")),
 )
 
-spending = Table(  # of batches with a budget: the possible cost of calls in flight, and the cost of the others
+spending = Table(  # of batches with a budget: the possible cost of calls in flight, and the cost of ended calls
     "spending",
     metadata,
     Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
@@ -520,7 +520,7 @@ llm_cache = Table(
     Column("key", Text, primary_key=True),  # sha256 of model, messages, schema and sampling parameters
     Column("content", Text, nullable=False),
     Column("model", Text, nullable=False),
-    Column("prompt_tokens", Integer, nullable=False),  # cost of the first call
+    Column("prompt_tokens", Integer, nullable=False),  # of the call that gave the answer
     Column("completion_tokens", Integer, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("probability", Double),  # of inclusion, from the answer's tokens; None: not available
@@ -533,10 +533,10 @@ dialects = Table(  # an endpoint's request format for a model, learned from its 
     Column("endpoint", Text, nullable=False),  # its base URL, without user and password
     Column("model", Text, nullable=False),
     Column("rung", Text, nullable=False),
-    Column("proven", Boolean, nullable=False, server_default=text("false")),  # an answer on this rung was usable
-    Column("unusable", Integer, nullable=False, server_default="0"),  # answers in a row, before any usable one
-    Column("probe_worker", Text),  # worker that tests it
-    Column("probe_until", _INSTANT),  # end of its test, after which another worker may test
+    Column("proven", Boolean, nullable=False, server_default=text("false")),  # an answer in this format was usable
+    Column("unusable", Integer, nullable=False, server_default="0"),  # answers in a row, before the first usable answer
+    Column("probe_worker", Text),  # worker that tests the request format
+    Column("probe_until", _INSTANT),  # end of this worker's test, after which another worker may test
     Column("changed_at", _INSTANT, nullable=False, server_default=func.now()),  # a day later a low rung is tried again
     PrimaryKeyConstraint("endpoint", "model"),
 )

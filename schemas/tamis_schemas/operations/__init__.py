@@ -56,13 +56,13 @@ _adapter: TypeAdapter[Operation] = TypeAdapter(NamedOperation, config=ConfigDict
 def kind_of(name: str) -> type[OperationKind]:
     """Return the class of the operation with this name.
 
-    A name from a later release gives a class that decides nothing.
+    For a name from a later release, return a class that decides nothing.
     """
     return _KINDS.get(name, OperationKind)
 
 
 def verdict(value: object) -> bool | None:
-    """Return True if some operation includes a record with this value, False if some excludes it, else None."""
+    """Return True if an operation includes records with this value, False if one excludes them, else None."""
     return next((included for kind in OPERATIONS if (included := kind.verdict(value)) is not None), None)
 
 

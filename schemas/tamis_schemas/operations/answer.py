@@ -10,9 +10,9 @@ from .kind import OperationKind
 
 
 class Answer(OperationKind):
-    """The value is the best answer, the confidence its score, the detail an `AnswerResult`.
+    """The value is the best answer, the confidence is the answer's score, the detail is an `AnswerResult`.
 
-    An item's fields are shown with the instruction as source data; an item without any is answered too.
+    An item's fields are shown with the instruction as source data. An item without fields is answered too.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)
@@ -43,5 +43,5 @@ class Answer(OperationKind):
     @classmethod
     def _a_share(cls, threshold: float) -> float:
         if not 0 <= threshold <= 1:
-            raise ValueError(f"score_threshold goes from 0 to 1; {threshold!r} is outside: 80 % is 0.8")
+            raise ValueError(f"score_threshold must be from 0 to 1, not {threshold!r}: write 0.8 for 80 %")
         return threshold

@@ -31,20 +31,21 @@ class Criterion(Frozen):
 
     @property
     def reason(self) -> str:
-        """The reason of an exclusion by this criterion: the caller's wording, else `not met: TEXT` or the text."""
+        """The reason of an exclusion by this criterion: the caller's wording, otherwise the result of `reason_of`."""
         return self.exclude_as or reason_of(self.text, excludes=self.excludes)
 
 
 def reason_of(text: str, *, excludes: bool) -> str:
-    """Return the reason for an exclusion by a criterion that has no wording of its own.
+    """Return the reason for an exclusion by a criterion without a caller's wording.
 
-    For an inclusion criterion it begins with `not met: `, because the text alone would mean the opposite.
+    The reason is the criterion's text. For an inclusion criterion it begins with `not met: `, because the text alone
+    would mean the opposite.
     """
     return text if excludes else f"not met: {text}"
 
 
 class WordedCriterion(Frozen):
-    """An entry of a list of criteria that brings the words under which it excludes a record."""
+    """An entry of a list of criteria, with the wording for records that it excludes."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -53,7 +54,7 @@ class WordedCriterion(Frozen):
 
 
 class WorkedExample(Frozen):
-    """A record that a person has decided about, by which a model sees how the criteria are meant."""
+    """A record with a person's decision, which shows a model how to apply the criteria."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -63,7 +64,7 @@ class WorkedExample(Frozen):
     reason: Annotated[Words, Field(max_length=LONGEST_REASON)] | None = None  # for example the deciding criterion
 
 
-# A caller's forms; the model itself has texts, and the wordings in `exclude_as`.
+# The forms that a caller may use. The model stores texts, and the wordings in `exclude_as`.
 _Entry = Annotated[
     Words,
     WithJsonSchema(
@@ -107,9 +108,9 @@ class SearchCriteria(Frozen):
     date_range: tuple[int, int] | None = None  # first and last year, both included
     study_types: list[Words] = Field(default_factory=list)
     custom_keywords: list[Words] = Field(default_factory=list)
-    # Omitted if empty, so that ledgers from before there were examples hold the same criteria.
+    # Omitted if empty, so that criteria without examples are stored as in releases that had no examples.
     examples: list[WorkedExample] = Field(default_factory=list, max_length=MAX_EXAMPLES)
-    # By label: wordings of exclusions for flow and report. Omitted for the same reason.
+    # Wordings of exclusions for flow and report, by the criterion's label. Omitted if empty, for the same reason.
     exclude_as: dict[str, Wording] = Field(default_factory=dict)
 
     _written = without_empty("examples", "exclude_as")
@@ -128,7 +129,7 @@ class SearchCriteria(Frozen):
         labels = [criterion.label for criterion in self.labelled()]
         for label in self.exclude_as:
             if label not in labels:
-                raise ValueError(f"exclude_as names {label!r}, which is no criterion: these are {', '.join(labels)}")
+                raise ValueError(f"exclude_as names {label!r}, but the criteria are {', '.join(labels)}")
         return self
 
     def labelled(self) -> list[Criterion]:
@@ -161,7 +162,7 @@ def _with_wordings_apart(criteria: Mapping[str, Any]) -> dict[str, Any]:
     listed = fields.get("exclude_as")
     if wordings and (listed is None or isinstance(listed, Mapping)):
         if twice := sorted(wordings.keys() & (listed or {}).keys()):
-            raise ValueError(f"exclude_as words {twice[0]} a second time: its criterion has a wording of its own")
+            raise ValueError(f"exclude_as repeats {twice[0]}: its criterion already has a wording")
         fields["exclude_as"] = {**(listed or {}), **wordings}
     return fields
 

@@ -14,7 +14,7 @@ OutputType = Literal["text", "number", "boolean", "enum"]
 
 
 class Extract(OperationKind):
-    """One feature of the item: text, a number, a boolean or one of `enum_values`; None where it is not present."""
+    """One feature of the item: text, a number, a boolean or one of `enum_values`; None if it is not present."""
 
     report_noun: ClassVar[str] = "extraction"
     reads_chunks: ClassVar[bool] = True
@@ -34,15 +34,13 @@ class Extract(OperationKind):
                 raise ValueError(f"enum_values belong to output_type 'enum', not to {self.output_type!r}")
             return self
         if not values:
-            raise ValueError("enum_values must name at least one value where output_type is 'enum'")
+            raise ValueError("enum_values must name at least one value if output_type is 'enum'")
         for value in values:
             if value != " ".join(value.split()):
-                raise ValueError(
-                    f"enum_values: {value!r} holds a line break or a run of spaces; the model is shown one"
-                )
+                raise ValueError(f"enum_values: {value!r} contains a line break or repeated spaces; use single spaces")
         repeated = next((value for n, value in enumerate(values) if value in values[:n]), None)
         if repeated is not None:
-            raise ValueError(f"enum_values: {repeated!r} stands there twice")
+            raise ValueError(f"enum_values: {repeated!r} is named twice")
         return self
 
     def value_type(self) -> type[bool] | type[float] | type[str]:
@@ -55,7 +53,7 @@ class Extract(OperationKind):
         return str
 
     def checked_value(self, value: object) -> Any:
-        """Return a person's value; None: the record does not contain it.
+        """Return a person's value in its stored form. None: the record does not contain the value.
 
         Raises `InvalidParameters` for an invalid value.
         """
@@ -68,13 +66,13 @@ class Extract(OperationKind):
                 return value
             case "text", str() if value.strip():
                 if UNSTORABLE.search(value.strip()):
-                    raise InvalidParameters("the text holds a character that the ledger cannot store")
+                    raise InvalidParameters("the text contains a character that the ledger cannot store")
                 return value.strip()
             case "enum", str():
                 if value in (self.enum_values or ()):
                     return value
                 raise InvalidParameters(f"{value!r} is none of {', '.join(self.enum_values or ())}")
-        raise InvalidParameters(f"{value!r} is no {self.output_type}; None says that the record does not hold it")
+        raise InvalidParameters(f"{value!r} is not a {self.output_type}; use None if the record does not contain it")
 
     def value_of_text(self, text: str) -> Any:
         """Return the value in a person's text; raises as `checked_value` does."""

@@ -21,7 +21,7 @@ from .kind import OperationKind
 
 
 class ExtractFields(OperationKind):
-    """Every property of a JSON schema, taken from the item; None where the item does not hold it.
+    """Every property of a JSON schema, taken from the item; None if the item does not contain it.
 
     `ExtractFields(schema={...}, instructions="...")`: the schema is given, stored and sent as `schema`; the attribute
     is `json_schema`, because pydantic's models have a `schema` of their own.
@@ -64,7 +64,7 @@ class ExtractFields(OperationKind):
         for name in self.field_instructions or ():
             if name not in names:
                 nearest = get_close_matches(name, names, n=1, cutoff=0.0)[0]
-                raise ValueError(f"field_instructions: {name!r} is no property of schema; is {nearest!r} meant?")
+                raise ValueError(f"field_instructions: {name!r} is not a property of schema; did you mean {nearest!r}?")
         return self
 
     def value_type(self) -> type[dict[str, Any]]:
@@ -83,12 +83,12 @@ class ExtractFields(OperationKind):
 
         if not isinstance(value, dict):
             raise InvalidParameters(
-                "the fields are an object: a value for each name, null where the record does not hold it"
+                "the fields must be an object: a value for each name, null if the record does not contain it"
             )
         names = list(self.json_schema["properties"])
         unknown = next((name for name in value if name not in names), None)
         if unknown is not None:
-            raise InvalidParameters(f"{unknown!r} is no field; the fields are {', '.join(names)}")
+            raise InvalidParameters(f"{unknown!r} is not a field; the fields are {', '.join(names)}")
         nothing: Registry[Any] = Registry()  # a reference to another place is never fetched
         judge = dialect(self.json_schema)(nothing_required(self.json_schema), registry=nothing)
         error = best_match(judge.iter_errors(without_nulls(value)))
@@ -97,7 +97,7 @@ class ExtractFields(OperationKind):
         try:
             to_json(value)
         except ValueError as wrong:
-            raise InvalidParameters(f"the fields cannot be kept: {wrong}") from wrong
+            raise InvalidParameters(f"the fields cannot be stored: {wrong}") from wrong
         return {name: value.get(name) for name in names}
 
     def value_of_text(self, text: str) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class ExtractFields(OperationKind):
         try:
             return self.checked_value(json.loads(text))
         except json.JSONDecodeError as error:
-            raise InvalidParameters(f"the fields are one JSON object; this is none: {error.msg}") from error
+            raise InvalidParameters(f"the fields must be one JSON object: {error.msg}") from error
 
     def result_words(self, value: object, confidence: float) -> str:
         """Return a result in a few words: `5 of 7 fields 0.80`."""

@@ -93,12 +93,12 @@ def definition(reference: str, root: JsonSchema) -> JsonSchema:
     """Return the target of a `$ref`. Raises `ValueError` if the reference names no definition in this schema."""
     match = _REFERENCE.fullmatch(reference)
     if match is None:
-        raise ValueError(f"$ref {reference!r}: only '#/$defs/name' and '#/definitions/name' can be referred to")
+        raise ValueError(f"$ref {reference!r}: only '#/$defs/name' and '#/definitions/name' are supported")
     name = unquote(match[2]).replace("~1", "/").replace("~0", "~")
     target: JsonSchema | bool | None = root.get(match[1], {}).get(name)
     if target is None or isinstance(target, bool):
         names = ", ".join(root.get(match[1], {})) or "none"
-        raise ValueError(f"$ref {reference!r}: there is no such definition (there are: {names[:200]})")
+        raise ValueError(f"$ref {reference!r}: there is no such definition; the definitions are: {names[:200]}")
     return target
 
 
@@ -113,7 +113,7 @@ def dialect(schema: JsonSchema) -> "type[Validator]":
         return LATEST
     named = DRAFTS.get(str(schema["$schema"]).removesuffix("#"))
     if named is None:
-        raise ValueError(f"$schema {schema['$schema']!r}: is none of the drafts 6, 7, 2019-09 and 2020-12")
+        raise ValueError(f"$schema {schema['$schema']!r}: is not supported; use draft 6, 7, 2019-09 or 2020-12")
     return named
 
 
@@ -126,7 +126,7 @@ def checked_schema(draft: JsonSchema) -> JsonSchema:
     _check_json(draft)
     text = json.dumps(draft)
     if len(text) > MAX_CHARACTERS:
-        raise ValueError(f"has {len(text)} characters as JSON, at most {MAX_CHARACTERS} are taken")
+        raise ValueError(f"has {len(text)} characters as JSON; at most {MAX_CHARACTERS} are allowed")
     schema: JsonSchema = json.loads(text)
     if schema.get("type") != "object" or any(keyword in schema for keyword in ("$ref", "const", "enum")):
         raise ValueError('must be of the form {"type": "object", "properties": {"name": {"type": "string"}, ...}}')
@@ -136,7 +136,7 @@ def checked_schema(draft: JsonSchema) -> JsonSchema:
         place = ".".join(str(step) for step in error.path)
         raise ValueError(f"{place or 'schema'}: {error.message[:200]}") from error
     except (OverflowError, RecursionError) as error:  # Python's patterns have limits of their own
-        raise ValueError(f"holds a pattern that is too large: {error}") from error
+        raise ValueError(f"contains a pattern that is too large: {error}") from error
     check_patterns(schema)
     _check_references(schema)
     for visit in _visits(schema):
@@ -151,24 +151,24 @@ def _check_json(draft: JsonSchema) -> None:
         value, depth = open_values.pop()
         size += 1
         if depth > MAX_NESTING:
-            raise ValueError("is nested too deeply, or holds itself")
+            raise ValueError("is nested too deeply, or contains itself")
         if size > MAX_CHARACTERS:  # each is at least a character of JSON; parts may be shared, as with YAML's aliases
             raise ValueError(f"has more than {MAX_CHARACTERS} characters as JSON")
         match value:
             case dict():
                 open_values += [(part, depth + 1) for pair in value.items() for part in pair]
                 if not all(isinstance(name, str) for name in value):
-                    raise ValueError("holds a name that is no text")
+                    raise ValueError("contains a name that is not text")
             case list() | tuple():
                 open_values += [(part, depth + 1) for part in value]
             case str() if UNSTORABLE.search(value):
-                raise ValueError(f"holds NUL or half of a surrogate pair: {value[:40]!r}")
+                raise ValueError(f"contains NUL or half of a surrogate pair: {value[:40]!r}")
             case float() if not isfinite(value):
-                raise ValueError(f"holds {value!r}, which is no JSON number")
+                raise ValueError(f"contains {value!r}, which is not a JSON number")
             case str() | int() | float() | None:
                 pass
             case _:
-                raise ValueError(f"holds {value!r:.80}, which is no JSON value")
+                raise ValueError(f"contains {value!r:.80}, which is not a JSON value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +192,10 @@ def _check_references(root: JsonSchema) -> None:
         if reference is not None:
             if reference in chain:
                 circle = " -> ".join([*chain[chain.index(reference) :], reference])
-                raise ValueError(f"$ref {reference!r}: refers to itself ({circle}); write the levels out instead")
+                raise ValueError(f"$ref {reference!r}: refers to itself ({circle}); write out each level instead")
             if reference not in extents:
                 if steps > MAX_STEPS:
-                    raise ValueError(f"$ref {reference!r}: is reached over more than {MAX_STEPS} schemas")
+                    raise ValueError(f"$ref {reference!r}: is nested in more than {MAX_STEPS} schemas")
                 extents[reference] = extent(definition(reference, root), (*chain, reference), steps + 1)
             below.append(extents[reference])
         return _Extent(1 + sum(part.size for part in below), 1 + max((part.height for part in below), default=0))
@@ -204,17 +204,17 @@ def _check_references(root: JsonSchema) -> None:
     for schema in (root, *named):
         whole = extent(schema, (), 0)
         if whole.size > MAX_PARTS:
-            raise ValueError(f"comes to {whole.size} schemas with its references, at most {MAX_PARTS} are taken")
+            raise ValueError(f"has {whole.size} schemas, references included; at most {MAX_PARTS} are allowed")
         if whole.height > MAX_STEPS:
-            raise ValueError(f"comes to {whole.height} schemas inside each other, at most {MAX_STEPS} are taken")
+            raise ValueError(f"nests {whole.height} schemas; at most {MAX_STEPS} are allowed")
 
 
 def _check_keywords(schema: JsonSchema, root: JsonSchema) -> None:
     for keyword in ("$dynamicRef", "$recursiveRef"):
         if keyword in schema:
-            raise ValueError(f"{keyword} {schema[keyword]!r}: only $ref can refer to a definition")
+            raise ValueError(f"{keyword} {schema[keyword]!r}: use $ref to refer to a definition")
     if schema is not root and ("$id" in schema or "$schema" in schema):
-        raise ValueError("$id and $schema can stand at the top only")
+        raise ValueError("$id and $schema are allowed only at the top")
 
 
 def _subschemas(schema: JsonSchema) -> Iterator[Any]:
@@ -254,20 +254,20 @@ def _check_part(visit: _Visit, root: JsonSchema) -> None:
     if not isinstance(schema, dict) or not (
         types(schema) or parts(schema, root) or "const" in schema or "enum" in schema
     ):
-        raise ValueError(f"{place}: does not say what it is; give it a type, an enum or an anyOf")
+        raise ValueError(f"{place}: has no type; add a type, an enum or an anyOf")
     if "$ref" in schema or "const" in schema or "enum" in schema:
         if "$ref" not in schema and not values(schema):
-            raise ValueError(f"{place}: no text, number, boolean or null of its type can be answered")
+            raise ValueError(f"{place}: it allows no text, number, boolean or null of its type")
     elif "object" in types(schema) and not schema.get("properties"):
         raise ValueError(
-            f"{place}: an object must name its properties; for names that are not known before, write an array of "
-            "objects with the properties 'name' and 'value'"
+            f"{place}: an object must list its properties; for unknown names, use an array of objects with the "
+            "properties 'name' and 'value'"
         )
     elif "array" in types(schema) and (not isinstance(schema.get("items"), dict) or "prefixItems" in schema):
-        raise ValueError(f"{place}: an array must say in 'items' what all of its items are, and has no prefixItems")
+        raise ValueError(f"{place}: an array needs one schema for all items in 'items', and no prefixItems")
     missing = _named(schema, root) - _asked(schema, root)
     if missing:
-        raise ValueError(f"{place}: {min(missing)!r} is required, or under a condition, but not among its properties")
+        raise ValueError(f"{place}: {min(missing)!r} is required, or used in a condition, but is not a property")
 
 
 def values(schema: JsonSchema) -> list[str | bool | int | float | None]:

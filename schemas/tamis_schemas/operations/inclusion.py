@@ -30,7 +30,7 @@ class UnverifiedPolicy(StrEnum):
 
 
 class Inclusion(OperationKind):
-    """A record against a review's criteria; the value is a status, the detail an `InclusionDecision`."""
+    """The screening of a record by a review's criteria; the value is a status, the detail an `InclusionDecision`."""
 
     includes: ClassVar[str] = InclusionStatus.INCLUDE.value
     excludes: ClassVar[str] = InclusionStatus.EXCLUDE.value

@@ -14,9 +14,9 @@ Noun = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 class Judge(OperationKind):
     """Each item is a classification; the value is its type of evidence, the detail a `Judgement`.
 
-    An item holds `value`, `confidence` (0 to 1), `reasoning` and `context` (the text that was classified), and where
-    they are known `cited` or `email_numbers` (the numbers of the emails that the reasoning cites) and `batch_size` (how
-    many there were).
+    An item holds `value`, `confidence` (0 to 1), `reasoning` and `context` (the classified text). It may also hold
+    `cited` or `email_numbers` (the numbers of the emails that the reasoning cites) and `batch_size` (how many there
+    were).
     """
 
     model_config = ConfigDict(allow_inf_nan=False)
@@ -42,12 +42,12 @@ class Judge(OperationKind):
     @classmethod
     def _in_words(cls, noun: str | None) -> str | None:
         if noun is not None and (not noun.isprintable() or noun[-1].isdigit()):
-            raise ValueError(f"{noun!r} is not the name of a thing; say what is numbered, such as 'Email'")
+            raise ValueError(f"{noun!r} is not a noun for numbered things, such as 'Email'")
         return noun
 
     @field_validator("block_threshold")
     @classmethod
     def _a_share(cls, threshold: float) -> float:
         if not 0 <= threshold <= 1:
-            raise ValueError(f"block_threshold goes from 0 to 1; {threshold!r} is outside: 15 % is 0.15")
+            raise ValueError(f"block_threshold must be from 0 to 1, not {threshold!r}: write 0.15 for 15 %")
         return threshold

@@ -16,8 +16,8 @@ YES, NO = ("include", "true", "yes", "y", "1"), ("exclude", "false", "no", "n", 
 class OperationKind(Frozen):
     """The base of every operation: one that decides nothing about records, whose results no human overrides.
 
-    Whoever handles operations alike (reports, summaries, reviews, overrides) asks the class, which `kind_of` finds by
-    its name; a new operation says here what is different about it.
+    Code that handles all operations alike (reports, summaries, reviews, overrides) asks the class, which `kind_of`
+    finds by its name. A new operation states its differences here.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -44,7 +44,7 @@ class OperationKind(Frozen):
 
     @classmethod
     def verdict(cls, value: object) -> bool | None:
-        """Return True for the value that includes, False for the value that excludes, None for any other."""
+        """Return True for the value that includes, False for the value that excludes, None for any other value."""
         if cls.decides() and _same(value, cls.includes):
             return True
         return False if cls.decides() and _same(value, cls.excludes) else None
@@ -64,16 +64,19 @@ class OperationKind(Frozen):
         """
         if not self.decides():
             raise InvalidParameters(
-                f"results of {operation_name(type(self))} are no decisions on a record: they cannot be overridden. "
-                "Correct the record's own result instead, in the batch that it is of"
+                f"results of {operation_name(type(self))} are not decisions on a record, so they cannot be overridden. "
+                "Override the record's result in its own batch instead"
             )
         included = self.verdict(value)
         if included is None:
-            raise InvalidParameters(f"{value!r} is no decision: a human says {self.includes} or {self.excludes}")
+            raise InvalidParameters(f"{value!r} is not a decision: use {self.includes} or {self.excludes}")
         return self.includes if included else self.excludes
 
     def value_of_text(self, text: str) -> Any:
-        """Return the checked value of a person's text, from a command line or a table; raises as `checked_value`."""
+        """Return the checked value of a text that a person gave on the command line or in a table.
+
+        Raises the errors of `checked_value`.
+        """
         word = text.strip()
         if not self.decides():
             return self.checked_value(word)
@@ -102,13 +105,16 @@ def operation_name(kind: type[OperationKind]) -> str:
 
 
 def yes_or_no(text: str) -> bool:
-    """Return a boolean for include, true, yes, y, 1 or their opposites in any case. Else raise `InvalidParameters`."""
+    """Return True for include, true, yes, y or 1, and False for their opposites, in upper or lower case.
+
+    Raises `InvalidParameters` for any other text.
+    """
     word = text.strip().lower()
     if word in YES:
         return True
     if word in NO:
         return False
-    raise InvalidParameters(f"{text!r} is no decision: write include or exclude, or yes or no")
+    raise InvalidParameters(f"{text!r} is not a decision: write include or exclude, or yes or no")
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
@@ -121,7 +127,7 @@ def number_of(text: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise InvalidParameters(f"{text.strip()!r} is no number") from error
+        raise InvalidParameters(f"{text.strip()!r} is not a number") from error
 
 
 def _same(value: object, named: object) -> bool:

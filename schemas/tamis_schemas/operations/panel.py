@@ -56,7 +56,7 @@ POSSIBLE = (
 
 
 class Panel(Frozen):
-    """The models that are asked about every record of a batch, and how one decision is made of their words."""
+    """The models that are asked about every record of a batch, and the policy that combines their answers."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -68,11 +68,10 @@ class Panel(Frozen):
         twice = [model for model, count in Counter(self.models).items() if count > 1]
         if twice:
             raise ValueError(
-                f"models: {twice[0]!r} stands there twice, which is no panel: a model shares its errors with itself. "
-                "Name different models"
+                f"models: {twice[0]!r} is named twice, but a model repeats its errors: name different models"
             )
         if len(self.models) == 1:
-            raise ValueError("models: one model is no panel; name several, or leave the panel out")
+            raise ValueError("models: a panel needs several models; name more, or omit the panel")
         return self
 
     @property
@@ -127,13 +126,13 @@ def confidence_in(status: InclusionStatus, score: float) -> float:
 
 
 def disagreement(statuses: Sequence[InclusionStatus]) -> float | None:
-    """Return the share of pairs of models that disagree, 0 to 1; None without a pair."""
+    """Return the share of pairs of models that disagree, 0 to 1; None if there is no pair."""
     pairs = list(combinations(statuses, 2))
     return sum(first is not second for first, second in pairs) / len(pairs) if pairs else None
 
 
 def panel_of(operation: object) -> Panel | None:
-    """Return the panel of an operation; None: one model."""
+    """Return the panel of an operation; None if the operation has no panel."""
     panel = getattr(operation, "panel", None)
     return panel if isinstance(panel, Panel) else None
 

@@ -45,14 +45,14 @@ def check_patterns(schema: Mapping[str, Any]) -> None:
 
 def _check(pattern: str, place: str) -> None:
     if len(pattern) > LONGEST:
-        raise ValueError(f"{place}: a pattern that is too large: {len(pattern)} characters, at most {LONGEST}")
+        raise ValueError(f"{place}: the pattern is too long: {len(pattern)} characters, at most {LONGEST} are allowed")
     re2 = _re2()
     try:
         _compiled(pattern)
     except re2.error as error:
         words = error.args[0] if error.args else b""
         reason = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
-        hint = "; RE2 has no lookaround and no references back" if "(?" in reason or "escape" in reason else ""
+        hint = "; RE2 supports no lookaround and no back-references" if "(?" in reason or "escape" in reason else ""
         raise ValueError(f"{place}: {pattern!r:.100} is not a pattern: {reason}{hint}") from error
 
 

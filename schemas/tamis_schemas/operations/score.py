@@ -40,26 +40,26 @@ class Score(OperationKind):
         if low == high:
             raise ValueError(f"max_value equals min_value ({low!r}): a scale needs two ends")
         if low > high:
-            raise ValueError(f"max_value {high!r} lies below min_value {low!r}: are they swapped?")
+            raise ValueError(f"max_value {high!r} is below min_value {low!r}: swap them")
         if not isfinite(high - low):
-            raise ValueError(f"max_value {high!r} lies too far from min_value {low!r}")
+            raise ValueError(f"max_value {high!r} is too far from min_value {low!r}")
         if interval is not None:
             self._check_interval(interval)
         return self
 
     def _check_interval(self, interval: float) -> None:
         if interval <= 0:
-            raise ValueError(f"interval {interval!r} must be greater than 0; leave it out for any value of the range")
+            raise ValueError(f"interval {interval!r} must be greater than 0; omit it to allow any value in the range")
         steps = (self.max_value - self.min_value) / interval
         if not steps <= MAX_STEPS:
-            raise ValueError(f"interval {interval!r} makes more than {MAX_STEPS} steps: leave it out for any value")
+            raise ValueError(f"interval {interval!r} makes more than {MAX_STEPS} steps: omit it to allow any value")
         if round(steps) < 1 or abs(steps - round(steps)) > TOLERANCE * steps:
             raise ValueError(
                 f"interval {interval!r} does not divide the range from min_value {self.min_value!r} to max_value "
-                f"{self.max_value!r}: it fits {steps:.6g} times, and must fit a whole number of times"
+                f"{self.max_value!r}: it fits {steps:.6g} times, but must fit a whole number of times"
             )
         if self.grid_value(1) == self.min_value or self.grid_value(round(steps) - 1) == self.max_value:
-            raise ValueError(f"interval {interval!r} is too small to tell values at {self.max_value!r} apart")
+            raise ValueError(f"interval {interval!r} is too small to distinguish values at {self.max_value!r}")
 
     @property
     def steps(self) -> int | None:
@@ -97,13 +97,13 @@ class Score(OperationKind):
     def checked_value(self, value: object) -> float:
         """Return a person's score. Raises `InvalidParameters` if it is not a number on the scale and its grid."""
         if not is_number(value):
-            raise InvalidParameters(f"{value!r} is no number")
+            raise InvalidParameters(f"{value!r} is not a number")
         if not self.min_value <= value <= self.max_value:
-            raise InvalidParameters(f"{value!r} lies outside the scale from {self.min_value!r} to {self.max_value!r}")
+            raise InvalidParameters(f"{value!r} is outside the scale from {self.min_value!r} to {self.max_value!r}")
         on_grid = self.on_grid(float(value))
         if on_grid is None:
             raise InvalidParameters(
-                f"{value!r} is no value of the scale, which goes from {self.min_value!r} by {self.interval!r}"
+                f"{value!r} is not a value of the scale, which goes from {self.min_value!r} by {self.interval!r}"
             )
         return on_grid
 

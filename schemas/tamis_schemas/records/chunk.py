@@ -16,7 +16,7 @@ BM25, KNN, BOTH = "bm25", "knn", "both"  # methods that the metrics know; other 
 
 def _no_bool(value: object) -> object:
     if isinstance(value, bool):
-        raise ValueError("a boolean is neither a text nor a number")  # noqa: TRY004 - pydantic turns it into its own
+        raise ValueError("a boolean is not a text or a number")  # noqa: TRY004 - pydantic turns it into its own
     return value
 
 
@@ -25,7 +25,7 @@ def _as_text(value: object) -> object:
 
 
 class Chunk(Frozen):
-    """One passage, as the search ranked it. What else a search says of it is left alone."""
+    """One passage, as the search ranked it. Other fields are ignored."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
@@ -38,12 +38,12 @@ class Chunk(Frozen):
     retrieval_method: str | None = None
 
     def found_by(self, method: str) -> bool:
-        """Return whether this method, `bm25` or `knn`, found the chunk; `both` counts for each."""
+        """Return whether this method, `bm25` or `knn`, found the chunk; `both` counts as either method."""
         return self.retrieval_method in (method, BOTH)
 
 
 class Retrieval(Frozen):
-    """The bounds of a search; None: not known."""
+    """The limits of a search; None: unknown."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -106,12 +106,12 @@ def _check_texts(chunks: Sequence[Chunk]) -> None:
     first: dict[str, int] = {}
     for place, chunk in enumerate(chunks):
         if not chunk.text.strip():
-            raise ValueError(f"{CHUNKS}.{place}.text: missing or blank; leave out a chunk without a text")
+            raise ValueError(f"{CHUNKS}.{place}.text: missing or blank; omit chunks without text")
         if chunk.id is None:
             continue
         earlier = first.setdefault(chunk.id, place)
         if chunks[earlier].text != chunk.text:
             raise ValueError(
-                f"{CHUNKS}.{place}: has the id {chunk.id!r:.80} of {CHUNKS}.{earlier}, and another text; a chunk that "
-                "two methods found has the same text twice"
+                f"{CHUNKS}.{place}: has the same id as {CHUNKS}.{earlier} ({chunk.id!r:.80}) but another text; a chunk "
+                "that two methods found must have the same text"
             )

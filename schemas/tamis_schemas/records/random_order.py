@@ -18,8 +18,8 @@ def sample(population: Iterable[int], n: int, *, seed: int) -> list[int]:
 
 
 def check_draw(n: int, seed: int) -> None:
-    """Raise `InvalidParameters` if `n` is no number of records, or the seed is invalid."""
+    """Raise `InvalidParameters` if `n` is below 1 or a boolean, or the seed is invalid."""
     if isinstance(n, bool) or n < 1:
-        raise InvalidParameters(f"n: {n!r} is no number of records: a sample has at least 1")
+        raise InvalidParameters(f"n: {n!r} must be a number of records, at least 1")
     if isinstance(seed, bool) or not 0 <= seed <= LARGEST_SEED:
-        raise InvalidParameters(f"seed: {seed!r} is no whole number from 0 to {LARGEST_SEED}")
+        raise InvalidParameters(f"seed: {seed!r} must be a whole number from 0 to {LARGEST_SEED}")

@@ -33,14 +33,14 @@ class SourceFile(Frozen):
 class Source(SourceFile):
     """The origin of records, for a methods section: where from, how read, how filtered.
 
-    Its own fields as a file are those of the first one, in the case of several.
+    If it has several files, its own fields as a file describe the first.
     """
 
     name: str = ""  # of the database or register; by default the file's name
     kind: SourceKind = SourceKind.DATABASE
     searched: date | None = None  # None: unknown
     query: str | None = None  # as sent to the database; None: unknown
-    records: int | None = Field(default=None, ge=0)  # identified; None: all of the batch
+    records: int | None = Field(default=None, ge=0)  # records identified in it; None: all records of the batch
     more_files: tuple[SourceFile, ...] = ()  # files that complete the records of the first file, or follow them
     duplicates_kept: bool = False  # True: copies of a record were screened too
     initial_filter: bool = False  # True: tier 1 rejected records before any model was asked

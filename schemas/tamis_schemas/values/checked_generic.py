@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeVar
 
-    # The type of an operation's values; any by default.
+    # The type of an operation's values; `Any` by default.
     V_co = TypeVar("V_co", covariant=True, default=Any)
 else:
     from typing import TypeVar
@@ -15,7 +15,7 @@ else:
     V_co = TypeVar("V_co", covariant=True)
 
     class CheckedGeneric:
-        """A base to be named first; it ignores its subscript, which is for type checkers."""
+        """A base class that ignores its subscript, which is for type checkers. Name it before other base classes."""
 
         def __class_getitem__(cls, parameters):
             return cls

@@ -7,7 +7,8 @@ from pydantic import PlainSerializer
 
 NANO = Decimal("1e-9")  # the ledger's smallest amount: a tenth of a token at $0.01 per million
 
-# A number in JSON, as texts cannot be added. Exact up to fifteen digits: a million dollars to the nanodollar.
+# In JSON an amount is a number, because programs cannot add texts. It is exact up to fifteen digits: a million dollars
+# to the nanodollar.
 Cost = Annotated[Decimal, PlainSerializer(float, return_type=float, when_used="json")]
 
 

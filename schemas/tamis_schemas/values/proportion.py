@@ -7,7 +7,7 @@ from .frozen import Frozen
 
 
 class Proportion(Frozen):
-    """A count out of a total, with its estimate and an interval; all None where the total is 0."""
+    """A count out of a total, with its estimate and an interval; all None if the total is 0."""
 
     count: int
     total: int

@@ -1,6 +1,6 @@
 """British and American spelling, for keywords and for quotes."""
 
-# Both directions; a spelling that no language has matches nothing and does no harm.
+# Used in both directions. If the result is no real word, it matches nothing and does no harm.
 SPELLINGS = (
     ("isation", "ization"),
     ("ising", "izing"),

@@ -13,6 +13,6 @@ def to_json(value: object) -> str:
     """Return compact JSON. Raises `ValueError` if JSON or Postgres cannot hold it (NaN, NUL, half a surrogate pair)."""
     text = _ENCODER.encode(value)
     if "\\u0000" in text and _NUL_ESCAPE.search(text):  # the plain search is a hundred times as fast
-        raise ValueError("it holds a NUL character, which Postgres cannot store")
+        raise ValueError("it contains a NUL character, which Postgres cannot store")
     text.encode("utf-8")  # half a surrogate pair raises UnicodeEncodeError, a ValueError
     return text

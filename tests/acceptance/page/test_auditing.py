@@ -33,33 +33,33 @@ def test_a_sample_is_drawn_judged_with_the_keyboard_and_ends_with_how_many_were_
 ) -> None:
     batch_id, browser = audited(client), opened()
     page = browser.sign_in(key, f"/?batch={batch_id}&view=work")
-    expect(page.get_by_role("heading", name="No audit is drawn yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="No audit sample yet")).to_be_visible()
     expect(page.locator("#work-bar")).to_have_count(0)
     page.get_by_label("Records to draw").fill("3")
     page.get_by_label("Seed").fill("7")
-    page.get_by_role("button", name="Draw the audit").click()
-    expect(page.get_by_text("0 of 3 drawn records judged (seed 7)")).to_be_visible()
+    page.get_by_role("button", name="Draw the audit sample").click()
+    expect(page.get_by_text("0 of 3 sampled records judged (seed 7)")).to_be_visible()
     (audit,) = list_audits(client.batch(batch_id))
     drawn = [item.index + 1 for item in audit.items]
     assert (audit.seed, audit.stratum, len(drawn)) == (7, "model", 3)
     expect(page.locator(".work-line .n")).to_have_text([str(number) for number in drawn])
     card = page.locator(".work-card")
-    expect(card).to_contain_text("Judged alone")
+    expect(card).to_contain_text("Judge alone")
     expect(card).not_to_contain_text("because")
     expect(page.get_by_role("button", name="Undo")).to_have_count(0)
     expect(page.get_by_role("button", name="Uncertain")).to_have_count(0)
     page.keyboard.press("i")
     expect(page.locator("#work-title")).to_have_text(f"Title {drawn[1] - 1}")
     page.keyboard.press("z")
-    expect(page.get_by_text("another one replaces it")).to_be_visible()
+    expect(page.get_by_text("You cannot undo a judgement")).to_be_visible()
     page.keyboard.press("k")
     expect(card).to_contain_text("should have been included decided by me")
     page.keyboard.press("e")
     page.keyboard.press("i")
-    expect(page.get_by_text("2 of 3 drawn records judged")).to_be_visible()
+    expect(page.get_by_text("2 of 3 sampled records judged")).to_be_visible()
     everything_is_sent(page)
     page.keyboard.press("e")
-    expect(page.get_by_role("heading", name="Every drawn record is judged")).to_be_visible()
+    expect(page.get_by_role("heading", name="All sampled records are judged")).to_be_visible()
     expect(card).to_contain_text("3 judged by a human")
     (audit,) = list_audits(client.batch(batch_id))
     words = verdict(audit).sentence
@@ -71,7 +71,7 @@ def test_a_sample_is_drawn_judged_with_the_keyboard_and_ends_with_how_many_were_
         (drawn[2], False, "Reviewer A"),
     ]
     assert list_overrides(client.batch(batch_id)) == []
-    page.get_by_role("link", name="The audit, record by record").click()
+    page.get_by_role("link", name="Audit results by record").click()
     expect(page.get_by_text(words)).to_be_in_viewport()
     assert browser.said == []
 
@@ -83,7 +83,7 @@ def test_two_people_share_a_sample_and_quality_leads_to_it(client: Client, key: 
     second = api_keys.create(client.engine, "Reviewer B", list(Scope))
     page = opened(viewport=390).sign_in(key, f"/?batch={batch_id}&view=quality")
     section = page.get_by_role("region", name="Audit of exclusions")
-    expect(section.get_by_text("no decision of a human is recorded yet")).to_be_visible()
+    expect(section.get_by_text("no human decision is recorded yet")).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("3 records are still read blind")
     section.get_by_role("link", name="Work").click()
     expect(page.locator("#work-title")).to_have_text(f"Title {audit.items[0].index}")
@@ -91,7 +91,7 @@ def test_two_people_share_a_sample_and_quality_leads_to_it(client: Client, key: 
     expect(page.locator("#work-title")).to_have_text(f"Title {audit.items[1].index}")
     everything_is_sent(page)
     theirs = opened().sign_in(second, f"/?batch={batch_id}&view=work")
-    expect(theirs.get_by_text("1 of 3 drawn records judged")).to_be_visible()
+    expect(theirs.get_by_text("1 of 3 sampled records judged")).to_be_visible()
     expect(theirs.locator(".work-line")).to_have_count(2)
     theirs.keyboard.press("e")
     expect(theirs.locator("#work-title")).to_have_text(f"Title {audit.items[2].index}")
@@ -100,7 +100,7 @@ def test_two_people_share_a_sample_and_quality_leads_to_it(client: Client, key: 
     expect(page.locator("#work-title")).to_have_text(f"Title {audit.items[1].index}")
     page.get_by_role("button", name="Should have been included").click()
     expect(page.locator(".work-waiting")).to_contain_text("Reviewer B said exclude before")
-    page.get_by_role("button", name="Drop it").click()
+    page.get_by_role("button", name="Discard it").click()
     assert [item.include for item in audits.audit(client, audit.id).items] == [False, False, None]
 
 
@@ -118,7 +118,7 @@ def test_conflicts_are_settled_with_every_word_and_reason_where_the_model_is_aud
     ).to_be_visible()
     page.keyboard.press("Escape")
     page.keyboard.press("u")
-    expect(page.get_by_text("A judgement that says otherwise than the model is no conflict")).to_be_visible()
+    expect(page.get_by_text("A judgement against the model is not a conflict")).to_be_visible()
     everything_is_sent(page)
     assert list_conflicts(client.batch(batch_id)) == []
 
@@ -130,7 +130,7 @@ def test_nothing_is_drawn_before_the_batch_is_completed_or_by_who_only_reads(
     set_screening_mode(client.batch(batch_id), ScreeningMode.MODEL_AUDITED, set_by="Lead")
     page = opened().sign_in(key, f"/?batch={batch_id}&view=work")
     expect(page.get_by_text("The batch is running.")).to_be_visible()
-    expect(page.get_by_role("button", name="Draw the audit")).to_have_count(0)
+    expect(page.get_by_role("button", name="Draw the audit sample")).to_have_count(0)
     reader = api_keys.create(client.engine, "A reader", [Scope.READ])
     page = opened().sign_in(reader, f"/?batch={audited(client)}&view=work")
-    expect(page.get_by_text("This key reads; it does not draw.")).to_be_visible()
+    expect(page.get_by_text("To draw a sample, use a key with the scope decide.")).to_be_visible()

@@ -51,10 +51,10 @@ def test_a_third_person_settles_each_conflict_with_the_keyboard_and_takes_the_la
     # What the software says is shown on demand, and for this record alone.
     expect(article.get_by_text("because", exact=True)).to_have_count(0)
     expect(article.locator("mark")).to_have_count(0)
-    article.get_by_role("button", name="What the software says").click()
+    article.get_by_role("button", name="Show the software’s decision").click()
     expect(article.get_by_text("because", exact=True)).to_be_visible()
     expect(article.get_by_text("Reason: Animal studies")).to_have_count(2)
-    page.get_by_label("Order").select_option("Furthest apart first")
+    page.get_by_label("Order").select_option("Largest disagreement first")
     expect(page.locator(".work-line .n")).to_have_text(["2", "4", "3"])
     page.locator("#work-title").focus()
     page.keyboard.press("n")
@@ -64,7 +64,9 @@ def test_a_third_person_settles_each_conflict_with_the_keyboard_and_takes_the_la
     page.get_by_role("group", name="Exclude, because …").get_by_role("button", name="Animal studies").wait_for()
     page.keyboard.press(str(1 + [one.reason for one in CRITERIA.labelled()].index("Animal studies")))
     article = page.get_by_role("article", name="Record 4")
-    expect(article.get_by_role("button", name="What the software says")).to_have_attribute("aria-expanded", "false")
+    expect(article.get_by_role("button", name="Show the software’s decision")).to_have_attribute(
+        "aria-expanded", "false"
+    )
     page.keyboard.press("i")
     expect(page.get_by_role("article", name="Record 3")).to_be_visible()
     page.keyboard.press("u")
@@ -135,11 +137,11 @@ def test_what_is_refused_because_its_record_is_hidden_keeps_back_nothing_behind_
     send_again(page)
     bar = page.locator("#work-bar")
     expect(bar).to_have_attribute("data-waiting", "1", timeout=30_000)
-    expect(page.locator(".work-waiting")).to_contain_text("Record 2, “include”, was not taken: No. 2 (index 1) is")
+    expect(page.locator(".work-waiting")).to_contain_text("Record 2, “include”, was not saved: No. 2 (index 1) is")
     assert [
         (one.index, one.settles) for one in list_overrides(client.batch(batch_id)) if one.reviewer == "Reviewer C"
     ] == [(2, True)]
-    page.get_by_role("button", name="Drop it").click()
+    page.get_by_role("button", name="Discard it").click()
     everything_is_sent(page)
 
 
@@ -165,7 +167,7 @@ def test_it_reads_well_on_a_phone_and_in_the_dark(client: Client, key: str, open
         browser = opened(viewport=width, scheme="dark")
         browser.page.set_viewport_size({"width": width, "height": height})
         page = conflicts(key, browser, batch_id)
-        page.get_by_role("button", name="What the software says").click()
+        page.get_by_role("button", name="Show the software’s decision").click()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert page.evaluate(CONTRAST, [".conflicts-voice *", ".conflicts-software *", ".work-side *"]) == {}
 
@@ -199,5 +201,5 @@ def test_nothing_is_said_of_the_agreement_of_people_who_still_read_blind(
     expect(page.get_by_role("article", name="Record 2")).to_be_visible()
     expect(page.get_by_role("region", name="Agreement")).to_have_count(0)
     page.keyboard.press("i")
-    expect(page.get_by_text("a conflict is shown once two people have decided on its record")).to_be_visible()
+    expect(page.get_by_text("a conflict appears once two people have decided on its record")).to_be_visible()
     everything_is_sent(page)

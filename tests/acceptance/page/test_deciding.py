@@ -45,7 +45,7 @@ def test_one_key_decides_and_one_takes_it_back(client: Client, key: str, opened:
     assert list_overrides(client.batch(batch_id)) == []
     assert [one.withdrawn for one in list_overrides(client.batch(batch_id), history=True)] == [False, True]
     page.keyboard.press("w")
-    expect(page.locator("#said")).to_contain_text("nothing to withdraw")
+    expect(page.locator("#said")).to_contain_text("there is no decision to withdraw")
 
 
 def test_a_note_is_kept_with_a_decision_and_keys_are_letters_while_it_is_written(
@@ -103,7 +103,7 @@ def test_a_conflict_is_shown_with_who_said_what_and_settled_there(client: Client
     page.keyboard.press("i")
     expect(page.locator("#record-4 .badge")).to_have_text("conflict")
     expect(page.locator("#record-4 .human")).to_contain_text("Somebody else: exclude")
-    expect(page.locator("#said")).to_contain_text("nobody’s decision counts until somebody settles it")
+    expect(page.locator("#said")).to_contain_text("No decision counts until a person settles the record")
     page.get_by_role("button", name="Record 4: details").click()
     detail = page.locator("#detail-4")
     expect(detail).to_contain_text("Somebody else: exclude")
@@ -170,7 +170,7 @@ def test_who_reads_blind_decides_without_being_told_what_others_and_the_model_sa
     expect(page.locator("#record-2 .badge")).to_have_text("hidden")
     page.locator("#record-1 .toggle").focus()
     page.keyboard.press("e")
-    expect(page.locator("#said")).to_contain_text("your decision is kept")
+    expect(page.locator("#said")).to_contain_text("your decision is saved")
     expect(page.locator("#record-1 .badge")).to_have_text("hidden")
     page.keyboard.press("w")
     expect(page.locator("#said")).to_contain_text("Record 1: withdrawn")

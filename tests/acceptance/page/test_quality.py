@@ -76,8 +76,8 @@ def test_an_audit_is_drawn_and_judged_and_says_what_was_missed(client: Client, k
     page = quality(browser, key, batch)
     page.get_by_label("Excluded records to draw at random").fill("4")
     page.get_by_role("button", name="Draw an audit").click()
-    expect(page.get_by_text("no decision of a human is recorded yet")).to_be_visible()
-    page.get_by_text("Its 4 records").click()
+    expect(page.get_by_text("no human decision is recorded yet")).to_be_visible()
+    page.get_by_text("Show all 4 records").click()
     expect(page.locator("#quality-audit ol").get_by_text("Abstract 5.")).to_be_visible()
     page.get_by_role("button", name="Should have been included").first.click()
     expect(page.get_by_text("1 judged by a human: 1 record should have been included")).to_be_visible()
@@ -97,7 +97,7 @@ def test_labels_are_evaluated_and_lost_records_named(client: Client, key: str, o
     section.get_by_role("button", name="Evaluate").click()
     expect(section.get_by_role("row", name="sensitivity 4 of")).to_contain_text("4 of 5 = 80.0%")
     expect(section.locator("li")).to_contain_text("5: Title 4")
-    section.get_by_label("Its column of labels").fill("nothing")
+    section.get_by_label("Column of labels").fill("nothing")
     section.get_by_role("button", name="Evaluate").click()
     expect(section.get_by_role("alert")).to_contain_text("labels.csv")
 
@@ -110,7 +110,7 @@ def test_the_stop_rule_says_its_price_draws_a_sample_and_ends_in_a_promise(
     page = quality(browser, key, batch)
     assert not any("/stop" in address for address in browser.requests)
     section = page.get_by_role("region", name="Stop rule")
-    section.get_by_text("Look whether reading may stop").click()
+    section.get_by_text("Check whether reading may stop").click()
     told = may_stop(batch)
     expect(section.get_by_role("status")).to_have_text(told.headline)
     for figure in told.figures:
@@ -126,16 +126,16 @@ def test_the_stop_rule_says_its_price_draws_a_sample_and_ends_in_a_promise(
     assert sample is not None
     assert (sample.seed, sample.recall, sample.confidence) == (7, 0.8, 0.8)
     with page.expect_download() as saved:
-        section.get_by_role("button", name="Save it as a table").click()
+        section.get_by_role("button", name="Save as table").click()
     lines = saved.value.path().read_text("utf-8-sig").splitlines()
     assert [line.split(",")[1] for line in lines[1:]] == [str(one.index) for one in sample.waiting]
     work = section.get_by_role("link", name="Read the sample in Work")
     expect(work).to_have_attribute("href", f"/?batch={batch.id}&view=work&order=next")
     decide(batch, [HumanDecision(one.index, "exclude", "Reviewer A") for one in sample.waiting])
     page.reload()
-    section.get_by_text("Look whether reading may stop").click()
+    section.get_by_text("Check whether reading may stop").click()
     expect(section.get_by_role("status")).to_contain_text("Enough: at least 80% of the includes are found")
-    expect(section.locator("blockquote")).to_contain_text("With 80% confidence at most")
+    expect(section.locator("blockquote")).to_contain_text("With 80% confidence, at most")
     section.get_by_role("button", name="Close the sample …").click()
     expect(section.get_by_role("button", name="Keep it open")).to_be_focused()
     page.keyboard.press("Enter")
@@ -144,7 +144,7 @@ def test_the_stop_rule_says_its_price_draws_a_sample_and_ends_in_a_promise(
     section.get_by_role("button", name="Close it").click()
     expect(section.get_by_role("row", name="sample 1 (closed)")).to_be_visible()
     section.get_by_label("Recall: includes to be found").fill("100")
-    section.get_by_role("button", name="Look", exact=True).click()
+    section.get_by_role("button", name="Check promise", exact=True).click()
     expect(section.get_by_role("status")).to_have_text(may_stop(batch, 1.0, 0.8).headline)
     assert browser.said == []
 
@@ -156,7 +156,7 @@ def test_labels_give_a_threshold_or_the_reason_why_not(client: Client, key: str,
     few.write_text("id,include\nr0,1\n", "utf-8")
     page = quality(browser, key, batch)
     section = page.get_by_role("region", name="Calibrate")
-    section.get_by_text("Calibrate by a file of labels").click()
+    section.get_by_text("Calibrate with a file of labels").click()
     section.get_by_label("File of labels").set_input_files(few)
     section.get_by_role("button", name="Find the threshold").click()
     expect(section.get_by_role("status")).to_contain_text("No threshold: the pilot is too small: it has 1 labelled")
@@ -173,7 +173,7 @@ def test_labels_give_a_threshold_or_the_reason_why_not(client: Client, key: str,
     lines = saved.value.path().read_text("utf-8").splitlines()
     assert (len(lines), sum(",false," in line for line in lines)) == (10, told.below)
     assert told.below > 0
-    section.get_by_label("Its column of labels").fill("nothing")
+    section.get_by_label("Column of labels").fill("nothing")
     section.get_by_role("button", name="Find the threshold").click()
     expect(section.get_by_role("alert")).to_contain_text("labels.csv")
     set_screening_mode(batch, ScreeningMode.PAIR, set_by="Lead")
@@ -192,7 +192,7 @@ def test_a_pilot_is_labelled_blind_goes_on_after_a_break_and_says_where_people_a
     included = {1, 2, 3, 5}  # the software includes the first four
     page = quality(browser, key, batch)
     section = page.get_by_role("region", name="Pilot")
-    section.get_by_text("Draw a pilot, or go on with one").click()
+    section.get_by_text("Draw or continue a pilot").click()
     section.get_by_label("Records to draw at random").fill("8")
     section.get_by_label("Seed").fill("0")
     section.get_by_role("button", name="Draw a pilot").click()
@@ -206,31 +206,31 @@ def test_a_pilot_is_labelled_blind_goes_on_after_a_break_and_says_where_people_a
             said = "Include" if drawn[1] in included else "Exclude"
             section.get_by_role("button", name=said).click()
             page.reload()
-            section.get_by_text("Draw a pilot, or go on with one").click()
+            section.get_by_text("Draw or continue a pilot").click()
             expect(section.get_by_text("2 labelled")).to_be_visible()
         card.get_by_role("button", name="Include" if place in included else "Exclude").click()
-    expect(section.get_by_text("All of them have a label.")).to_be_visible()
+    expect(section.get_by_text("All records have a label.")).to_be_visible()
     expect(section.get_by_role("button", name="Back")).to_be_focused()
     with page.expect_download() as saved:
-        section.get_by_role("button", name="Save it as a table").click()
+        section.get_by_role("button", name="Save as table").click()
     rows = saved.value.path().read_text("utf-8-sig").splitlines()[1:]
     assert [int(row.split(",")[1]) for row in rows] == list(drawn)
     section.get_by_role("button", name="Compare with the software").click()
     told = evaluate(batch, GoldLabels.of({f"r{place}": place in included for place in drawn}))
     expect(section.get_by_role("row", name="sensitivity 2 of")).to_contain_text(rates(told)[0].values[0])
-    mend = section.get_by_role("region", name="What there may be to mend")
+    mend = section.get_by_role("region", name="Possible problems in the criteria")
     assert [one.index for one in told.lost] == [5]
     expect(mend).to_contain_text(f"{told.lost[0].reason}: 1 record")
     expect(mend.get_by_role("link")).to_have_text(["1: Title 0"])
-    section.get_by_text("Find the threshold by these labels").click()
+    section.get_by_text("Find the threshold with these labels").click()
     section.get_by_label("Recall: includes to keep").fill("50")
     section.get_by_label("Probability of keeping fewer").fill("40")
     section.get_by_role("button", name="Calibrate").click()
     expect(section.get_by_role("row", name="threshold")).to_contain_text("keep every record")
     expect(section.get_by_text("The labelled records were drawn by")).to_be_visible()
-    section.get_by_role("button", name="Draw another …").click()
+    section.get_by_role("button", name="Draw another pilot …").click()
     expect(section.get_by_text("The 8 labels given here will be lost")).to_be_visible()
-    section.get_by_role("button", name="Drop them").click()
+    section.get_by_role("button", name="Discard labels").click()
     expect(section.get_by_role("button", name="Draw a pilot")).to_be_visible()
     assert browser.said == []
 
@@ -242,20 +242,20 @@ def test_a_panel_says_what_each_model_brought_and_where_they_differ(client: Clie
     page = quality(browser, key, batch)
     assert not any(address.endswith("/panel") for address in browser.requests)
     section = page.get_by_role("region", name="Panel")
-    section.get_by_text("Show what each model brought").click()
+    section.get_by_text("Show what each model adds").click()
     told = measure_panel(batch)
     for sentence in panel_sentences(told):
         expect(section.get_by_text(sentence)).to_be_visible()
     missed = section.get_by_role("table", name="The models").get_by_role("row", name="small")
     expect(missed).to_contain_text("1 of 3 (33.3%)")
-    expect(section.get_by_role("table", name="Each two of them").get_by_role("row")).to_have_count(2)
+    expect(section.get_by_role("table", name="Pairs of models").get_by_role("row")).to_have_count(2)
     assert [one.index for one in told.differing] == [2, 3]
     expect(section.get_by_role("listitem").filter(has=page.get_by_role("link", name="3: r2"))).to_contain_text(
         "small: exclude; large: include"
     )
     set_screening_mode(batch, ScreeningMode.PAIR, set_by="Lead")
     page.reload()
-    section.get_by_text("Show what each model brought").click()
+    section.get_by_text("Show what each model adds").click()
     expect(section.get_by_role("alert")).to_contain_text("still read blind")
 
 
@@ -265,8 +265,8 @@ def test_whoever_only_reads_is_offered_nothing_to_draw(client: Client, opened: O
     expect(page.get_by_text("There is no audit yet.")).to_be_visible()
     expect(page.get_by_role("region", name="Panel")).to_have_count(0)  # one model was asked
     expect(page.get_by_role("button", name="Draw an audit")).to_have_count(0)
-    page.get_by_text("Look whether reading may stop").click()
-    expect(page.get_by_text("Not yet: no sample is small enough")).to_be_visible()
+    page.get_by_text("Check whether reading may stop").click()
+    expect(page.get_by_text("Not yet: only reading all")).to_be_visible()
     expect(page.get_by_role("button", name="Draw the sample")).to_have_count(0)
 
 
@@ -278,17 +278,17 @@ def test_the_reasoning_is_judged_as_a_batch_of_its_own_once_a_dry_run_was_seen(
     section = page.get_by_role("region", name="Judge the reasoning")
     section.get_by_text("Have a model judge it").click()
     section.get_by_label("Guidelines").fill("Only words of the abstract.")
-    section.get_by_label("What a reasoning cites by number").fill("Abstract 1")
+    section.get_by_label("Noun for numbered references").fill("Abstract 1")
     section.get_by_role("button", name="Dry run").click()
-    expect(section.get_by_label("What a reasoning cites by number")).to_be_focused()
-    expect(section.get_by_role("alert")).to_have_text(re.compile("^'Abstract 1' is not the name of a thing"))
-    section.get_by_label("What a reasoning cites by number").fill("Abstract")
+    expect(section.get_by_label("Noun for numbered references")).to_be_focused()
+    expect(section.get_by_role("alert")).to_have_text(re.compile("^'Abstract 1' is not a noun for numbered things"))
+    section.get_by_label("Noun for numbered references").fill("Abstract")
     section.get_by_label("Evidence below this quality").fill("0.3")
-    section.get_by_label("Model, if not").fill("gpt-5-mini")
+    section.get_by_label("Model (empty").fill("gpt-5-mini")
     section.get_by_role("button", name="Dry run").click()
     expect(section.get_by_role("heading", name="Dry run: nothing was submitted")).to_be_focused(timeout=30_000)
     expect(section.locator(".headline")).to_contain_text("results to judge8")
-    expect(section).to_contain_text("Of 9 results 1 is not judged")
+    expect(section).to_contain_text("Of 9 results, 1 is not judged")
     assert client.batches()[0].id == batch.id  # the newest
     section.get_by_label("Budget in dollars").fill("5")
     expect(section.get_by_role("button", name="Judge 8 results")).to_be_hidden()  # that dry run was of something else

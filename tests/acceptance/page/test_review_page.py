@@ -24,10 +24,10 @@ def test_a_review_leads_to_its_stages_and_each_stage_back(client: Client, key: s
     stages = page.get_by_role("main").get_by_role("list").first.get_by_role("listitem")
     expect(stages).to_have_count(2)
     expect(stages.nth(0)).to_contain_text("5 of 5 done")
-    expect(stages.nth(1)).to_contain_text("not begun")
+    expect(stages.nth(1)).to_contain_text("not started")
     expect(page.locator("#drawing svg")).to_be_visible()
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save the report of all stages").click()
+        page.get_by_role("button", name="Save report of all stages").click()
     assert "Sieves in adults" in Path(saved.value.path()).read_text("utf-8")
     assert page.evaluate(CONTRAST, ["h2", "p", "a", "button", ".badge"]) == {}
     page.get_by_role("link", name="Run, 1.").click()

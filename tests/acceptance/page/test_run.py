@@ -26,15 +26,15 @@ def test_a_running_batch_gets_another_priority_and_budget_and_is_paused_and_resu
     page = browser.sign_in(key, f"/?batch={batch.id}&view=run")
     expect(page.locator("#waits")).to_contain_text("no worker is running")
     expect(page.locator(".run-facts")).to_contain_text("$0.00 of $1.00 spent")
-    page.get_by_label("Where batches wait for each other", exact=True).select_option("high")
-    page.get_by_role("button", name="Set the priority").click()
-    expect(page.get_by_text("Its priority is high.")).to_be_visible()
+    page.get_by_label("Priority of this batch", exact=True).select_option("high")
+    page.get_by_role("button", name="Set priority").click()
+    expect(page.get_by_text("The priority is now high.")).to_be_visible()
     assert batch.status().priority is Priority.HIGH
     page.get_by_label("New budget in dollars").fill("20")
-    page.get_by_role("button", name="Set the budget").click()
+    page.get_by_role("button", name="Set budget").click()
     expect(page.locator("#pace")).to_contain_text("budget $20.00")
     page.get_by_role("button", name="Pause").click()
-    expect(page.locator("#waits")).to_contain_text("until somebody resumes it")
+    expect(page.locator("#waits")).to_contain_text("until a person resumes the batch")
     page.get_by_label("New budget in dollars").fill("30")
     page.get_by_role("button", name="Resume").click()
     expect(page.locator("#pace")).to_contain_text("budget $30.00")
@@ -42,7 +42,7 @@ def test_a_running_batch_gets_another_priority_and_budget_and_is_paused_and_resu
     page.get_by_role("button", name="Cancel …").click()
     page.get_by_role("button", name="Cancel 3 records").click()
     expect(page.get_by_label("the 3 cancelled")).to_be_checked()
-    expect(page.get_by_role("button", name="Set the priority")).to_have_count(0)
+    expect(page.get_by_role("button", name="Set priority")).to_have_count(0)
     assert batch.status().state == "cancelled"
     assert browser.said == []
 
@@ -52,20 +52,20 @@ def test_failures_labels_and_the_mode_of_reading_are_told_and_lead_on(client: Cl
     remark(batch, [0, 2], labels=["to discuss"], reviewer="Reviewer B")
     browser = opened(viewport=360, scheme="dark")
     page = browser.sign_in(key, f"/?batch={batch.id}&view=run")
-    row = page.get_by_role("table", name="What failed").get_by_role("row", name=re.compile("timeout"))
+    row = page.get_by_role("table", name="Failures by round and kind").get_by_role("row", name=re.compile("timeout"))
     expect(row).to_contain_text("timeout 1")
     label = page.get_by_role("link", name="to discuss")
     expect(label).to_have_attribute("href", f"/?batch={batch.id}&view=work&show=all&label=to%20discuss")
-    expect(page.get_by_text("Nobody has set it")).to_be_visible()
+    expect(page.get_by_text("This is the default mode.")).to_be_visible()
     audit = page.get_by_label("The model decides, people audit it")
-    expect(audit).to_have_accessible_description(re.compile("random sample of what the model excluded"))
+    expect(audit).to_have_accessible_description(re.compile("random sample of the model’s exclusions"))
     page.get_by_label("In pairs, blind").check()
-    page.get_by_role("button", name="Set how people read").click()
+    page.get_by_role("button", name="Set screening mode").click()
     expect(page.get_by_text("Set by Reviewer A")).to_be_visible()
     assert get_screening_mode(batch).mode is ScreeningMode.PAIR
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.evaluate(CONTRAST, ["dt", "dd", "label", ".small", "button", "a", "td", "th"]) == {}
-    page.get_by_label("Ask again about").select_option(label="those that failed with timeout")
+    page.get_by_label("Records to retry").select_option(label="only timeout")
     page.get_by_role("button", name="Retry", exact=True).click()
     expect(page.locator("#pace")).to_contain_text("round 2")
     assert batch.status().counts.pending == 1
@@ -80,13 +80,13 @@ def test_decisions_made_elsewhere_are_shown_as_they_are_read_and_then_recorded(
     votes.write_text("id,title,vote,why\nr0,,in,\nr1,,so-so,\nr2,,out,seen\nx,Nowhere,in,\n", "utf-8")
     page = browser.sign_in(key, f"/?batch={batch.id}&view=run")
     section = page.get_by_role("region", name="Decisions made elsewhere")
-    section.get_by_text("Take a file of decisions").click()
-    look = section.get_by_role("button", name="Look how it is read")
+    section.get_by_text("Import a file of decisions").click()
+    look = section.get_by_role("button", name="Preview the file")
     section.get_by_label("File of decisions").set_input_files(votes)
     look.click()
-    who = section.get_by_label("Who decided")
+    who = section.get_by_label("Name of the reviewer")
     expect(who).to_be_focused()
-    expect(section.get_by_role("alert")).to_have_text(re.compile("who decided.*say “Who decided”$"))
+    expect(section.get_by_role("alert")).to_have_text(re.compile("who decided.*say “Name of the reviewer”$"))
     expect(who).to_have_accessible_description(re.compile("who decided"))
     who.fill("Reviewer B")
     look.click()
@@ -105,13 +105,13 @@ def test_decisions_made_elsewhere_are_shown_as_they_are_read_and_then_recorded(
     expect(told).to_contain_text("line 5: x Nowhere the batch has no such record")
     assert list_overrides(batch) == []
     section.get_by_role("button", name="Record 3 decisions").click()
-    expect(told).to_have_text(re.compile("3 decisions recorded, of Reviewer B, on titles and abstracts.$"))
+    expect(told).to_have_text(re.compile("3 decisions recorded for Reviewer B, on titles and abstracts.$"))
     assert [(one.index, one.value, one.reviewer, one.note) for one in list_overrides(batch)] == [
         (0, "include", "Reviewer B", None),
         (1, "uncertain", "Reviewer B", None),
         (2, "exclude", "Reviewer B", "seen"),
     ]
-    section.get_by_label("Who decided").fill("Reviewer C")
+    section.get_by_label("Name of the reviewer").fill("Reviewer C")
     section.get_by_label("Column of the note").fill("")
     votes.write_text("", "utf-8")
     look.click()
@@ -133,6 +133,6 @@ def test_decisions_made_elsewhere_are_shown_as_they_are_read_and_then_recorded(
 def test_whoever_only_reads_is_told_and_offered_nothing(client: Client, opened: Open) -> None:
     reader = api_keys.create(client.engine, "A reader", [Scope.READ])
     page = opened().sign_in(reader, f"/?batch={write(client, few())}&view=run")
-    expect(page.get_by_role("table", name="What failed")).to_be_visible()
+    expect(page.get_by_role("table", name="Failures by round and kind")).to_be_visible()
     expect(page.get_by_label("In pairs, blind")).to_be_disabled()
     expect(page.get_by_role("main").get_by_role("button")).to_have_count(0)

@@ -27,7 +27,7 @@ def test_every_format_is_offered_in_one_group_with_what_it_holds(client: Client,
     expect(page.locator("#said")).to_have_text(f"citations.ris-{batch_id[:8]}.ris is saved.")
     text = Path(saved.value.path()).read_text("utf-8")
     assert ("Zebra crossing" in text, "Bananas" in text, "Apples" in text) == (True, True, False)
-    which.select_option("As they came")
+    which.select_option("Original format")
     save.click()  # nothing says what they came in
     expect(page.get_by_role("alert")).to_contain_text("choose one of RIS")
     assert [said for said in browser.said if "422" not in said] == []

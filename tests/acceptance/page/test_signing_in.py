@@ -24,7 +24,7 @@ def test_an_address_with_a_key_that_opens_nothing_asks_for_another(opened: Open)
     browser = opened()
     browser.page.goto(f"{browser.base}/#key=tamis_0123456789ab_wrong")
     expect(browser.page.get_by_label("API key")).to_be_focused()
-    expect(browser.page.get_by_text("This key opens nothing here")).to_be_visible()
+    expect(browser.page.get_by_text("This key is not valid here")).to_be_visible()
     assert browser.page.url == f"{browser.base}/"
 
 
@@ -35,7 +35,7 @@ def test_a_wrong_key_opens_nothing_and_a_right_one_stays_in_its_tab(client: Clie
     page.goto(browser.base)
     page.get_by_label("API key").fill("tamis_00_wrong")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("This key opens nothing here")
+    expect(page.get_by_role("alert")).to_contain_text("This key is not valid here")
     expect(page.locator("#batches")).to_be_hidden()
     page.get_by_label("API key").fill(key)
     page.keyboard.press("Enter")

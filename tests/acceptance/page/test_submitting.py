@@ -36,7 +36,7 @@ def test_with_a_browser_alone_the_example_is_screened_overridden_and_reported(
     page.get_by_role("link", name="New review").click()
     expect(page.get_by_label("Files of records")).to_be_visible()
     page.get_by_label("Files of records").set_input_files(CITATIONS)
-    page.get_by_label("Read them from a file").set_input_files(EXAMPLE_CRITERIA)
+    page.get_by_label("File of criteria").set_input_files(EXAMPLE_CRITERIA)
     expect(page.get_by_label("Research question")).to_have_value(re.compile("hip"))
     assert len(page.get_by_label("Inclusion criteria").input_value().splitlines()) == 3
     page.get_by_role("button", name=SCREEN).click()
@@ -99,9 +99,9 @@ def test_a_review_of_two_stages_is_begun_in_a_browser_and_home_shows_both_comple
     expect(page.locator("#preview")).to_contain_text("6 records were read")
     page.get_by_role("button", name="Add a stage").click()
     page.get_by_role("group", name="Stage 2").get_by_label("What to extract").fill("Which mesh?")
-    page.get_by_label("What goes on from the screening").select_option("what is included or uncertain")
+    page.get_by_label("Records that pass screening").select_option("included or uncertain")
     expect(page.locator(".dry-run-stage")).to_contain_text(
-        "If every record passed the stages before it, which is the most there can be: 6 calls"
+        "At most, if every record passes the earlier stages: 6 calls"
     )
     assert (list_reviews(client), double.count()) == ([], 0)
     start_worker(concurrency="2")
@@ -153,7 +153,7 @@ def test_what_is_sent_again_after_a_lost_answer_is_the_same_attempt_until_someth
     page.route("**/v1/files", lose)
     for change in (False, False, True):
         if change:
-            page.get_by_label("Budget in dollars; none if empty").fill("5")
+            page.get_by_label("Budget in dollars (empty: no limit)").fill("5")
         with page.expect_event("requestfailed"):
             page.get_by_role("button", name=SCREEN).click()
         expect(page.get_by_role("alert")).to_contain_text("The gateway does not answer.")
@@ -175,7 +175,7 @@ def test_several_files_are_screened_as_the_sources_that_they_are(
     assert [row.source for row in batch.results()] == ["PubMed"] * 6 + ["Embase"] * 4 + ["trials.csv"] * 2
     page.locator("#record-4 .toggle").click()
     page.locator("#detail-4 .story").get_by_role("button", name="Prompts and answers").click()
-    expect(page.get_by_text("year is contradicted: 2017 says its copy No. 8 of Embase")).to_be_visible()
+    expect(page.get_by_text("year is contradicted: its duplicate No. 8 of Embase has 2017")).to_be_visible()
 
 
 def test_what_is_wrong_with_a_file_is_said_and_what_was_typed_stays(key: str, opened: Open, tmp_path: Path) -> None:
@@ -207,11 +207,11 @@ def test_worked_examples_and_wordings_of_a_file_of_criteria_are_submitted_with_t
     worded = "exclude_as: {S1: Wrong design}\n"
     criteria.write_text(f"research_question: Does it?\n{listed}{worded}{example}", "utf-8")
     page.get_by_label("Files of records").set_input_files(CITATIONS)
-    page.get_by_label("Read them from a file").set_input_files(criteria)
+    page.get_by_label("File of criteria").set_input_files(criteria)
     expect(page.get_by_text("The criteria are filled in, with 1 worked example from the file.")).to_be_visible()
     page.get_by_label("Inclusion criteria").fill("adults")  # I2 is I1 now
     page.get_by_text("Panel of models, doubtful decisions").click()
-    page.get_by_label("An exclusion without a quote").select_option("stands")
+    page.get_by_label("If no quote in the record supports an exclusion").select_option("exclude the record")
     page.get_by_role("link", name="Other operations").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Filter, score, extract, answer")
     page.go_back()

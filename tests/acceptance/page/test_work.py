@@ -90,7 +90,7 @@ def test_z_takes_the_last_decision_back_and_returns_to_its_record(client: Client
     page.keyboard.press("z")
     at_record(page, 1)
     page.keyboard.press("z")
-    expect(page.locator(".work-status")).to_contain_text("There is nothing to take back.")
+    expect(page.locator(".work-status")).to_contain_text("There is nothing to undo.")
     expect(page.locator(".work-counts")).to_contain_text("6 to do, 0 decided by me")
     everything_is_sent(page)
     assert double.withdrawn == [1, 0]
@@ -126,7 +126,7 @@ def test_letters_are_letters_while_a_note_or_a_label_is_written(client: Client, 
     page.keyboard.type("to discuss")
     page.keyboard.press("Enter")
     expect(page.locator(".work-labels")).to_contain_text("to discuss")
-    page.get_by_role("button", name="Take off: to discuss").click()
+    page.get_by_role("button", name="Remove: to discuss").click()
     expect(page.locator(".work-labels")).to_have_count(0)
     everything_is_sent(page)
     assert double.sent == [
@@ -159,7 +159,7 @@ def test_the_gateway_searches_filters_and_sorts_and_the_address_keeps_it(
     page.keyboard.press("/")
     page.keyboard.type("trial 4")
     at_record(page, 4)
-    page.get_by_label("Order").select_option("Where models differ")
+    page.get_by_label("Order").select_option("Disagreement first")
     page.get_by_text("More filters").click()
     page.get_by_role("combobox", name="Reason").select_option("Animal studies")
     at_record(page, 4)
@@ -310,8 +310,8 @@ def test_a_refused_decision_is_shown_with_its_reason_and_sent_again_or_dropped(
     page.keyboard.press("u")
     refused = page.locator(".work-waiting p")
     expect(refused).to_have_count(2)
-    expect(refused.first).to_contain_text("Record 1, “include”, was not taken: the record is being settled")
-    refused.nth(1).get_by_role("button", name="Drop it").click()
+    expect(refused.first).to_contain_text("Record 1, “include”, was not saved: the record is being settled")
+    refused.nth(1).get_by_role("button", name="Discard it").click()
     expect(refused).to_have_count(1)
     expect(page.locator(".work-line .badge")).to_have_text(["include"])
     double.refusal = ""
@@ -340,10 +340,12 @@ def test_whoever_signs_out_while_decisions_wait_is_told(client: Client, key: str
 def test_of_a_hidden_record_only_its_own_text_is_shown(client: Client, key: str, opened: Open) -> None:
     double = WorkDouble([work_record(0, hidden=True)])
     page = work(client, key, opened(), double)
-    expect(page.locator(".work-card")).to_contain_text("Decided alone: others’ decisions are shown when both are in")
+    expect(page.locator(".work-card")).to_contain_text(
+        "Decide alone: other decisions appear once two people have decided"
+    )
     double.blind = "model_second"
     page.reload()
-    expect(page.locator(".work-card")).to_contain_text("is shown once your own decision is in")
+    expect(page.locator(".work-card")).to_contain_text("the decisions of the model and of others appear after yours")
     expect(page.locator(".work-card mark, .work-said, .work-card .badge")).to_have_count(0)
 
 
@@ -359,7 +361,7 @@ def test_words_of_the_criteria_are_marked_by_shape_and_the_switch_is_remembered(
     expect(included.first).to_have_css("text-decoration-style", "solid")
     expect(excluded).to_have_css("text-decoration-style", "dotted")
     assert page.locator(".text mark").evaluate("mark => mark.firstChild.textContent") == "Supervised exercise at home"
-    page.get_by_label("Mark words of").uncheck()
+    page.get_by_label("Highlight words for").uncheck()
     expect(page.locator(".work-card .word")).to_have_count(0)
     page.reload()
     at_record(page, 1)
@@ -467,7 +469,7 @@ def test_the_ledger_has_what_was_decided_with_its_reason_each_once(
     page.get_by_label("Show", exact=True).select_option("All records")
     page.locator(".work-line").nth(2).click()
     expect(page.locator(".work-labels")).to_contain_text("to discuss")
-    page.get_by_role("button", name="Take off: see page 3").click()
+    page.get_by_role("button", name="Remove: see page 3").click()
     expect(page.locator(".work-notes")).to_have_count(0)
     everything_is_sent(page)
     cut: list[str] = []
@@ -522,7 +524,7 @@ def test_who_reads_in_a_pair_sees_nothing_of_the_other_and_decides_all_the_same(
     set_screening_mode(client.batch(batch_id), "pair", set_by="Reviewer A")
     page = opened().sign_in(key, f"/?batch={batch_id}&view=work")
     at_record(page, 1)
-    expect(page.locator(".work-card")).to_contain_text("Decided alone")
+    expect(page.locator(".work-card")).to_contain_text("Decide alone")
     expect(page.locator(".work-card")).not_to_contain_text("Somebody else")
     page.keyboard.press("i")
     page.keyboard.press("u")

@@ -100,7 +100,7 @@ def test_its_connection_is_set_and_its_errors_are_said_as_those_of_a_client(ledg
         assert [tuple(row) for row in direct.exec_driver_sql(told, {})] == list(connection.exec_driver_sql(told, {}))
     with pytest.raises(ConfigurationError, match="no tables yet"), direct_connection(arguments, CLIENT) as direct:
         direct.exec_driver_sql("SELECT id FROM nowhere", {})
-    with pytest.raises(ConfigurationError, match="TAMIS_DATABASE_URL cannot be used"):
+    with pytest.raises(ConfigurationError, match="TAMIS_DATABASE_URL is invalid"):
         direct_connection({**arguments, "colour": "red"}, CLIENT).__enter__()
     with pytest.raises(LedgerUnavailable, match="Postgres does not answer"):
         direct_connection({"host": "127.0.0.1", "port": "1", "dbname": "tamis"}, CLIENT).__enter__()

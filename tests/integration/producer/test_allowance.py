@@ -80,7 +80,7 @@ def test_a_key_may_ask_its_models_alone(client: Client) -> None:
     assert client.submit(ONCOLOGY, abstracts(1), model="double-2", api_key_id=key).status().model == "double-2"
     with pytest.raises(NotAllowed, match=r"the model 'other-1': name one of double-1, double-2"):
         client.submit(ONCOLOGY, abstracts(1), model="other-1", api_key_id=key)
-    with pytest.raises(NotAllowed, match=r"a batch that names no model: name one of double-1, double-2"):
+    with pytest.raises(NotAllowed, match=r"submit a batch without a model: name one of double-1, double-2"):
         client.submit(ONCOLOGY, abstracts(1), api_key_id=key)
     with Client(client.settings.model_copy(update={"model": "double-1"})) as of_a_default:
         assert of_a_default.submit(ONCOLOGY, abstracts(1), api_key_id=key).status().model == "double-1"
@@ -99,7 +99,7 @@ def test_the_batches_of_a_month_never_cost_more_than_the_key_may_spend(client: C
     assert budget(second) == 8  # 20 - 12 held
     with pytest.raises(AllowanceSpent) as refused:
         submit(client, key)
-    assert "$0.00 of the key's $20.00 a month are spent, $20.00 are held" in str(refused.value)
+    assert "$0.00 of the key's $20.00 a month is spent, $20.00 is reserved" in str(refused.value)
     assert "the month ends at" in str(refused.value)
     ended(client, first, spent="3", reserved="0.5")
     assert budget(submit(client, key)) == Decimal("8.5")  # 20 - 3.5 - 8
@@ -187,7 +187,7 @@ def test_a_further_stage_of_a_review_has_what_is_left_when_it_begins_and_where_t
     pause = waiting.status().pause
     assert pause is not None
     assert pause.kind is PauseKind.BUDGET
-    assert "$8.00 of the key's $20.00 a month are spent, $16.00 are held" in pause.reason
+    assert "$8.00 of the key's $20.00 a month is spent, $16.00 is reserved" in pause.reason
     assert budget(waiting) == 0
     with pytest.raises(InvalidParameters, match="resume it with a larger one"):
         waiting.resume()
@@ -207,7 +207,7 @@ def test_a_further_stage_whose_model_the_key_may_not_ask_by_then_waits_until_it_
     pause = waiting.status().pause
     assert pause is not None
     assert pause.kind is PauseKind.PERMISSION
-    assert "may not submit the model 'double-1': name one of double-2" in pause.reason
+    assert "may not use the model 'double-1': name one of double-2" in pause.reason
     with client.engine.connect() as connection:
         told = connection.execute(select(webhooks.c.type).where(webhooks.c.batch_id == UUID(waiting.id))).scalars()
         assert list(told) == ["batch.paused"]
@@ -234,7 +234,7 @@ def test_a_review_with_a_stage_that_its_key_does_not_allow_is_not_begun(client: 
     key = key_of(client, models=("double-1",))
     allowed = ReviewStage(operation=ONCOLOGY, model="double-1")
     for other in (allowed.model_copy(update={"model": "double-2"}), ReviewStage(operation=ONCOLOGY)):
-        with pytest.raises(NotAllowed, match=f"stage 2, filter: the key {key} may not submit"):
+        with pytest.raises(NotAllowed, match=f"stage 2, filter: the key {key} may not (submit|use)"):
             submit_review(client, ReviewPlan(stages=(allowed, other)), abstracts(1), label="r", api_key_id=key)
     assert (list_reviews(client), client.batches()) == ([], [])
 

@@ -176,7 +176,7 @@ def test_every_number_of_the_figure_is_that_of_the_records(client: Client) -> No
     assert reports is not None
     said = f"Studies included in review: {reports.studies} (Reports of included studies: {reports.included})."
     assert said in svg.getvalue()
-    assert "reports are not decided about yet: the numbers from retrieval on will change." in page.getvalue()
+    assert "reports are not decided yet: the numbers from retrieval onwards will change." in page.getvalue()
 
 
 def test_one_source_of_which_something_is_known_is_drawn_in_the_template(client: Client) -> None:

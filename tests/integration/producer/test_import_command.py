@@ -43,9 +43,9 @@ def test_a_file_is_shown_as_it_was_read_and_what_is_not_recorded_is_listed(
     assert "a.csv: CSV, id from 'ID', title from 'Title', decision from 'response', note from 'comments'" in done.out
     assert "2 = exclude (4), 1 = include (2), (empty) = no decision (1)" in done.out
     assert "7 rows; records found: 4 by id, 1 by title; without a decision: 1" in done.out
-    assert "2 decisions recorded, of Reviewer A, title-abstract; 0 were there already" in done.out
+    assert "2 decisions recorded, by Reviewer A, title-abstract; 0 already existed" in done.out
     assert "1 rows not found in the batch:\n    line 5: x Nowhere: the batch has no such record" in done.out
-    assert "line 7: r4: another row is of the same record, and says something else" in done.out
+    assert "line 7: r4: another row has a different decision on the same record" in done.out
     made = [(one.index, one.value, one.note) for one in list_overrides(batch)]
     assert made == [(0, "include", "seen"), (1, "exclude", None)]  # the copy's counts for the one that stays
     with (tmp_path / "left.csv").open(newline="") as stream:
@@ -59,7 +59,7 @@ def test_all_of_a_file_is_recorded_or_nothing(run: Run, batch: Batch, tmp_path: 
     (tmp_path / "a.csv").write_text("id,vote\nr0,1\nr1,so-so\n", "utf-8")
     done = run("import-decisions", batch.id, "a.csv", "--reviewer", "A")
     assert (done.code, list_overrides(batch, history=True)) == (2, [])
-    assert "what does this mean? 'so-so' (1)" in done.err
+    assert "unknown decisions: 'so-so' (1)" in done.err
     done = run("import-decisions", batch.id, "a.csv", "--reviewer", "A", "--uncertain", "so-so")
     assert [one.value for one in list_overrides(batch)] == ["include", "uncertain"]
     (unsure,) = batch.results([1])
@@ -77,21 +77,24 @@ def test_a_filter_knows_no_uncertain_and_an_extraction_no_decisions(run: Run, cl
     assert [one.value for one in list_overrides(batch)] == [True]
     (tmp_path / "a.csv").write_text("id,vote\nr0,maybe\n", "utf-8")
     done = run("import-decisions", batch.id, "a.csv", "--reviewer", "A")
-    assert "a.csv: line 2: 'uncertain' is no decision" in done.err
+    assert "a.csv: line 2: 'uncertain' is not a decision" in done.err
     score = written_batch(client, [Ledgered({"id": "r0"}, value=0.5)], operation=Score(criteria="x"))
     done = run("import-decisions", score.id, "a.csv", "--reviewer", "A")
-    assert (done.code, "is of score: only `tamis filter` and `tamis screen` decide" in done.err) == (2, True)
+    assert (done.code, "has the operation score: only `tamis filter` and `tamis screen` decide" in done.err) == (
+        2,
+        True,
+    )
 
 
 def test_rayyan_brings_several_people_of_whom_one_may_be_named(run: Run, batch: Batch, tmp_path: Path) -> None:
     notes = '"RAYYAN-INCLUSION: {""Kim""=>""Included"", ""Noor""=>""Excluded""} | RAYYAN-EXCLUSION-REASONS: in rats"'
     (tmp_path / "r.csv").write_text(f"key,title,notes\nrayyan-1,Walking on hill number 1,{notes}\n", "utf-8")
     done = run("import-decisions", batch.id, "r.csv", "--reviewer", "Li")
-    assert "the file has decisions of Kim, Noor, and none of 'Li'" in done.err
+    assert "the file has decisions of Kim, Noor, but none of 'Li'" in done.err
     run("import-decisions", batch.id, "r.csv", "--reviewer", "Kim")
     assert [one.reviewer for one in list_overrides(batch)] == ["Kim"]
     done = run("import-decisions", batch.id, "r.csv")
-    assert "1 decisions recorded, of Kim, Noor, title-abstract; 1 were there already" in done.out
+    assert "1 decisions recorded, by Kim, Noor, title-abstract; 1 already existed" in done.out
     assert "1 records are in conflict: tamis conflicts" in done.out
     assert [one.reason for one in list_overrides(batch)] == [None, "in rats"]
 
@@ -124,8 +127,8 @@ def test_a_second_reviewer_is_told_whom_they_contradict_and_how_it_is_settled(ru
     run("override", batch.id, "r1", "include", "--reviewer", "Reviewer A", "--note", "adults")
     done = run("override", batch.id, "r1", "exclude", "--reviewer", "Reviewer B")
     assert done.code == 0, done.err
-    assert "exclude by Reviewer B; the software says so too" in done.out
-    assert "conflict: it contradicts Reviewer A (include), so that nobody's decision counts" in done.out
+    assert "exclude by Reviewer B; the software agrees" in done.out
+    assert "conflict: this contradicts Reviewer A (include), so no person's decision counts" in done.out
     assert f"tamis override {batch.id[:8]} number:2 DECISION --settle --reviewer NAME" in done.out
     listed = run("conflicts", batch.id).out
     assert "No. 2 (r1) Walking on hill number 1\n    title-abstract; the software: exclude\n" in listed
@@ -136,7 +139,7 @@ def test_a_second_reviewer_is_told_whom_they_contradict_and_how_it_is_settled(ru
     assert json.loads(run("status", batch.id, "--json").out)["conflicts"] == 1
 
     refused = run("override", batch.id, "r1", "--withdraw", "--reviewer", "Reviewer C")
-    assert (refused.code, "what stands was decided by Reviewer A, Reviewer B" in refused.err) == (2, True)
+    assert (refused.code, "Only Reviewer A and Reviewer B can withdraw their own decision" in refused.err) == (2, True)
     run("override", batch.id, "r1", "include", "--reviewer", "Reviewer C", "--settle")
     assert "no record is in conflict" in run("conflicts", batch.id).out
     late = run("override", batch.id, "r1", "exclude", "--reviewer", "Reviewer D")

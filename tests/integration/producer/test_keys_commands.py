@@ -29,12 +29,12 @@ def test_restrictions_are_given_shown_and_changed(run: Run) -> None:
         "https://here.example/x",
     )
     told = run("keys", "change", key, "--no-monthly-cost", "--no-callback").out
-    assert told.split() == f"key {key}: models any; a month no bound; callback nobody".split()
+    assert told.split() == f"key {key}: models any; per month no limit; callback none".split()
 
 
 def test_what_is_no_restriction_is_refused_with_its_option(run: Run) -> None:
-    assert "--monthly-cost: 'much' is no amount" in run("keys", "create", "x", "--monthly-cost", "much").err
+    assert "--monthly-cost: 'much' is not an amount" in run("keys", "create", "x", "--monthly-cost", "much").err
     refused = run("keys", "change", "0", "--model", "a-1", "--any-model")
     assert refused.code == 2
-    assert "--any-model does not go together" in refused.err
-    assert "nothing is to be changed" in run("keys", "change", "0").err
+    assert "--any-model cannot be combined" in refused.err
+    assert "name a restriction to change" in run("keys", "change", "0").err

@@ -37,9 +37,9 @@ def batch(client: Client) -> Batch:
 def test_a_reviewer_decides_withdraws_and_sees_it(run: Run, batch: Batch) -> None:
     done = run("override", batch.id, "r1", "INCLUDE", "--note", "it does", TAMIS_REVIEWER="Reviewer A")
     assert done.code == 0, done.err
-    assert "No. 2 (r1) Title 1: include by Reviewer A; the software says exclude" in done.out
-    assert "The next stage of its review has begun: what is included now does not follow into it" in done.out
-    assert "; the software says so too" in run("override", batch.id, "4", "exclude", "--reviewer", "Reviewer B").out
+    assert "No. 2 (r1) Title 1: include by Reviewer A; the software decided exclude" in done.out
+    assert "The next stage of the review has begun. Records included now are not added to it" in done.out
+    assert "; the software agrees" in run("override", batch.id, "4", "exclude", "--reviewer", "Reviewer B").out
     listed = run("overrides", batch.id).out
     assert "it does" in listed
     assert [json.loads(line)["index"] for line in run("overrides", batch.id, "--json").out.splitlines()] == [1, 3]
@@ -58,19 +58,19 @@ def test_a_reviewer_decides_withdraws_and_sees_it(run: Run, batch: Batch) -> Non
 def test_nobody_decides_by_the_name_of_their_login(run: Run, batch: Batch) -> None:
     done = run("override", batch.id, "1", "include", USER="root", LOGNAME="root")
     assert done.code == 2
-    assert "who decided? say --reviewer NAME, or set TAMIS_REVIEWER" in done.err
+    assert "who decided? Add --reviewer NAME, or set TAMIS_REVIEWER" in done.err
     assert list_overrides(batch) == []
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["1"], "say a record and a decision"),
-        (["1", "include", "--withdraw"], "say a record and a decision"),
-        ([], "say a record and a decision"),
-        (["1", "perhaps"], "'perhaps' is no decision"),
+        (["1"], "give a record and a decision"),
+        (["1", "include", "--withdraw"], "give a record and a decision"),
+        ([], "give a record and a decision"),
+        (["1", "perhaps"], "'perhaps' is not a decision"),
         (["nobody", "include"], "no record has the id 'nobody'"),
-        (["1", "include", "--file", "t.csv"], "--file holds records, decisions and notes"),
+        (["1", "include", "--file", "t.csv"], "--file contains records, decisions and notes"),
     ],
 )
 def test_what_is_not_said_clearly_is_refused(run: Run, batch: Batch, arguments: list[str], complaint: str) -> None:
@@ -85,7 +85,7 @@ def test_a_table_is_taken_as_a_whole_or_not_at_all(run: Run, batch: Batch, tmp_p
     path.write_text("id,decision,note,reviewer\nr1,include,seen,Reviewer B\nr2,exclude,,\nr3,,,\n", "utf-8")
     done = run("override", batch.id, "--file", "t.csv", "--reviewer", "Reviewer A")
     assert done.code == 0, done.err
-    assert "1 rows without a decision are left as they are" in done.out
+    assert "1 rows without a decision are skipped" in done.out
     assert [(one.index, one.value, one.reviewer) for one in list_overrides(batch)] == [
         (1, "include", "Reviewer B"),
         (2, "exclude", "Reviewer A"),
@@ -93,7 +93,7 @@ def test_a_table_is_taken_as_a_whole_or_not_at_all(run: Run, batch: Batch, tmp_p
     path.write_text("index,decision\n0,exclude\n3,include\n0,include\n", "utf-8")
     done = run("override", batch.id, "--file", "t.csv", "--reviewer", "Reviewer A")
     assert done.code == 2
-    assert "t.csv:4: a second decision on No. 1 (index 0)" in done.err
+    assert "t.csv:4: two decisions on No. 1 (index 0)" in done.err
     assert len(list_overrides(batch)) == 2
 
 
@@ -105,22 +105,22 @@ def test_a_review_is_no_batch(run: Run, batch: Batch, client: Client) -> None:
 
 
 def test_where_no_human_has_decided_the_commands_say_so(run: Run, batch: Batch) -> None:
-    assert "no human has decided about a record" in run("overrides", batch.id).out
-    assert "no human has decided about a record" in run("agreement", batch.id).out
+    assert "no person has decided on a record" in run("overrides", batch.id).out
+    assert "no person has decided on a record" in run("agreement", batch.id).out
     assert "has no audit" in run("audit", "list", batch.id).out
 
 
 def test_blind_shows_and_sets_how_people_read_and_who_set_it(run: Run, batch: Batch) -> None:
-    assert "not blind: over HTTP everybody sees all decisions." in run("blind", batch.id).out
+    assert "not blind: over HTTP, everyone sees all decisions." in run("blind", batch.id).out
     assert run("blind", batch.id, "pair").code != 0
     done = run("blind", batch.id, "pair", "--reviewer", "Lead")
     assert done.code == 0, done.err
-    assert "before two people have decided on it (set by Lead, 20" in " ".join(done.out.split())
+    assert "until two people have decided (set by Lead, 20" in " ".join(done.out.split())
     told = json.loads(run("blind", batch.id, "model", "--reviewer", "Lead", "--json").out)
     assert (told["id"], told["mode"], told["set_by"]) == (batch.id, "model_second", "Lead")
     assert get_screening_mode(batch).mode is ScreeningMode.MODEL_SECOND
     done = run("blind", batch.id, "audit", "--reviewer", "Lead")
-    assert "drawn for the audit before it is judged (set by Lead, 20" in " ".join(done.out.split())
+    assert "drawn for the audit are hidden until it is judged (set by Lead, 20" in " ".join(done.out.split())
     assert get_screening_mode(batch).mode is ScreeningMode.MODEL_AUDITED
     run("blind", batch.id, "off", "--reviewer", "Lead")
     assert get_screening_mode(batch).mode is ScreeningMode.SINGLE

@@ -97,7 +97,7 @@ def test_what_is_ended_has_no_priority_any_more(client: Client, batch: Batch, st
 
 
 def test_a_priority_that_there_is_not_is_refused_with_those_that_there_are(batch: Batch) -> None:
-    with pytest.raises(InvalidParameters, match="'urgent' is none of low, normal, high"):
+    with pytest.raises(InvalidParameters, match="'urgent' is not one of low, normal, high"):
         batch.set_priority("urgent")
 
 

@@ -51,8 +51,8 @@ def test_a_label_stands_from_its_last_putting_on_and_stands_once(batch: Batch) -
     [
         (4, "x", "A", "the batch has no record No\\. 5 \\(index 4\\)"),
         (0, "  ", "A", "the label is empty"),
-        (0, "x" * 101, "A", "the label has 101 characters; 100 are kept"),
-        (0, "a\0b", "A", "holds a character that the ledger cannot store"),
+        (0, "x" * 101, "A", "the label has 101 characters; the maximum is 100"),
+        (0, "a\0b", "A", "contains a character that the ledger cannot store"),
         (0, "x", " ", "who decided"),
     ],
 )
@@ -74,7 +74,7 @@ def test_the_command_line_puts_labels_on_and_finds_and_exports_records_by_them(
     run: Run, batch: Batch, tmp_path: Path
 ) -> None:
     put = run("label", batch.id, "to discuss", "r1", "4", *WHO)
-    assert (put.code, put.out) == (0, "to discuss: put on 2 records; 2 with it now.\n")
+    assert (put.code, put.out) == (0, "to discuss: added to 2 records; now on 2.\n")
     assert run("note", batch.id, "r3", "the same cohort as r0?", *WHO).out == "Reviewer A: the same cohort as r0?\n"
     assert run("labels", batch.id).out.split() == ["label", "records", "to", "discuss", "2"]
     rows = list(csv.DictReader(io.StringIO(run("results", batch.id, "--label", "to discuss").out)))
@@ -84,7 +84,7 @@ def test_the_command_line_puts_labels_on_and_finds_and_exports_records_by_them(
     ]
     unknown = run("results", batch.id, "--label", "later")
     assert unknown.code == 2
-    assert "has the label 'later'; there are: to discuss" in unknown.err
+    assert "has the label 'later'; existing labels: to discuss" in unknown.err
     for form in ("ris", "csv"):
         exported = run("export", batch.id, "-o", str(tmp_path / form), "--format", form, "--label", "to discuss")
         assert exported.code == 0, exported.err
@@ -93,7 +93,7 @@ def test_the_command_line_puts_labels_on_and_finds_and_exports_records_by_them(
         assert [record["_tamis_labels"] for record in back] == ["to discuss", "to discuss"]
         assert back[1]["_tamis_notes"] == "Reviewer A: the same cohort as r0?"
     taken = run("label", batch.id, "to discuss", "r1", "--remove", *WHO)
-    assert taken.out == "to discuss: taken off 1 record; 1 with it now.\n"
+    assert taken.out == "to discuss: removed from 1 record; now on 1.\n"
     assert run("label", batch.id, "x", "r1").code == 2
 
 

@@ -34,7 +34,7 @@ def test_without_a_name_the_page_is_named_after_the_batch(
     assert done.code == 0, done.err
     path = tmp_path / f"report-{batch[:8]}.html"
     assert path.read_text("utf-8").startswith("<!doctype html>")
-    assert f"report of batch {batch} (not finished: its numbers will change) written to {path.name}" in done.err
+    assert f"report of batch {batch} (not finished: numbers will change) written to {path.name}" in done.err
     assert done.out == ""
 
 

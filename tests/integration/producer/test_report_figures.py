@@ -281,7 +281,7 @@ def test_a_review_that_has_not_begun_its_last_stage_is_not_finished(engine: Engi
         review = write_review(connection, "R", SCREENING, FIELDS)
         write_batch(connection, [decided(record(0), decision("include", 0.9))], place=Place(review, 0))
     assert not read(engine, review).finished
-    assert "they have not begun: extraction of fields" in written(engine, review, ReportForm.MD)
+    assert "that have not begun: extraction of fields" in written(engine, review, ReportForm.MD)
 
 
 def test_a_review_without_a_batch_has_no_report(engine: Engine) -> None:

@@ -35,8 +35,8 @@ def test_results_become_parquet_with_the_types_of_the_operation(
     assert run("results", batch_id, "--format", "parquet", "-o", "named").code == 0
     assert pl.read_parquet(tmp_path / "named").equals(frame)
     for arguments, told in (
-        (("--format", "parquet"), "Parquet is no text for a terminal: name a file with -o"),
-        (("--json", "--format", "parquet", "-o", "x"), "--json and --format parquet do not go together"),
+        (("--format", "parquet"), "Parquet is not text: name a file with -o"),
+        (("--json", "--format", "parquet", "-o", "x"), "--json and --format parquet cannot be combined"),
         (("-o", "missing/x.parquet"), "missing/x.parquet: cannot be written"),
     ):
         refused = run("results", batch_id, *arguments)

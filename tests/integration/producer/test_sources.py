@@ -87,17 +87,17 @@ def test_a_record_is_explained_with_its_source_its_copies_and_what_was_filled(
     lines = as_text(story).partition("# Source\n")[2].partition("#")[0].splitlines()
     assert lines == [
         "PubMed (database), medline.csv, line 5",
-        "its copy No. 8, id L2 of Embase, was kept out: A copy of record '104' (PubMed, medline.csv, line 5): the same "
-        "DOI, 10.1000/stairs.",
-        "its copy No. 10, id L4 of Embase, was kept out: A copy of record '104' (PubMed, medline.csv, line 5): the "
+        "its duplicate No. 8, id L2 of Embase, was removed: A copy of record '104' (PubMed, medline.csv, line 5): the "
+        "same DOI, 10.1000/stairs.",
+        "its duplicate No. 10, id L4 of Embase, was removed: A copy of record '104' (PubMed, medline.csv, line 5): the "
         "same DOI, 10.1000/stairs.",
         "abstract was filled from pubmed.nbib, line 16",
-        "year is contradicted: 2017 says its copy No. 8 of Embase",
+        "year is contradicted: its duplicate No. 8 of Embase has 2017",
         "",
     ]
     copy = as_text(explain(batch, 7))
     assert "Embase (database), embase.csv, line 3" in copy
-    assert "No. 4 stays" in copy
+    assert "No. 4 was kept" in copy
 
 
 def test_a_later_stage_of_a_review_knows_where_its_records_are_from(client: Client, identified: Identified) -> None:
@@ -136,7 +136,7 @@ def test_one_source_leaves_the_column_empty(client: Client, tmp_path: Path) -> N
 def test_sources_that_do_not_say_whose_the_items_are_are_refused(client: Client, identified: Identified) -> None:
     first, *others = identified.sources
     for sources, why in (
-        ([first.model_copy(update={"records": None}), *others], "'PubMed' does not say how many"),
+        ([first.model_copy(update={"records": None}), *others], "'PubMed' does not state its number"),
         (others, "the sources have 6 records, but there are 12 items"),
     ):
         with pytest.raises(InvalidParameters, match=why):

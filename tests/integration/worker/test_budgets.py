@@ -152,7 +152,7 @@ def test_a_budget_for_a_model_without_a_price_pauses_before_any_call(
     batch = client.submit(ONCOLOGY, abstracts(20), max_cost=Decimal("1"))
     said = paused(batch)
     assert said.pause.kind is PauseKind.PRICE
-    assert "no price is known of the model 'unheard-of'" in str(said)
+    assert "the price of the model 'unheard-of'" in str(said)
     assert double.count() == 0
     assert worker.stop() == 0
     prices.write_text("models:\n  unheard-of: {input: 1, output: 1}\n", "utf-8")

@@ -85,10 +85,10 @@ def test_metrics_are_kept_with_the_result_and_reckoned_up_in_the_summary(house: 
     rows = list(batch.results())
     assert told(rows[0]) == {
         "context_relevance": pytest.approx(0.88),
-        "recall_warning": "neither the limits of the search nor its total are given",
+        "recall_warning": "the limits and the total of the search are missing",
         "context_precision": 1.0,
         "context_recall_heuristic": 0.75,  # 3 of 4
-        "context_recall_llm": "not asked: the heuristic is not under the threshold, and no limit was hit",
+        "context_recall_llm": "not asked: the heuristic is not below the threshold, and no limit was hit",
         "aggregated_confidence": 0.5,  # 100, 101, 102: 1/3, conflicting, LOW
         "semantic_validation": "pass",
         "multi_source_agreement": 0.333,
@@ -183,7 +183,7 @@ def test_status_and_results_show_the_metrics(house: House, tmp_path: Path) -> No
     batch.wait(timeout=60)
     shown = tamis("status", batch.id, env=house.environment, cwd=tmp_path).out
     assert "context_recall_heuristic: mean 0.25, least 0.25 (1 value)" in " ".join(shown.split())
-    assert "a model was asked about that of 1 of 1 items" in " ".join(shown.split())
+    assert "a model was asked about the recall of 1 of 1 items" in " ".join(shown.split())
     written = tamis("results", batch.id, "--format", "jsonl", env=house.environment, cwd=tmp_path).out
     (row,) = [json.loads(line) for line in written.splitlines()]
     assert {"label": "semantic_validation", "metric_type": "categorical", "value": "pass"}.items() <= next(

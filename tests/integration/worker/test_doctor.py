@@ -47,7 +47,7 @@ def bad(settings: WorkerSettings, *, call: bool = False, **changes: object) -> l
 def test_all_is_well_but_that_no_worker_runs(worker_settings: WorkerSettings, double: Double) -> None:
     double.script(models=["double-1"])
     found = bad(worker_settings)
-    assert [(one.subject, one.what) for one in found] == [("workers", "none is running")]
+    assert [(one.subject, one.what) for one in found] == [("workers", "no worker is running")]
     assert double.count() == 0  # it cost nothing
 
 
@@ -57,7 +57,7 @@ def test_messages_without_a_worker_are_a_failure(
     double.script(models=["double-1"])
     client.submit(ONCOLOGY, abstracts(30))
     assert [(one.level, one.what) for one in bad(worker_settings)] == [
-        (Level.FAILURE, "none is running, and 30 messages wait")
+        (Level.FAILURE, "no worker is running, and 30 messages wait")
     ]
 
 
@@ -69,7 +69,7 @@ def test_what_the_workers_have_learned_of_the_model_is_told(
     with client.engine.begin() as connection:
         connection.execute(insert(dialects).values(**learned, unusable=0))
         connection.execute(insert(dialects).values(**learned | {"model": "double-2", "proven": False}, unusable=4))
-    assert any(one.what.endswith("could not be used") and "ask double-2" in one.what for one in bad(worker_settings))
+    assert any(one.what.endswith("were unusable") and "ask double-2" in one.what for one in bad(worker_settings))
     told = [one.what for one in examine(worker_settings) if one.subject == "learned"]
     assert any(f"workers ask double-1 at {double.base_url} on rung text since" in what for what in told)
     assert len(told) == 2
@@ -89,7 +89,7 @@ def test_what_is_not_there_is_said_and_the_rest_is_examined_all_the_same(
     assert set(told) == {"broker", "ledger", "clocks", "workers", "LLM"}
     assert told["broker"].startswith("127.0.0.1:1 does not answer")
     assert told["ledger"].startswith("Postgres does not answer")
-    assert told["LLM"] == "nothing listens at http://127.0.0.1:1/v1"
+    assert told["LLM"] == "no server listens at http://127.0.0.1:1/v1"
 
 
 def test_a_redis_that_evicts_or_refuses_the_password_or_says_nothing_of_itself_is_found(
@@ -104,7 +104,7 @@ def test_a_redis_that_evicts_or_refuses_the_password_or_says_nothing_of_itself_i
         server.execute_command("ACL", "SETUSER", "default", "-info")
         assert any("no permission for INFO" in one.what for one in bad(worker_settings, **here))
     wrong = own_redis.url.replace(f":{own_redis.password}@", ":s3cret@")
-    assert any("refuses us" in one.what for one in bad(worker_settings, broker_url=wrong))
+    assert any("denies access" in one.what for one in bad(worker_settings, broker_url=wrong))
 
 
 def test_a_ledger_without_this_releases_tables_is_found(
@@ -114,7 +114,7 @@ def test_a_ledger_without_this_releases_tables_is_found(
     with next_release(tmp_path):
         older = [finding for finding in bad(worker_settings) if finding.subject == "ledger"]
     assert "its tables are older (revision 0001)" in older[0].what
-    assert older[0].mend == "run `tamis migrate`; workers of the older release go on meanwhile"
+    assert older[0].mend == "run `tamis migrate`; workers of the older release continue"
 
 
 def test_the_command_ends_with_1_for_a_failure_and_prints_no_secret(
@@ -131,5 +131,5 @@ def test_the_command_ends_with_1_for_a_failure_and_prints_no_secret(
     broken = tamis("doctor", env=environment | {"TAMIS_LLM_API_KEY": KEY}, cwd=tmp_path)
     assert broken.code == 1
     assert "refuses the key" in broken.out
-    assert "-> put TAMIS_LLM_API_KEY right" in broken.out
+    assert "-> correct TAMIS_LLM_API_KEY" in broken.out
     assert KEY not in broken.out + broken.err

@@ -56,7 +56,7 @@ def test_each_operation_asks_one_question_and_is_told_with_what_all_cost(
     assert 7 <= paid <= 7 + 3  # the double answers out of bounds until it is told them: three wasted calls at most
     schemas = {(call.response_format or {})["json_schema"]["name"] for call in double.calls()}
     assert schemas == {"filter", "score", "extract", "extract_fields", "judge", "inclusion", "answer"}
-    assert said["answers"][0].what.startswith("filter, score, extract, extract_fields, judge, inclusion, answer: their")
+    assert said["answers"][0].what.startswith("filter, score, extract, extract_fields, judge, inclusion, answer: the")
     # The double counts a token for each four characters of prompt and answer; $0.25 and $2.00 per million.
     assert said["bill"][0].what.startswith(f"{paid} calls cost $0.00")
     assert set(said) == {"LLM", "answers", "shape", "parameters", "model", "limits", "probability", "bill", "LLM key"}
@@ -83,12 +83,12 @@ def test_without_a_call_nothing_is_paid_and_key_and_model_are_checked_by_the_lis
     ("options", "says", "calls"),
     [
         ({"api_key": "another"}, "refuses the key (401)", 0),  # the list says so, before any question
-        ({"models": ["other"]}, "knows no model 'gpt-5-mini' (404)", 1),
-        ({"faults": [Fault(Kind.FORBIDDEN)]}, "does not let this key in (403)", 7),
-        ({"faults": [Fault(Kind.QUOTA)]}, "wants to be paid", 1),
-        ({"faults": [Fault(Kind.BAD_GATEWAY)]}, "is in trouble", 7),
-        ({"faults": [Fault(Kind.NOT_JSON)]}, "answers nothing that can be used", 7),
-        ({"faults": [Fault(Kind.DROPPED)]}, "breaks the connection", 1),
+        ({"models": ["other"]}, "has no model 'gpt-5-mini' (404)", 1),
+        ({"faults": [Fault(Kind.FORBIDDEN)]}, "denies this key access (403)", 7),
+        ({"faults": [Fault(Kind.QUOTA)]}, "requires payment", 1),
+        ({"faults": [Fault(Kind.BAD_GATEWAY)]}, "reports a server error", 7),
+        ({"faults": [Fault(Kind.NOT_JSON)]}, "gives no usable answer", 7),
+        ({"faults": [Fault(Kind.DROPPED)]}, "drops the connection", 1),
     ],
 )
 def test_why_nothing_is_answered_is_told_once(
@@ -111,9 +111,9 @@ def test_a_rate_limit_is_a_warning_after_one_call(laptop: WorkerSettings, double
 @pytest.mark.parametrize(
     ("url", "says"),
     [
-        ("http://127.0.0.1:1/v1", "nothing listens at http://127.0.0.1:1/v1"),
+        ("http://127.0.0.1:1/v1", "no server listens at http://127.0.0.1:1/v1"),
         ("http://user:s3cret@127.0.0.1:1/v1", "user and password in the URL of http://127.0.0.1:1/v1 cannot be sent"),
-        ("http://nobody.invalid/v1", "the host of http://nobody.invalid/v1 is not known"),
+        ("http://nobody.invalid/v1", "the host of http://nobody.invalid/v1 is unknown"),
         ("ftp://127.0.0.1/v1", "does not begin with http:// or https://"),
     ],
 )
@@ -130,8 +130,8 @@ def test_an_endpoint_that_ignores_the_schema_is_found_out_by_its_answers(
     assert said["answers"][0].level is Level.OK
     (shape,) = said["shape"]
     assert shape.level is Level.WARNING
-    assert "takes a schema and does not hold to it" in shape.what
-    assert "of it to find out how to ask" in said["bill"][0].what
+    assert "accepts a schema but does not enforce it" in shape.what
+    assert "of it to learn the format" in said["bill"][0].what
     assert double.count(status=200) <= 7 + 3
 
 
@@ -139,16 +139,16 @@ def test_what_the_endpoint_refuses_is_named(laptop: WorkerSettings, double: Doub
     double.script(response_formats=["json_object"], refuses=["temperature", "max_tokens"])
     said = found(laptop)
     assert levels(said) == {Level.OK}
-    assert "(json_object): the endpoint refuses a strict schema, at no cost" in said["shape"][0].what
-    assert "taken: max_completion_tokens" in said["parameters"][0].what
-    assert "done without: max_tokens, temperature (" in said["parameters"][0].what
+    assert "(json_object): the endpoint refuses strict schemas, at no cost" in said["shape"][0].what
+    assert "accepted: max_completion_tokens" in said["parameters"][0].what
+    assert "omitted: max_tokens, temperature (" in said["parameters"][0].what
 
 
 def test_a_model_that_only_talks_is_a_failure_and_its_answer_is_shown(laptop: WorkerSettings, double: Double) -> None:
     double.script(faults=[Fault(Kind.MALFORMED)])
     (only,) = found(laptop)["answers"]
     assert only.level is Level.FAILURE
-    assert "filter was answered 'The record should be included, with high confidence.'" in only.what
+    assert "the answer to filter: 'The record should be included, with high confidence.'" in only.what
 
 
 def test_a_key_that_says_when_it_expires_is_told(laptop: WorkerSettings) -> None:
@@ -172,7 +172,7 @@ def test_where_this_terminal_names_no_llm_that_of_the_running_stack_is_asked(
     assert "LLM key" not in said  # there is none
     (keyless,) = said["LLM"]
     assert keyless.level is Level.WARNING
-    assert "the workers of the running stack have their own" in keyless.what
+    assert "the running stack's workers have one" in keyless.what
     first = found(laptop, llm_base_url="http://127.0.0.1:1/v1")["LLM"][0]
     assert first.level is Level.WARNING
     assert f"the workers of the running stack ask m-of-stack at {double.base_url}" in first.what
@@ -194,7 +194,7 @@ def test_a_printed_key_is_used_and_its_end_is_told_without_saying_it(laptop: Wor
     double.script(api_key=key)
     said = found(laptop, llm_api_key=None, llm_api_key_command=f"echo {key}")
     assert levels(said) == {Level.OK}
-    assert "TAMIS_LLM_API_KEY_COMMAND prints a fresh one" in said["LLM key"][0].what
+    assert "TAMIS_LLM_API_KEY_COMMAND prints a fresh key" in said["LLM key"][0].what
     assert "it expires in" in said["LLM key"][0].what
     double.script(faults=[Fault(Kind.UNAUTHORIZED, message="no: {authorization}")])
     assert key not in repr(found(laptop, llm_api_key=None, llm_api_key_command=f"echo {key}"))
@@ -215,7 +215,7 @@ def test_what_the_settings_steer_is_asked_for_and_what_is_refused_of_it_is_a_war
     assert "top_k" in taken.what
     assert (refused.level, refused.what) == (
         Level.WARNING,
-        "reasoning_effort is refused and left out: it has no effect",
+        "the endpoint refuses reasoning_effort: it is omitted and has no effect",
     )
 
 
@@ -227,5 +227,5 @@ def test_the_command_needs_two_variables_and_an_endpoint(double: Double, tmp_pat
     double.script(models=["other"])
     broken = tamis("doctor", "--endpoint", "--call", env=env, cwd=tmp_path)
     assert (broken.code, broken.err) == (1, "")
-    assert "knows no model 'gpt-5-mini' (404)" in broken.out
+    assert "has no model 'gpt-5-mini' (404)" in broken.out
     assert list(tmp_path.iterdir()) == []

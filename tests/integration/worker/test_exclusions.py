@@ -47,7 +47,7 @@ def test_a_batch_of_nothing_but_exclusions_is_completed_without_a_call(house: Ho
 
 
 def test_an_exclusion_of_no_item_is_refused(house: House) -> None:
-    with pytest.raises(InvalidParameters, match="5 is the place of no item"):
+    with pytest.raises(InvalidParameters, match="there is no item at place 5"):
         house.client.submit(ONCOLOGY, abstracts(5), exclusions={5: COPY})
 
 

@@ -29,7 +29,7 @@ def assert_never_paused(client: Client, worker: WorkerProcess) -> None:
     with client.engine.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM batches WHERE pause IS NOT NULL")).scalar_one() == 0
     log = worker.text()
-    assert log.count("there is a new API key") >= 2
+    assert log.count("a new API key is in use") >= 2
     assert "Zq7Vx3" not in log
 
 

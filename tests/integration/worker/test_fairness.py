@@ -73,7 +73,7 @@ def test_a_batch_whose_priority_is_raised_under_way_goes_before_the_other_within
     # All of it is claimed: what is raised waits for its permits in the worker already.
     wait_until(lambda: not any(batch.status().counts.pending for batch in batches), within=60, what="all is claimed")
     batches[1].set_priority(Priority.HIGH)
-    told = f"batch={batches[1].id} goes on with priority high"
+    told = f"batch={batches[1].id} continues with priority high"
     wait_until(lambda: told in worker.text(), within=EFFECTIVE_WITHIN, what="the worker follows the priority")
     before = double.count()
     double.wait(calls=before + 160, bound=60)

@@ -107,7 +107,7 @@ def test_the_report_and_an_evaluation_say_what_each_model_brought(house: House, 
     assert "disagreement" not in {one.reason for one in next_records(batch, 6).records}
     first = next_records(batch, 4, by="disagreement").records
     assert [one.index for one in first[:3]] == [0, 3, 4]  # as doubtful: 1.9 / 3 and 1.1 / 3
-    assert {one.why for one in first[:3]} == {"the models of the panel differ on it"}
+    assert {one.why for one in first[:3]} == {"the models of the panel disagree on it"}
     assert first[3].reason != "disagreement"
     assert measure_panel(batch).labelled == 0
     override(batch, 3, True, reviewer="Reviewer A")
@@ -121,10 +121,10 @@ def test_the_report_and_an_evaluation_say_what_each_model_brought(house: House, 
     assert "| small, large | 6 | 3 |" in markdown
     assert "<li>1, rec-0: small include, middle include, large exclude</li>" in page
     for told in (
-        "middle brought nothing: without it every one of 6 decisions would be the same.",
+        "middle changed nothing: without it, all 6 decisions would be the same.",
         "Each record was judged by a panel of 3 models: “small”, “middle”, “large”.",
-        "A record was included where any model included it",
-        "A model that failed had no vote, and was never counted as an exclusion.",
+        "A record was included if any model included it.",
+        "A model that failed had no vote and never counted as an exclusion.",
     ):
         assert told in page
         assert told in markdown
@@ -132,7 +132,7 @@ def test_the_report_and_an_evaluation_say_what_each_model_brought(house: House, 
     with pytest.raises(InvalidRequest, match="asks one model"):
         measure_panel(alone)
     alone.wait(timeout=60)
-    with pytest.raises(InvalidRequest, match="only the models of a panel can differ"):
+    with pytest.raises(InvalidRequest, match="only the models of a panel can disagree"):
         next_records(alone, by="disagreement")
 
 
@@ -204,8 +204,8 @@ def test_a_panel_is_submitted_over_http_and_what_makes_none_is_refused_with_the_
         ]
         refused = http.post("/v1/batches", json=body({**asked_of, "models": ["small", "small"]}))
         assert refused.status_code == 422
-        assert "'small' stands there twice, which is no panel" in refused.text
-        assert "stands beside a panel" in http.post("/v1/batches", json=body(asked_of, model="small")).text
+        assert "'small' is named twice" in refused.text
+        assert "cannot be combined with a panel" in http.post("/v1/batches", json=body(asked_of, model="small")).text
 
 
 def test_a_panel_on_the_command_line_from_the_question_to_what_each_model_brought(house: House, tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_panel_on_the_command_line_from_the_question_to_what_each_model_brough
     assert "policy of the panel: any; small: exclude 0.50; large: include 0.90" in told
     assert "0.7, the models' mean support for the decision: score for inclusion (0.5 + 0.9) / 2 = 0.7" in told
     told = " ".join(run("evaluate", batch, "--labels", "records.csv").split())
-    assert "It found 1 of the records that people include and the panel would lose without it" in told
+    assert "Without it, the panel would lose 1 of people's includes" in told
 
 
 def test_the_program_of_the_document_runs(
@@ -251,7 +251,7 @@ def test_the_program_of_the_document_runs(
 
 
 def test_a_panel_beside_a_model_or_for_a_score_is_refused(house: House) -> None:
-    with pytest.raises(InvalidParameters, match="'large' stands beside a panel"):
+    with pytest.raises(InvalidParameters, match="'large' cannot be combined with a panel"):
         house.client.submit(ONCOLOGY, abstracts(1), model="large", panel=panel("any"))
-    with pytest.raises(InvalidParameters, match="Score takes none"):
+    with pytest.raises(InvalidParameters, match="Score cannot have one"):
         house.client.submit(Score(criteria="How good?"), abstracts(1), panel=panel("any"))

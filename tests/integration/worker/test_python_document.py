@@ -40,7 +40,7 @@ def test_every_example_runs(house: House, tmp_path: Path) -> None:
     assert frame[1].split()[0] == "Boolean"
     assert [line.split()[0] for line in service] == ["1", "1"]
     assert 0 <= float(quality[0].split()[0]) <= 1
-    assert "no random sample of the batch" in quality[1]
+    assert "not a random sample of the batch" in quality[1]
     assert "20 drawn at random" in quality[2] or "20 were drawn at random" in quality[2]
     assert quality[3] == "200 records reported"
     assert (tmp_path / "report.html").read_text("utf-8").startswith("<!doctype html>")

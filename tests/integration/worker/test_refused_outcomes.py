@@ -64,9 +64,9 @@ def test_a_refused_outcome_is_a_failure_of_its_item_alone_with_its_bill(refusing
         assert row.provenance.usage.prompt_tokens > 0
         assert row.error_kind is (ErrorKind.INTERNAL if number % 3 == 2 else None)
         assert row.value is (None if number % 3 == 2 else True)
-    assert told(refusing) == ["the ledger cannot hold this outcome: check violation"]
+    assert told(refusing) == ["the ledger cannot store this outcome: check violation"]
     log = refusing.worker.text()
-    assert "the ledger cannot hold its outcome: check violation" in log
+    assert "the ledger cannot store its outcome: check violation" in log
     assert "poison" not in log
     assert "INSERT INTO" not in log
 
@@ -78,7 +78,7 @@ def test_where_the_bill_is_refused_too_the_failure_says_so(refusing: House) -> N
     for row in failed:
         assert row.provenance is not None
         assert (row.provenance.calls, row.provenance.usage.total_tokens, row.cost) == (1, 0, None)
-    assert told(refusing) == ["the ledger cannot hold this outcome: check violation; nor what was paid for it"]
+    assert told(refusing) == ["the ledger cannot store this outcome: check violation; nor its cost"]
 
 
 @pytest.mark.parametrize("refusing", ["the cached answer"], indirect=True)
@@ -86,7 +86,7 @@ def test_an_answer_that_cannot_be_kept_is_used_all_the_same(refusing: House) -> 
     assert all(row.value is True for row in evaluated(refusing))
     with refusing.client.engine.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM llm_cache")).scalar_one() == 20
-    assert "an answer is not kept: check violation" in refusing.worker.text()
+    assert "an answer was not cached: check violation" in refusing.worker.text()
     assert "poison" not in refusing.worker.text()
 
 

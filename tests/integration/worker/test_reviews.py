@@ -97,7 +97,7 @@ def test_a_stage_whose_model_the_key_may_not_ask_by_then_waits_and_goes_on_once_
     stages = (IS_IT.model_copy(update={"model": "double-1"}), DESIGN.model_copy(update={"model": "double-2"}))
     review = submit_review(client, ReviewPlan(stages=stages), abstracts(2), label="two", api_key_id=key)
     api_keys.change(client.engine, key, one)
-    with pytest.raises(BatchPaused, match="may not submit the model 'double-2': name one of double-1"):
+    with pytest.raises(BatchPaused, match="may not use the model 'double-2': name one of double-1"):
         review.wait(timeout=60)
     with pytest.raises(NotAllowed):
         review.resume()

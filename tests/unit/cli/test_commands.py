@@ -101,7 +101,7 @@ def test_help_shows_the_page_of_a_command_with_its_examples_as_they_are() -> Non
     by_option = RUNNER.invoke(app, ["review", "run", "--help"], env=WIDE)
     assert (by_name.exit_code, by_option.exit_code) == (0, 0), by_name.output
     for said in (by_name.output, by_option.output):
-        assert "Begin the review of a plan" in said
+        assert "Start or continue the review of a plan" in said
         assert "\n  tamis review run plan.yaml --dry-run\n" in said
         assert "`tamis help exit-codes`" in said
 
@@ -124,7 +124,7 @@ def test_help_tells_what_is_required_and_what_is_taken_otherwise() -> None:
     page = RUNNER.invoke(app, ["help", "screen"], env=WIDE).output
     words = " ".join(page.split())
     assert " --criteria <path> The review's criteria, YAML or JSON. [required] " in words
-    assert " --priority <low|normal|high> Who goes first where batches wait. [default: normal] " in words
+    assert " --priority <low|normal|high> The priority among waiting batches. [default: normal] " in words
     assert "Usage: tamis screen [OPTIONS] {FILE}...\n" in page
     assert " \n" not in page
 

@@ -71,7 +71,7 @@ def test_records_that_nobody_judged_yet_count_as_missed() -> None:
     [
         (
             audit({0: None}),
-            "Of 100 records excluded by the model, 1 was drawn at random; no decision of a human is recorded yet.",
+            "Of 100 records excluded by the model, 1 was drawn at random; no human decision is recorded yet.",
         ),
         (
             audit({0: False, 1: True}, population=2),
@@ -80,7 +80,7 @@ def test_records_that_nobody_judged_yet_count_as_missed() -> None:
         (
             audit(dict.fromkeys(range(50), False), population=1000),
             "Of 1,000 records excluded by the model, 50 were drawn at random and 50 judged by a human: no records "
-            "should have been included. With 95% confidence at most 56 of all 1,000 (5.6%) should have been.",
+            "should have been included. With 95% confidence, at most 56 of all 1,000 (5.6%) should have been.",
         ),
     ],
 )

@@ -45,7 +45,7 @@ def test_of_other_texts_nothing_is_said(text: str) -> None:
 
 
 def test_a_package_that_is_installed_and_lacks_a_library_is_not_called_missing() -> None:
-    expected = r"'order' is installed and does not load: .*libgomp1"
+    expected = r"'order' is installed but does not load: .*libgomp1"
     with pytest.raises(ConfigurationError, match=expected) as raised, needs("order"):
         raise ImportError(f"libgomp.so.1: {GLIBC}")
     assert "pip install" not in str(raised.value)

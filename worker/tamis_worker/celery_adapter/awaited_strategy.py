@@ -4,11 +4,11 @@
 stores the result, counts the parts of the sender's chords, sends chained tasks and events, and acknowledges. So many
 tasks wait without a thread, and behave as in Celery. If the worker ends first, another worker gets the message.
 
-**Aggregates** close shards. Celery takes their messages only if their form is ours. For an invalid body Celery would
-raise an exception on the consumer's thread, so one foreign message would stop every worker that fetches it.
+**Aggregates** close shards. Celery gets a message only if it has the form that Tamis writes. For an invalid body Celery
+would raise an exception on the consumer's thread, so one foreign message would stop every worker that fetches it.
 
-**Celery's display of a service's task** (`SentRequest`), in events and `celery inspect`, has no content, because
-arguments, result and error contain texts of records. The sender still gets the whole result.
+**No content in Celery's tools.** Arguments, results and errors contain texts of records. So events and `celery inspect`
+show a service's task without them (`SentRequest`). The sender still gets the whole result.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ HAND_OVER_WITHIN = 10.0  # s; while the worker stops, for storing and acknowledg
 LOOK_EVERY = 0.1  # s, during that time
 
 UNUSED = ("eta", "expires", "timelimit")  # headers of Celery that no message of ours sets, but Celery would read
-AGGREGATE_TAKES = "a batch's id, a round and a shard, and no time at which to run"
+AGGREGATE_TAKES = "a batch's id, a round and a shard, without a start time"
 
 UNKNOWN = "unknown"
 OPERATION_NAMES = frozenset(operation_name(kind) for kind in OPERATIONS)
@@ -71,18 +71,23 @@ class SentTask:
         headers = message.headers
         args, kwargs, _ = message.payload
         if not (isinstance(headers["id"], str) and isinstance(args, list) and isinstance(kwargs, dict)):
-            raise TypeError("its id is no text, or its arguments are none")
+            raise TypeError("its id is not text, or its arguments are missing")
         return cls(headers["id"], headers["task"], args, kwargs, _instant(headers, "eta"), _instant(headers, "expires"))
 
 
 class AwaitedStrategy:
-    """Takes messages on the consumer's thread, awaits answers on the loop, passes both to Celery's own strategy.
+    """The strategy for tasks that services send by name.
 
-    All methods are called on the consumer's thread.
+    It awaits the answer, then passes the message with the answer to Celery's own strategy.
+
+    Call all methods on the consumer's thread. Answers are awaited on the loop.
     """
 
     def __init__(self, loop: LoopThread, answer: Answer) -> None:
-        """Prepare the strategy. `answer` is awaited on the loop, and its exception is the task's failure."""
+        """Prepare the strategy.
+
+        `answer` returns a task's result. If it raises an exception, the task fails with that exception.
+        """
         self._loop = loop
         self._answer = answer
         self._waiting: set[asyncio.Task[None]] = set()  # on the loop
@@ -142,7 +147,7 @@ class AwaitedStrategy:
             self.settle()
 
     def forget(self) -> None:
-        """Drop all tasks of the present connection."""
+        """Drop all tasks that came over the present connection, because it is lost."""
         self._connection, self._handed_over = object(), 0
         self._loop.call_soon(self._cancel)
 
@@ -165,15 +170,15 @@ class AwaitedStrategy:
             answer = error
         except Exception as error:  # the sender gets only the type; the log has the details
             log.exception("%s[%s] could not be answered", sent.name, sent.id)
-            answer = OperationFailed(f"{type(error).__name__}: the worker's log says more")
+            answer = OperationFailed(f"{type(error).__name__}: see the worker's log")
         self.due.put(partial(hand_over, answer))
 
 
 def taken_answer(task: Any) -> Any:
     """Return the answer that the strategy passed to a running task, or raise it if it is an error.
 
-    If the task's message came twice and a result is stored, count its part of a chord and raise `Ignore`. A part
-    counts only once, and the task's chained tasks have been sent.
+    If a result is already stored, the message came twice. Then count the task in its chord again, and raise `Ignore`.
+    The chord counts each task only once. Chained tasks were sent after the first message.
     """
     request = task.request
     kept = task.backend.get_task_meta(request.id, cache=False)
@@ -188,7 +193,7 @@ def taken_answer(task: Any) -> Any:
 
 
 def asked_words(task: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Return the label of a task: `operation=filter item=rec-14 service=celery`, `operation=filter items=12`."""
+    """Return a task's label, such as `operation=filter item=rec-14 service=celery` or `operation=filter items=12`."""
     named = kwargs.get("operation")
     operation = named if isinstance(named, str) and named in OPERATION_NAMES else UNKNOWN
     if task == wire.SUBMIT:
@@ -200,7 +205,7 @@ def asked_words(task: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> st
 
 
 def result_words(task: str, kwargs: Mapping[str, Any], result: Any) -> str:
-    """Return the display of a task's result: a decision (`include 0.92`), or a batch's id."""
+    """Return a task's result as Celery's tools show it: a decision (`include 0.92`), or a batch's id."""
     if task == wire.SUBMIT:
         return str(result)
     operation = EvaluateRequest.model_validate({**kwargs, "item": {}}).parsed
@@ -228,11 +233,14 @@ class SentRequest(Request):  # type: ignore[misc] # Celery ships no types
     """A request of Celery whose headers and events contain no text of a record."""
 
     def info(self, safe: bool = False) -> dict[str, Any]:
-        """Return the fields for `inspect`: never the arguments."""
+        """Return the fields that `celery inspect` shows. The arguments are omitted."""
         return {**super().info(safe=True), "kwargs": {}}
 
     def send_event(self, event: str, **fields: Any) -> None:
-        """Send an event. It has the decision as its result, or the kind of an error without a traceback."""
+        """Send an event.
+
+        In place of a result it has the decision, in place of an error the error's kind without a traceback.
+        """
         answer = self.request_dict.get(ANSWER)
         if "result" in fields:
             fields["result"] = result_words(self.type, self.kwargs, answer)
@@ -243,13 +251,13 @@ class SentRequest(Request):  # type: ignore[misc] # Celery ships no types
 
 
 def _name(shown: str) -> str:
-    """Return the name of an exception's class, from its `repr`."""
+    """Return the name of an exception's class, from the `repr` of the exception."""
     match = NAME.match(shown)
     return "error" if match is None else match[0]
 
 
 def aggregate_strategy(task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
-    """Return the receiver for an aggregate's messages: Celery's own, after a check of the message's form."""
+    """Return the receiver for an aggregate's messages. It checks a message's form, then calls Celery's own receiver."""
     usual = default(task, app, consumer)
 
     def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any, **options: Any) -> None:
@@ -265,7 +273,7 @@ def aggregate_strategy(task: Any, app: Celery, consumer: Any) -> Callable[..., N
 def send_aggregated(task: Any, came_to: str) -> None:
     """Send an aggregate's result as an event of Celery, on the aggregate's own thread.
 
-    The event is not Celery's success, because Flower's counters would count it as an item.
+    The event is not Celery's `task-succeeded`, because Flower would count the aggregate as an item.
     """
     request = task.request
     if request.id is None:
@@ -282,11 +290,11 @@ def _check(message: Any) -> None:
     (batch_id, round_, shard), named, embedded = message.payload
     UUID(batch_id)
     if not (isinstance(round_, int) and isinstance(shard, int)):
-        raise TypeError("round and shard are whole numbers")
+        raise TypeError("round and shard must be whole numbers")
     if named or not isinstance(embedded, dict):
-        raise TypeError("an aggregate has no named arguments")
+        raise TypeError("an aggregate takes no named arguments")
     if not isinstance(message.headers["id"], str):
-        raise TypeError("its id is no text")
+        raise TypeError("its id is not text")
     for name in UNUSED:
         if message.headers.get(name) not in (None, [None, None]):
             raise ValueError(f"it has {name}")

@@ -1,9 +1,10 @@
 """Celery's worker and its consumer, with a step that acknowledges finished items in groups.
 
-One process takes the messages of all queues, with one thread of Celery's own, for aggregates.
+One process takes the messages of all queues. Celery's pool has one thread, which closes shards (aggregates) and
+completes services' tasks.
 
 The channel to Redis is changed too, so that it can pause, and survives a server in trouble. Kombu ends the process if a
-full Redis refuses to record a delivery, or if messages cannot return after a lost connection. Here the process
+full Redis refuses to record a delivery, or if messages cannot be returned after a lost connection. Here the process
 continues, because the ledger knows the finished items.
 """
 
@@ -51,7 +52,10 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
     foreign: ForeignMessages  # set by the step that settles, before a message is taken
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
-        """Return the receiver for messages. Unlike Celery's, it survives a message whose task is a list."""
+        """Return the receiver for messages.
+
+        Unlike Celery's receiver, it survives a message whose task name is a list.
+        """
         usual = super().create_task_handler(*args, **options)
 
         def receive(message: Any) -> None:
@@ -71,7 +75,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
         self.foreign.refuse(message, names_no_task())
 
     def on_unknown_task(self, body: Any, message: Any, exc: KeyError) -> None:
-        """Refuse a message of an unregistered task. Its sender gets the failure as the result."""
+        """Refuse a message of an unregistered task. The message's sender gets the failure as the result."""
         name = exc.args[0]
         self.foreign.refuse(message, unknown_task(name, VERSION))
         task_id = message.headers.get("id")
@@ -93,15 +97,16 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
         try:
             self.app.backend.mark_as_failure(task_id, NotRegistered(name), request=request)
         except Exception as error:  # the backend is unreachable, or accepts no such id: the log has the refusal anyway
-            log.debug("nobody is told that %r is not registered: %s", name, error)
+            log.debug("no sender learns that %r is not registered: %s", name, error)
         if self.event_dispatcher:
             self.event_dispatcher.send("task-failed", uuid=task_id, exception=f"NotRegistered({name!r})")
 
 
 class UnrepeatedEvents(EventDispatcher):  # type: ignore[misc] # Celery ships no types
-    """The events of a worker. If the broker is away, an event is kept for the next connection, not repeated.
+    """The sender of a worker's events. While the broker is away, events wait for the next connection.
 
-    Celery repeats a heartbeat until the broker is back, on the thread that must also notice a request to stop.
+    Celery's own sender would retry a heartbeat until the broker is back. That would block the thread that must also
+    notice a request to stop.
     """
 
     def send(self, type: str, *args: Any, retry: bool = False, **fields: Any) -> None:  # noqa: A002 - Celery's name
@@ -121,8 +126,8 @@ AWAITED_AT_ONCE = 500  # messages of services, in one worker, beside its items
 def install(app: Celery, strategy: ItemStrategy, awaited: AwaitedStrategy, foreign: ForeignMessages) -> None:
     """Add the consumer and the steps of Tamis to the workers of an application.
 
-    `strategy` takes items, `awaited` tasks that services send by name. `foreign` refuses messages that no worker
-    understands.
+    `strategy` receives the messages of items, `awaited` the tasks that services send by name. `foreign` refuses
+    messages that no worker understands.
     """
     app.conf.worker_consumer = f"{ConsumerWithoutDelayQueues.__module__}:{ConsumerWithoutDelayQueues.__name__}"
     app.events.dispatcher_cls = UnrepeatedEvents
@@ -226,8 +231,8 @@ def install_resilient_qos(
 ) -> None:
     """Make a consumer's channel pause while `holds_back()` is True, and survive refusals and invalid entries of Redis.
 
-    `refused` receives each refusal, `no_message` the queue, the bytes and the error of an invalid entry. Call this
-    before the first message. Channels of other brokers stay unchanged.
+    `refused` is called with each refusal, `no_message` with the queue, the bytes and the error of an invalid entry.
+    Install it before the first message. Only channels to Redis are changed.
     """
     if not isinstance(channel, redis_transport.Channel):
         return
@@ -265,7 +270,7 @@ def install_resilient_qos(
 
 
 def is_message(raw: bytes) -> bool:
-    """Return True if kombu can read a message from an entry of a Redis list, and can return it."""
+    """Return True if kombu can read an entry of a Redis list as a message, and can put it back into its queue."""
     try:
         envelope = json.loads(raw)
     except (ValueError, RecursionError):
@@ -278,7 +283,10 @@ def is_message(raw: bytes) -> bool:
 
 
 class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no types
-    """The messages that are delivered but not acknowledged, in this process and, if Redis accepts them, in Redis."""
+    """The record of messages that are delivered but not acknowledged.
+
+    It is in this process and, if Redis accepts it, in Redis too.
+    """
 
     def __init__(
         self, channel: Any, prefetch_count: int, holds_back: Callable[[], bool], refused: Callable[[Exception], None]
@@ -304,7 +312,10 @@ class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no 
         self._release(delivery_tag, partial(super().reject, requeue=requeue))
 
     def _release(self, delivery_tag: str, release: Callable[[str], None]) -> None:
-        """Release a message in this process in any case. If Redis still has it, it comes again, at no cost."""
+        """Release a message. If Redis fails, release it in this process only.
+
+        Redis then delivers the message again. That costs no call, because the ledger knows the finished items.
+        """
         try:
             release(delivery_tag)
         except Exception as error:  # of any kind: for a lost connection kombu has no error of its own
@@ -318,7 +329,7 @@ class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no 
         try:
             super().restore_unacked_once(stderr)
         except Exception as error:  # including kombu's own errors, which would end the process
-            log.debug("messages are left to the reconciler and to their visibility timeout: %s", error)
+            log.debug("the reconciler or the visibility timeout will return the messages: %s", error)
 
     def restore_visible(self, *args: Any, **kwargs: Any) -> None:
         if self._holds_back():

@@ -1,9 +1,9 @@
 """A delivery: an item's message from the broker, until its acknowledgement.
 
-Deliveries are settled in groups: their chord parts are counted, their events sent, their messages acknowledged.
+Deliveries are settled in groups. To settle means: count the chord parts, send the events, acknowledge the messages.
 
 Items can be revoked by headers, Celery's way to name tasks without their ids: `batch_id=UUID` names the items of a
-batch, `item=UUID/INDEX` one item. Messages do not contain these headers, which follow from the arguments.
+batch, `item=UUID/INDEX` one item. Messages do not contain these headers: they are computed from the arguments.
 """
 
 import logging
@@ -103,7 +103,7 @@ class Delivery:
             self.eventer.send("task-retried", uuid=self.id, exception=kind.value, traceback=None)
 
     def send_end(self) -> None:
-        """Send Celery's event for the end of the item, without its text or an error's message."""
+        """Send Celery's event for the end of the item. It contains neither the item's text nor an error's message."""
         if self._eventful:
             kind, fields = _end_event(self.end, time.time() - self.started)
             self.eventer.send(kind, uuid=self.id, **fields)
@@ -148,7 +148,10 @@ def settle(deliveries: Sequence[Delivery]) -> list[Delivery]:
 
 
 def acknowledge(deliveries: Sequence[Delivery]) -> list[Delivery]:
-    """Acknowledge messages of one connection and return the failed messages. A repetition is harmless."""
+    """Acknowledge messages of one connection, and return those not acknowledged.
+
+    A second acknowledgement is harmless.
+    """
     try:
         _acknowledge(deliveries)
     except Exception as error:  # it is tried again; after a lost connection the messages come again
@@ -193,7 +196,7 @@ def _acknowledge(deliveries: Sequence[Delivery]) -> None:
 
 @dataclass(frozen=True)
 class Named:
-    """The items that headers name. Each header adds its items."""
+    """The items that some headers name: whole batches, and single items."""
 
     batch_ids: frozenset[UUID]
     keys: frozenset[ItemKey]
@@ -203,14 +206,16 @@ class Named:
 
 
 def stamps_of(key: ItemKey) -> dict[str, str]:
-    """Return the headers of an item, for `inspect active`."""
+    """Return the headers that name an item, for `inspect active`."""
     return {BATCH: str(key.batch_id), ITEM: f"{key.batch_id}/{key.index}"}
 
 
 def named_by(headers: object) -> Named:
-    """Return the items that headers name, in Celery's form: a mapping to one or many values, or `name=value` texts.
+    """Return the items that `headers` name.
 
-    Raise `ValueError` if a header is unknown or invalid, or if there is none.
+    `headers` has Celery's form: a mapping from name to one value or several, or texts `name=value`.
+
+    Raise `ValueError` if a header is unknown or invalid, or if there is no header.
     """
     batch_ids: set[UUID] = set()
     keys: set[ItemKey] = set()
@@ -223,9 +228,9 @@ def named_by(headers: object) -> Named:
                 raise ValueError(f"{ITEM}: {value!r} is not BATCH_ID/INDEX")
             keys.add(ItemKey(_batch_id(batch_id), int(index)))
         else:
-            raise ValueError(f"no item has the header {name!r}: {BATCH}=BATCH_ID or {ITEM}=BATCH_ID/INDEX names them")
+            raise ValueError(f"no item has the header {name!r}: use {BATCH}=BATCH_ID or {ITEM}=BATCH_ID/INDEX")
     if not batch_ids and not keys:
-        raise ValueError(f"no header is given: {BATCH}=BATCH_ID or {ITEM}=BATCH_ID/INDEX names items")
+        raise ValueError(f"no header: name items by {BATCH}=BATCH_ID or {ITEM}=BATCH_ID/INDEX")
     return Named(frozenset(batch_ids), frozenset(keys))
 
 
@@ -245,4 +250,4 @@ def _batch_id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no batch's id; `tamis batches --json` lists them") from None
+        raise ValueError(f"{text!r} is not a batch's id; `tamis batches --json` lists them") from None

@@ -1,8 +1,8 @@
 """Messages that no worker understands: each is counted, described in the log, and acknowledged.
 
-Their content is never loaded or run. Any part may have any type, because any program may have written it.
+Their content is never loaded or run. Any part of a message may have any type, because any program may have sent it.
 
-The reason in the log is one sentence, with the sender's likely mistake.
+The log gives the reason in one sentence, which describes the sender's likely mistake.
 """
 
 import logging
@@ -39,7 +39,7 @@ class _Refused:
 
 
 class LogAllowance:
-    """A limit on the messages that the log describes within a minute of the first."""
+    """A limit on the number of messages that the log describes in a minute."""
 
     def __init__(self, most: int = SAID_A_MINUTE, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most
@@ -59,7 +59,7 @@ class LogAllowance:
 
 
 class ForeignMessages:
-    """The refusal of messages. Use it on the consumer's thread only."""
+    """The refusal of messages that no worker understands. Use the object on the consumer's thread only."""
 
     def __init__(
         self, redact: Redact, *, measures: Measures = NULL_MEASURES, allowance: LogAllowance | None = None
@@ -101,7 +101,7 @@ class ForeignMessages:
         self.held -= len(messages) - len(late)
 
     def acknowledge_again(self) -> None:
-        """Acknowledge messages whose acknowledgement failed."""
+        """Try once more to acknowledge the messages whose acknowledgement failed."""
         if self._unacknowledged:
             late, self._unacknowledged = self._unacknowledged, []
             self._unacknowledged = acknowledge(late)
@@ -134,36 +134,36 @@ class ForeignMessages:
 
 
 def names_no_task() -> str:
-    """Return the reason for a message without the header that names its task."""
-    return "it names no task: it is no message of Celery, and something else writes into this queue"
+    """Return the reason to refuse a message without the header that names its task."""
+    return "it names no task, so another program than Celery writes to this queue"
 
 
 def unknown_task(name: object, version: str) -> str:
-    """Return the reason for a task that is not registered in this release (`version`) of Tamis."""
+    """Return the reason to refuse a task that is not registered in this release (`version`) of Tamis."""
     return (
-        f"Tamis {version} has no task {name!r}: the name is misspelt, or it belongs to another release, or to another "
-        "service, which should use queues of its own"
+        f"Tamis {version} has no task {name!r}: the name is misspelt, or belongs to another release, or to another "
+        "service, which needs its own queues"
     )
 
 
 def unreadable(content_type: object, error: BaseException) -> str:
-    """Return the reason for a body that was not read: it is of another type than JSON, or no valid JSON."""
+    """Return the reason to refuse a body that was not read: its type is not JSON, or it is not valid JSON."""
     if content_type != JSON:
         return (
-            f"its body is of the type {content_type!r}, and workers read {JSON} alone, whatever the sender's is: "
-            "it sets task_serializer='json'"
+            f"its body is of the type {content_type!r}, but workers read only {JSON}: "
+            "set task_serializer='json' in the sender"
         )
-    return f"its body cannot be read as JSON: it was cut off, or written past Celery ({_said(error)})"
+    return f"its body cannot be read as JSON: it is incomplete, or not written by Celery ({_said(error)})"
 
 
 def wrong_arguments(task: str, takes: str, error: BaseException) -> str:
-    """Return the reason for arguments that do not fit the task."""
-    return f"{task} takes {takes}; a message that was sent by hand may have others: submit by a client ({_said(error)})"
+    """Return the reason to refuse arguments that do not fit the task."""
+    return f"{task} takes {takes}; send it with a client of Tamis, not by hand ({_said(error)})"
 
 
 def not_a_message(error: BaseException) -> str:
-    """Return the reason for bytes in a queue that no client of the broker wrote."""
-    return f"it is no message at all: something has written into this Redis list past Celery ({_said(error)})"
+    """Return the reason to refuse bytes in a queue that are no message of a client of the broker."""
+    return f"it is not a message: another program than Celery has written to this Redis list ({_said(error)})"
 
 
 def _said(error: BaseException) -> str:

@@ -6,7 +6,8 @@ acknowledges messages. Celery offers two extension points for this: a task's `St
 bootstep of the consumer.
 
 `Revocations` cancels items in this process whose tasks a user revoked in Celery's tools. Those tools know only the ids
-of tasks. If the message of a revoked id is still queued, the id is kept, as in Celery, until the message comes.
+of tasks. If the message of a revoked id is not here yet, the process remembers the id until the message comes, as
+Celery does.
 """
 
 import asyncio
@@ -37,14 +38,14 @@ SETTLED_AT_ONCE = 200
 RECONNECT_EVERY = 0.2  # seconds between two checks for the broker's return
 MOST_ASIDE = 2_000  # messages: a usual window of one batch, 4 shards of 500
 LOOK_EVERY = 1.0  # seconds between two checks for items in flight while the worker stops
-TAKES = "a batch's id and the index of an item, and what Celery sends with them in a chord"
+TAKES = "a batch's id, the index of an item, and Celery's own fields of a chord"
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
 class ItemStrategy:
-    """Takes messages on the consumer's thread, evaluates items on the loop, settles on the consumer's thread.
+    """The strategy for items: it takes and settles messages on the consumer's thread, and evaluates items on the loop.
 
     Properties may be read from any thread. Methods are called on the consumer's thread, except `ended`.
 
@@ -58,11 +59,11 @@ class ItemStrategy:
     stop_within: float
     backpressure: Backpressure = field(default_factory=Backpressure)
     tell_refused: Callable[[Exception], None] = lambda error: None  # receives the broker's refusals, on the loop
-    # Number of items that wait without a call: as many others are taken instead. Called from any thread, as are:
+    # Number of items that wait without a call; as many others are taken. Called from any thread, as the next two:
     standing_aside: Callable[[], int] = lambda: 0
     foreign_taken: Callable[[], int] = lambda: 0  # number of messages refused so far
-    foreign_held: Callable[[], int] = lambda: 0  # number of these that are not acknowledged yet
-    cancel: Callable[[ItemKey, bool], None] = lambda key, cut: None  # see `Revocations`, also for the next one
+    foreign_held: Callable[[], int] = lambda: 0  # number of refused messages that are not acknowledged yet
+    cancel: Callable[[ItemKey, bool], None] = lambda key, cut: None  # see `Revocations`, also for `forget_item`
     forget_item: Callable[[ItemKey], None] = lambda key: None
 
     def __post_init__(self) -> None:
@@ -78,12 +79,12 @@ class ItemStrategy:
 
     @property
     def taken(self) -> int:
-        """The number of messages so far: of items, aggregates and foreign senders."""
+        """The number of messages taken so far: for items, for aggregates, and messages that no worker understands."""
         return self.foreign_taken() + int(state.all_total_count[0])
 
     @property
     def in_flight(self) -> int:
-        """The number of messages in flight, without those in `aside`."""
+        """The number of messages in flight, without the items in `aside`."""
         return len(self._unsettled) - self.aside + len(state.reserved_requests) + self.foreign_held()
 
     @property
@@ -93,7 +94,7 @@ class ItemStrategy:
 
     @property
     def aside(self) -> int:
-        """The number of items that wait without a call, so that others are taken."""
+        """The number of items that wait without a call. As many further items are taken."""
         return min(self.standing_aside(), MOST_ASIDE)
 
     def __call__(self, task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
@@ -117,7 +118,7 @@ class ItemStrategy:
     def await_broker(self) -> None:
         """Wait until the broker works again, or the worker must stop.
 
-        Celery would retry for ever, with tracebacks or at growing intervals.
+        Celery's own code would retry for ever, with tracebacks or at growing intervals.
         """
         self.refused(ConnectionError("the connection was lost"))
         pause = threading.Event()
@@ -152,9 +153,9 @@ class ItemStrategy:
                 delivery.send_retried(kind)
 
     def acknowledge_again(self) -> None:
-        """Acknowledge messages whose acknowledgement failed.
+        """Try once more to acknowledge the messages whose acknowledgement failed.
 
-        For the consumer, unacknowledged messages are in flight. In time they would keep it from taking others.
+        The consumer counts unacknowledged messages as in flight. In time it would take no further messages.
         """
         if self._unacknowledged:
             late, self._unacknowledged = self._unacknowledged, []
@@ -174,12 +175,12 @@ class ItemStrategy:
             consumer.qos.decrement_eventually(-change)
 
     def finish(self) -> None:
-        """Settle until no item is in flight, or until the time limit."""
+        """Settle finished items until no item is in flight, or until the time limit."""
         while self._unsettled and self._has_time():
             self.finished.wait(LOOK_EVERY)
             self.settle()
         if self._unsettled:
-            log.warning("%d items are left in flight; they are evaluated again elsewhere", len(self._unsettled))
+            log.warning("%d items are still in flight; another worker will evaluate them again", len(self._unsettled))
 
     async def ended(self) -> None:
         """Wait until no item is in evaluation, or until the time limit.
@@ -190,7 +191,7 @@ class ItemStrategy:
         while self._tasks and self._has_time():
             await asyncio.wait(self._tasks, timeout=LOOK_EVERY)
         if self._tasks:
-            log.warning("%d items are cut off; they are evaluated again elsewhere", len(self._tasks))
+            log.warning("%d items are cut off; another worker will evaluate them again", len(self._tasks))
 
     def _has_time(self) -> bool:
         now = time.monotonic()
@@ -237,8 +238,9 @@ class ItemStrategy:
 class Revocations:
     """The items of one worker process, by the ids of their tasks.
 
-    `cancel` ends an item as cancelled, and with True also cuts off its call in flight. It is called on the loop, like
-    `forget`, `begins` and `ended`. The other methods are called on the consumer's thread.
+    `cancel(key, cut)` ends an item as cancelled. If `cut` is True, it also cuts off the item's call in flight.
+
+    `cancel`, `forget`, `begins` and `ended` are called on the loop, all other methods on the consumer's thread.
     """
 
     loop: LoopThread
@@ -260,7 +262,7 @@ class Revocations:
         return [request for request in state.requests.values() if isinstance(request, Delivery)]
 
     def revoke(self, deliveries: Collection[Delivery], *, cut: bool) -> list[Delivery]:
-        """Cancel the items, and return the deliveries that had not ended."""
+        """Cancel the items of these deliveries, and return the deliveries that had not ended before."""
         going_on = [delivery for delivery in deliveries if delivery in self._open]
         for delivery in deliveries:  # the loop takes an unseen delivery before it runs this
             self.loop.call_soon(partial(self._revoked, delivery, cut))

@@ -24,30 +24,30 @@ from .delivery import Delivery, named_by
 from .item_strategy import Revocations
 
 _ITEMS_AT_ONCE = (
-    "items need no thread of a pool: TAMIS_CONCURRENCY is how many a worker has in flight, and it is started anew with "
-    "another one; or start more workers"
+    "items need no thread of a pool. TAMIS_CONCURRENCY sets how many items a worker has in flight: change it and "
+    "restart the worker, or start more workers"
 )
 _ALL_QUEUES = (
-    "every worker takes from all queues of Tamis by weighted turns, and from no other: `tamis priority BATCH` "
-    "changes how soon a batch is served, `tamis pause BATCH` has it wait"
+    "every worker serves all queues of Tamis by weighted turns, and no others. `tamis priority BATCH` changes how soon "
+    "a batch is served, `tamis pause BATCH` pauses it"
 )
 
 REFUSED: Mapping[str, str] = MappingProxyType(
     {
         "rate_limit": (
-            "the calls to a model are limited, for all workers and operations together, and not the items of one: "
-            "TAMIS_LIMIT_RPM, TAMIS_LIMIT_TPM and TAMIS_LIMIT_CONCURRENCY, for workers that are started anew"
+            "the limit is on calls to a model, for all workers and operations together. Set TAMIS_LIMIT_RPM, "
+            "TAMIS_LIMIT_TPM and TAMIS_LIMIT_CONCURRENCY, and restart the workers"
         ),
         "time_limit": (
-            "no item is cut off by the clock of a pool: TAMIS_CALL_TIMEOUT bounds a call and TAMIS_ITEM_DEADLINE an "
-            "item, for workers that are started anew; `revoke` ends a single item"
+            "the pool cuts off no item. Set TAMIS_CALL_TIMEOUT for calls and TAMIS_ITEM_DEADLINE for items, and "
+            "restart the workers; `revoke` ends a single item"
         ),
         "pool_grow": _ITEMS_AT_ONCE,
         "pool_shrink": _ITEMS_AT_ONCE,
-        "pool_restart": "there are no child processes to restart: stop the worker (`shutdown`) and start it anew",
+        "pool_restart": "there are no child processes: stop the worker (`shutdown`) and start it again",
         "autoscale": _ITEMS_AT_ONCE,
         "add_consumer": _ALL_QUEUES,
-        "election": "workers elect nobody: who does something for all of them takes a lock in the ledger",
+        "election": "workers need no election: a lock in the ledger protects work for all of them",
     }
 )
 
@@ -69,14 +69,14 @@ log = logging.getLogger(__name__)
 class EngineControls:
     """The worker's functions that the commands call, on the consumer's thread.
 
-    `report`, `cancel_items` and `cancel_waiting` wait for the worker's loop. They raise `TimeoutError` if that takes
-    too long. `cancel_items` and `cancel_waiting` also raise `LedgerUnavailable`.
+    `report`, `cancel_items` and `cancel_waiting` wait for the worker's loop. They raise `TimeoutError` if the loop
+    takes too long. `cancel_items` and `cancel_waiting` also raise `LedgerUnavailable`.
     """
 
     report: Callable[[], Mapping[str, Any]]  # returns the engine's present figures
     settings: Callable[[], Mapping[str, Any]]  # returns the settings without secrets
-    cancel_items: Callable[[Sequence[ItemKey]], int]  # cancels the waiting items among them; returns their number
-    cancel_waiting: Callable[[Collection[UUID]], int]  # cancels all waiting items of some batches; returns their number
+    cancel_items: Callable[[Sequence[ItemKey]], int]  # cancels the items of these keys that wait; returns the number
+    cancel_waiting: Callable[[Collection[UUID]], int]  # cancels all waiting items of these batches; returns the number
     is_claimed: Callable[[ItemKey], bool]  # True: the item is being evaluated in this process
     drain: Callable[[], None]  # finishes items in flight, and returns waiting ones
     redact: Callable[[str], str]
@@ -119,10 +119,10 @@ class RemoteControl:
     # Items
 
     def revoke(self, _: Any, task_id: object, terminate: bool = False, **__: object) -> Reply:
-        """End the items of some tasks as cancelled. `terminate`: cut off their calls in flight too."""
+        """Cancel the items of these tasks. If `terminate` is True, also cut off their calls in flight."""
         ids = [task_id] if isinstance(task_id, str) else list(dict.fromkeys(_list(task_id)))
         if not ids:
-            return _error("no id of a task is given")
+            return _error("name the id of a task")
         requests = {id_: state.requests[id_] for id_ in ids if id_ in state.requests}
         here = {id_: request for id_, request in requests.items() if isinstance(request, Delivery)}
         state.revoked.update(id_ for id_ in ids if id_ in here or id_ not in requests)
@@ -131,10 +131,10 @@ class RemoteControl:
         if len(here) > len(going_on):
             words.append(f"ended already: {len(here) - len(going_on)}")
         if elsewhere := len(ids) - len(requests):
-            words.append(f"not here: {elsewhere} (an item whose message comes with such an id is cancelled)")
+            words.append(f"not here: {elsewhere} (if an item arrives with this id, it is cancelled)")
         log.info("revoked by remote control: %s", "; ".join(words))
         if len(requests) > len(here):
-            words.append(f"no items: {len(requests) - len(here)} (they close shards, make no calls, and go on)")
+            words.append(f"no items: {len(requests) - len(here)} (they close shards without calls, and continue)")
             return _error("; ".join(words))
         return _ok("; ".join(words))
 
@@ -154,7 +154,7 @@ class RemoteControl:
             waited = self.engine.cancel_items(sorted(named.keys, key=lambda key: key.index)) if named.keys else 0
             waited += self.engine.cancel_waiting(named.batch_ids) if named.batch_ids else 0
         except (Unavailable, TimeoutError) as error:
-            unreached = f"what waits was not reached: {str(error) or 'the ledger is slow to answer'}"
+            unreached = f"some waiting items may not be cancelled: {str(error) or 'the ledger is slow to answer'}"
             return _error("; ".join([*words, unreached]))
         words.append(f"cancelled before they began: {waited}")
         log.info("revoked by remote control: %s", "; ".join(words))
@@ -195,7 +195,7 @@ class RemoteControl:
         log.warning("the worker stops by remote control: %s", msg)
         self.engine.drain()
         state.should_stop = 0
-        return _ok("the worker stops: calls in flight are finished, what waits is given back")
+        return _ok("the worker stops: calls in flight finish, waiting items are released")
 
     def _without_secrets(self, command: Command) -> Command:
         def reply(panel: Any, **arguments: Any) -> Any:
@@ -207,7 +207,7 @@ class RemoteControl:
 def enable_events(panel: Any) -> Reply:
     """Send the events of tasks."""
     if (dispatcher := panel.consumer.event_dispatcher) is None:
-        return _error("there is no connection for events now")
+        return _error("there is no connection for events at the moment")
     sent = not dispatcher.groups or "task" in dispatcher.groups
     dispatcher.groups.clear()  # none: all of them
     return _ok("task events already enabled" if sent else "task events enabled")
@@ -216,10 +216,10 @@ def enable_events(panel: Any) -> Reply:
 def disable_events(panel: Any) -> Reply:
     """Stop the events of tasks. Events of the worker continue.
 
-    Celery's own command has no effect while all groups are sent.
+    Celery's own command has no effect in the initial state, when events of all groups are sent.
     """
     if (dispatcher := panel.consumer.event_dispatcher) is None:
-        return _error("there is no connection for events now")
+        return _error("there is no connection for events at the moment")
     sent = not dispatcher.groups or "task" in dispatcher.groups
     dispatcher.groups = {WORKER_EVENTS}
     return _ok("task events disabled" if sent else "task events already disabled")
@@ -228,7 +228,7 @@ def disable_events(panel: Any) -> Reply:
 def heartbeat(panel: Any) -> Reply:
     """Send a heartbeat event now."""
     if (dispatcher := panel.consumer.event_dispatcher) is None:
-        return _error("there is no connection for events now")
+        return _error("there is no connection for events at the moment")
     dispatcher.send("worker-heartbeat", freq=HEARTBEAT_EVERY, **state.SOFTWARE_INFO)
     return _ok("the event is sent")
 
@@ -249,7 +249,7 @@ def memdump(_: Any, samples: int = 10, **__: object) -> Any:
 
 
 def _no_psutil() -> Reply:
-    return _error("psutil is not installed where the worker runs: `maxrss` of `inspect stats` is the most that it had")
+    return _error("psutil is not installed on the worker's machine: `maxrss` of `inspect stats` is the peak memory")
 
 
 def _refuse(reason: str, _: Any, **__: object) -> Reply:
@@ -257,7 +257,7 @@ def _refuse(reason: str, _: Any, **__: object) -> Reply:
 
 
 def _revoked(deliveries: Sequence[Delivery], *, cut: bool) -> list[str]:
-    calls = "calls in flight are cut off" if cut else "calls in flight are finished first"
+    calls = "calls in flight are cut off" if cut else "calls in flight finish first"
     labels = [delivery.args for delivery in deliveries[:LABELS]] + ["..."] * (len(deliveries) > LABELS)
     return [f"cancelled here: {len(deliveries)}" + (f" ({', '.join(labels)}; {calls})" if deliveries else "")]
 

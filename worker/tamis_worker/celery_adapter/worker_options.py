@@ -26,24 +26,24 @@ BY_CELERY = frozenset(
 )
 HERE = frozenset({"hostname", "logfile", "loglevel", "pidfile"})
 
-_ITEMS_AT_ONCE = "TAMIS_CONCURRENCY is how many items a worker has in flight at once"
-_TIME_LIMIT = "TAMIS_CALL_TIMEOUT bounds a call, and TAMIS_ITEM_DEADLINE an item"
-_NO_CHILDREN = "a worker is one process without children; a supervisor starts it anew"
-_QUEUES = "every worker takes from all queues; `tamis priority BATCH` changes how soon a batch is served"
-_BEAT = "nothing here is done by the clock of a beat"
-_HEARTBEAT = "Flower takes a worker without heartbeats for gone"
+_ITEMS_AT_ONCE = "TAMIS_CONCURRENCY sets how many items a worker has in flight"
+_TIME_LIMIT = "TAMIS_CALL_TIMEOUT limits a call, and TAMIS_ITEM_DEADLINE an item"
+_NO_CHILDREN = "a worker is one process without children; a supervisor restarts it"
+_QUEUES = "every worker serves all queues; `tamis priority BATCH` changes how soon a batch is served"
+_BEAT = "Tamis uses no Celery beat"
+_HEARTBEAT = "Flower shows a worker without heartbeats as offline"
 REFUSED: Mapping[str, str] = MappingProxyType(
     {
-        "autoscale": f"{_ITEMS_AT_ONCE}; start more workers where one is not enough",
+        "autoscale": f"{_ITEMS_AT_ONCE}; start more workers if one is not enough",
         "beat": _BEAT,
         "concurrency": _ITEMS_AT_ONCE,
         "disable_prefetch": _ITEMS_AT_ONCE,
         "exclude_queues": _QUEUES,
         "heartbeat_interval": _HEARTBEAT,
-        "include": "a worker runs the tasks of Tamis alone; run yours in a worker of your own application",
+        "include": "a worker runs only the tasks of Tamis; run yours in a worker of your own application",
         "max_memory_per_child": _NO_CHILDREN,
         "max_tasks_per_child": _NO_CHILDREN,
-        "optimization": "there is no choice: messages are taken as items come to their end",
+        "optimization": "it cannot be changed: the worker takes messages as items end",
         "pool": f"items need no pool; {_ITEMS_AT_ONCE}",
         "pool_start_method": _NO_CHILDREN,
         "prefetch_multiplier": _ITEMS_AT_ONCE,
@@ -71,8 +71,8 @@ class WorkerOptions:
     def read(cls, options: Mapping[str, Any], servers: Mapping[str, str]) -> "WorkerOptions":
         """Return the options that the worker uses.
 
-        `servers`: the URLs of the worker's settings, by the variables that `SERVERS` names. Raise `click.UsageError`
-        for any other option, with its replacement.
+        `servers`: the URLs in the worker's settings, by variable (see `SERVERS`). For any other option, raise
+        `click.UsageError`, which names the option's replacement.
         """
         chosen = _given(options)
         if getattr(chosen.get("pool"), "__module__", None) == POOL:
@@ -81,14 +81,17 @@ class WorkerOptions:
             if name in REFUSED:
                 raise click.UsageError(f"--{name.replace('_', '-')}: {REFUSED[name]}")
         if unknown := [*sorted(chosen.keys() - BY_CELERY - HERE), *_configuration()]:
-            raise click.UsageError(f"{unknown[0]}: a worker is configured by TAMIS_ variables alone")
+            raise click.UsageError(f"{unknown[0]}: only TAMIS_ variables configure a worker")
         for variable, ours in SERVERS.items():
             if os.environ.get(variable, servers[ours]) != servers[ours]:
                 raise click.UsageError(f"{variable} (-b, --result-backend) names another server than {ours}")
         return cls(chosen.get("hostname"), chosen.get("loglevel"), chosen.get("pidfile"))
 
     def lock(self) -> None:
-        """Write the process's number into the file `pid_file`, if set. End the process if another process has it."""
+        """Write the process's id into the file `pid_file`, if set.
+
+        If another running process owns that file, end this process.
+        """
         if self.pid_file is not None:
             create_pidlock(self.pid_file)
 

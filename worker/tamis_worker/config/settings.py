@@ -37,13 +37,13 @@ def _object(text: Any) -> Any:
         value = json.loads(text) if isinstance(text, str) else text
         if isinstance(value, dict):
             return value
-    raise ValueError('it is no JSON object: {"name": "value"}, with double quotes, in single quotes for the shell')
+    raise ValueError('it is not a JSON object: {"name": "value"}, with double quotes, in single quotes for the shell')
 
 
 def _hidden(headers: dict[str, Any]) -> dict[str, SecretStr]:
     texts = {name: text.get_secret_value() if isinstance(text, SecretStr) else text for name, text in headers.items()}
     if not all(isinstance(text, str) for text in texts.values()):
-        raise ValueError("a value is no text: put each in double quotes")
+        raise ValueError("a value is not text: put each in double quotes")
     return {name: SecretStr(text) for name, text in checked_headers(texts).items()}
 
 
@@ -133,7 +133,7 @@ class WorkerSettings(ProducerSettings):
             length = 0
         if not secret.get_secret_value().startswith(WEBHOOK_PREFIX) or length not in WEBHOOK_SECRET_BYTES:
             raise ValueError(
-                "a secret for webhooks is whsec_ and 24 to 64 random bytes in base64: "
+                "a webhook secret must be whsec_ and 24 to 64 random bytes in base64: "
                 'echo "whsec_$(openssl rand -base64 32)" makes one'
             )
         return secret
@@ -144,12 +144,12 @@ class WorkerSettings(ProducerSettings):
         if password is not None and not FLOWER_PASSWORD.fullmatch(password):
             raise ValueError(
                 f"TAMIS_FLOWER_PASSWORD must have at least {FLOWER_PASSWORD_LENGTH} characters, only letters, digits "
-                "and . _ ~ - among them: the others mean something to Flower or in a URL"
+                "and . _ ~ -, because other characters have a meaning in Flower or in a URL"
             )
         if password is None and not is_loopback(self.flower_address):
             raise ValueError(
                 f"TAMIS_FLOWER_ADDRESS is {self.flower_address!r}, which other machines can reach: set "
-                "TAMIS_FLOWER_PASSWORD too, or leave Flower on 127.0.0.1 and reach it through an SSH tunnel"
+                "TAMIS_FLOWER_PASSWORD too, or keep 127.0.0.1 and use an SSH tunnel"
             )
         return self
 
@@ -183,7 +183,7 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def names_an_llm(self) -> bool:
-        """Return True if the environment names an LLM; otherwise the embedded one serves."""
+        """Return True if the environment names an LLM. If not, the embedded LLM answers."""
         return self.llm_base_url is not None or self._names_a_key
 
     @property
@@ -192,12 +192,12 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def limiter(self) -> str:
-        """Return the limiter's Redis URL: its own setting, else two databases after the broker's."""
+        """Return the limiter's Redis URL. If it is not set, it is the broker's server with the database number + 2."""
         return verified(self.limiter_url) if self.limiter_url else self._beside_broker(2, "limiter")
 
     @property
     def endpoint(self) -> str:
-        """Return the base URL of the LLM. Raise `ConfigurationError` if none is named."""
+        """Return the base URL of the LLM. Raise `ConfigurationError` if no LLM is named."""
         if self.llm_base_url is not None:
             return self.llm_base_url.rstrip("/")
         if self._names_a_key:
@@ -205,13 +205,13 @@ class WorkerSettings(ProducerSettings):
         if self.stack is not None and self.stack.llm_embedded and self.stack.llm_base_url is not None:
             return self.stack.llm_base_url
         raise ConfigurationError(
-            "no LLM is named: set TAMIS_LLM_API_KEY and TAMIS_MODEL, and TAMIS_LLM_BASE_URL for an endpoint "
+            "no LLM is configured: set TAMIS_LLM_API_KEY and TAMIS_MODEL, and TAMIS_LLM_BASE_URL for an endpoint "
             "other than OpenAI's"
         )
 
     @cached_property
     def steering(self) -> Steering:
-        """Return the steering of every batch, which the batch's own settings override."""
+        """Return the worker's options for calls. The options of a batch override them."""
         return Steering(
             reasoning_effort=self.reasoning_effort,
             extra_body=self.extra_body or {},
@@ -232,12 +232,12 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def longest_call(self) -> float:
-        """Return the longest seconds of a call, at any tier."""
+        """Return the longest time that a call may take at any tier, in seconds."""
         return max(self.call_timeout, self.flex_call_timeout)
 
     @cached_property
     def default_model(self) -> str:
-        """Return the model of batches that name none. Raise `ConfigurationError` if there is none."""
+        """Return the model for batches that name no model. Raise `ConfigurationError` if no model is set."""
         if self.model is not None:
             return self.model
         if not self.names_an_llm and self.stack is not None and self.stack.model is not None:

@@ -4,14 +4,14 @@
 |---|---|
 | `Ask` | makes the call, and passes its outcome to `Attempt.next` |
 | `Wait` | sleeps, then takes the next step |
-| `EndpointPause` | blocks all calls to this endpoint and model for so long, then takes the next step |
+| `EndpointPause` | blocks all calls to this endpoint and model for the given time, then takes the next step |
 | `Doubt` | finds out whether the endpoint fails, and passes the result to `Attempt.next_after_doubt` |
 | `Done` | uses the answer |
 | `Fail` | ends the question with an error |
 | `Halt` | pauses the batch and returns the item |
 
-This file uses no clock, endpoint or randomness. `retry` contains the rules, and this file their inputs: counted calls,
-used deadline, earlier errors and the next request.
+This file uses no clock, endpoint or randomness. `retry` contains the rules. This file provides the inputs of the rules:
+counted calls, used deadline, earlier errors and the next request.
 
 `read_reply` returns the value that the operation reads from a reply. If an answer is unusable, the question is asked
 once more, with a description of the answer's defect.
@@ -40,10 +40,10 @@ class ReadContent(Generic[T]):
 
     value: T
     deviations: tuple[str, ...] = ()  # harmless deviations from the requested form
-    probability: float | None = None  # of inclusion, from the tokens; None: unknown. The value contains it too
+    probability: float | None = None  # that the record is included, from the tokens; None: unknown
 
     def weighed(self, probability: float | None) -> "ReadContent[T]":
-        """Return a copy with the probability of inclusion. None leaves the content unchanged."""
+        """Return a copy with the probability of inclusion. If `probability` is None, return the content unchanged."""
         if probability is None:
             return self
         value = replace(self.value, probability=probability) if isinstance(self.value, Decided) else self.value
@@ -65,10 +65,10 @@ class CallOutcome(Generic[T]):
     reply: Reply
     read: UsableAnswer[T] | CallError  # result of `read_reply`
     seconds: float  # time of the call that counts against the item's deadline
-    jitter: float  # in [0, 1), drawn for every call
+    jitter: float  # a random number in [0, 1), drawn for every call
     refusals: int = 0  # refused calls of the process in a row, with this call; 0: this call was not refused
     anew: bool = False  # the request format has changed, so the question can be repeated
-    hopeless: str | None = None  # why no answer of the model was usable in any request format; None: not so
+    hopeless: str | None = None  # why no answer of the model was usable in any request format; None: not hopeless
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Attempt(Generic[T]):
     def first(self) -> Ask | Fail:
         """Return the first call, or a failure if the item's deadline is over."""
         if self._worked >= self._policy.deadline:
-            message = f"the item's deadline of {self._policy.deadline:g} s was over before its last question"
+            message = f"the item's deadline of {self._policy.deadline:g} s passed before its last question"
             return Fail(Failure(ErrorKind.TIMEOUT, message))
         return Ask(self._request)
 
@@ -218,7 +218,7 @@ class Attempt(Generic[T]):
 
 
 def unusable(reason: Malformed | InvalidAnswer) -> CallError:
-    """Return the error for an unusable answer. Its tokens are already counted, so the error has no usage."""
+    """Return the error for an unusable answer. The answer's tokens are already counted, so the error has no usage."""
     kind = ErrorKind.MALFORMED if isinstance(reason, Malformed) else ErrorKind.INVALID
     return CallError(kind, str(reason)[:500])
 
@@ -242,7 +242,10 @@ def repaired(request: ChatRequest, answer: ChatAnswer, error: CallError) -> Chat
 def read_reply(
     reply: Reply, schema: Schema, parse: Callable[[object], T], decision: DecisionField | None = None
 ) -> UsableAnswer[T] | CallError:
-    """Return the value that `parse` reads from a reply, with the probability of its decision; or the error."""
+    """Return the value that `parse` reads from a reply, or the error of an unusable reply.
+
+    The value has the probability of its decision, if `decision` is set and the tokens give it.
+    """
     if isinstance(reply, CallError):
         return reply
     read = read_content(reply.content, schema, parse)
@@ -279,7 +282,7 @@ def read_content(content: str, schema: Schema, parse: Callable[[object], T]) -> 
 
 
 def _pause(error: CallError, outcome: CallOutcome[T]) -> Pause:
-    """Return the pause of a batch after refused calls, or for a model without usable answers."""
+    """Return the pause of a batch whose calls were refused, or whose model gave no usable answer."""
     if outcome.hopeless is not None:
         return Pause(kind=PauseKind.UNUSABLE_ANSWERS, message=outcome.hopeless)
     message = error.message if error.everyone else f"{error.message} ({outcome.refusals} calls in a row)"

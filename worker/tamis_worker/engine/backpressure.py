@@ -1,9 +1,9 @@
 """Backpressure: no work begins if the ledger or the broker could not accept its result.
 
 The parts of a worker that use the ledger or the broker report success and failure here. While either server is in
-trouble, no item is claimed. While the ledger is in trouble, no call begins either: a paid answer must be stored. Calls
-in flight finish, and their answers are kept. Trouble ends when every part that reported it has succeeded again. The log
-shows its beginning and its end.
+trouble, no item is claimed. While the ledger is in trouble, no call begins either, because its paid answer could not be
+stored. Calls in flight finish, and their answers are kept. Trouble ends when every part that reported it has reported
+success. The log shows the beginning and the end of trouble.
 
 A probe writes to Redis every second, because a full or read-only Redis still answers pings.
 """
@@ -42,8 +42,8 @@ class RequiredServer(StrEnum):
 
 
 NEEDED_FOR = {
-    RequiredServer.LEDGER: "no item and no call is begun until results can be written",
-    RequiredServer.BROKER: "no item is begun until the broker serves again",
+    RequiredServer.LEDGER: "no item or call begins until results can be written",
+    RequiredServer.BROKER: "no item begins until the broker works again",
 }
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,10 @@ class Trouble:
 
 
 class Backpressure:
-    """The state of the servers as seen by one worker process. Use it on the loop, but `trouble` from any thread."""
+    """The state of the servers as seen by one worker process.
+
+    Use it on the loop. Only `trouble` may be read from any thread.
+    """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -71,7 +74,7 @@ class Backpressure:
 
     @property
     def trouble(self) -> Trouble | None:
-        """The ledger's trouble, else the broker's; None if both work."""
+        """The trouble of the ledger or, if the ledger works, of the broker. None: both work."""
         return self._troubles.get(RequiredServer.LEDGER) or self._troubles.get(RequiredServer.BROKER)
 
     @property
@@ -118,7 +121,10 @@ class BrokerProbe:
     """The probe that writes a small key to each Redis server."""
 
     def __init__(self, urls: Iterable[str], backpressure: Backpressure) -> None:
-        """Choose the Redis servers among `urls`; the first URL is the broker's. Several databases are one server."""
+        """Choose the Redis servers among `urls`; the first URL is the broker's.
+
+        A server with several databases counts once.
+        """
         self._backpressure = backpressure
         self._urls: dict[str, str] = {}
         self._broker: str | None = None  # its place, if it is Redis

@@ -1,8 +1,8 @@
 """Interrupts: if a worker stops or a batch no longer runs, calls in flight finish, and waiting items are returned.
 
-Any process may pause or cancel a batch, so the worker asks the ledger about its batches. If the ledger grants a claim
-that was requested after the batch was halted here, the batch runs again. If an item is cancelled, or another worker has
-its claim, only that item is halted.
+Any process may pause or cancel a batch, so the worker asks the ledger about its batches. A batch that was halted here
+runs again when the ledger grants a claim that was requested after the halt. If an item is cancelled, or another worker
+has its claim, only that item is halted.
 """
 
 import asyncio
@@ -24,20 +24,23 @@ log = logging.getLogger(__name__)
 
 
 class Halted(Exception):
-    """Raised if the worker stops, or the batch or item is halted: return the item. No call was cut off."""
+    """Raised if the worker stops, or the batch or item is halted. The item must be returned. No call was cut off."""
 
 
 class CutOff(Exception):
-    """Raised if a call was cut off, because its item was cancelled without waiting for the call."""
+    """Raised if a call was cut off, because the cancellation of its item did not wait for the call."""
 
 
 @dataclass(slots=True)
 class _Batch:
-    """The state of a batch with items in this process. Generations number the claims and halts of all batches."""
+    """The state of a batch with items in this process.
+
+    A generation is the number of a claim or halt, counted for all batches.
+    """
 
     items: int = 0
     granted: int = 0  # the generation of the latest claim
-    halted: int | None = None  # the generation since which it does not run
+    halted: int | None = None  # the generation of the latest halt; None: the batch runs
 
 
 Item: TypeAlias = tuple[UUID, int]  # batch and index: an `ItemKey` of the ledger
@@ -86,7 +89,7 @@ class BatchInterrupts:
                     written = await self._write(batch_id, pause)
                     break
                 except LedgerUnavailable as error:
-                    log.debug("batch=%s is to be paused once the ledger is back: %s", batch_id, error)
+                    log.debug("batch=%s will be paused when the ledger works again: %s", batch_id, error)
                     await asyncio.sleep(retry)
                     retry = min(LAST_RETRY, 2 * retry)
             if written:
@@ -118,7 +121,7 @@ class BatchInterrupts:
 
     @contextmanager
     def held(self, batch_id: UUID, generation: int, *, index: int) -> Iterator[None]:
-        """Register an item of the batch during its evaluation. Its claim was requested in `generation`."""
+        """Register an item of the batch during its evaluation. The item's claim was requested in `generation`."""
         item = (batch_id, index)
         self._revoked.discard(item)  # a late revocation, for an earlier claim
         before = _item.set(item)
@@ -151,7 +154,7 @@ class BatchInterrupts:
 
     @contextmanager
     def cuttable(self) -> Iterator[None]:
-        """Wrap a call in flight: raise `CutOff` if its item is cancelled without waiting for the call."""
+        """Wrap a call in flight: raise `CutOff` if its item is cancelled with `cut`."""
         task = _this_task()
         self._calling[task] = _item.get()
         try:
@@ -174,7 +177,8 @@ class BatchInterrupts:
     async def refresh(self, not_running: Callable[[Collection[UUID]], Awaitable[Collection[UUID]]]) -> list[UUID]:
         """Ask `not_running` once which batches in this process no longer run, and halt them.
 
-        Return the halted batches without items in this process. Raises the errors of `not_running`, before any halt.
+        Return the halted batches that have no items in this process. If `not_running` fails, raise its error, and halt
+        no batch.
         """
         if not self._batches:
             return []

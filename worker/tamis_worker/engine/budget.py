@@ -1,9 +1,9 @@
 """Budgets: before a call, its maximum cost is reserved. After the call, its actual cost replaces the reservation.
 
-All workers reserve in one row of the ledger, so calls in flight never reserve more than the rest of the budget. The
-budget is exceeded only if calls cost more than reserved: their prompts have more than one token per two characters. If
-the end of a call is unknown (no answer in time, a killed worker), the call was probably charged, and its reservation
-stays.
+All workers reserve in one row of the ledger, so calls in flight never reserve more than the remaining budget. The
+budget is exceeded only if calls cost more than reserved. That happens if a prompt has more than one token per two
+characters. If the end of a call is unknown (no answer in time, a killed worker), the call was probably charged, and its
+reservation stays.
 """
 
 import asyncio
@@ -55,7 +55,10 @@ class Reservation:
 
 
 class _Room:
-    """The calls of this process that wait for a batch's budget: one call checks, the others wait for it."""
+    """The calls of this process that wait for a batch's budget.
+
+    One call at a time checks the budget; all others wait behind it.
+    """
 
     __slots__ = ("__weakref__", "looking", "settled")
 
@@ -79,7 +82,7 @@ class BudgetReservations:
     ) -> None:
         """Prepare the writer. Start `commits` before use.
 
-        `patience`: seconds after which any call has ended, so that waiting for its settlement is useless.
+        `patience`: seconds after which every call has surely ended, so that no settlement is expected any more.
         `flex_patience`: the same for batches at the flex tier; None: `patience`.
         """
         self._changes: Changes = GroupCommit(
@@ -103,8 +106,8 @@ class BudgetReservations:
         """Reserve the maximum cost of a call, and return the reservation; None if the batch has no budget.
 
         `tier` is the requested service tier. The answer may come at the standard tier, so the higher cost is reserved.
-        If calls in flight have reserved too much, wait until they are settled. If the wait is cancelled, nothing stays
-        reserved.
+        If calls in flight have reserved too much, wait until these calls are settled. If the wait is cancelled, nothing
+        stays reserved.
 
         Raises:
             OverBudget: the budget is too small for the call, or the price of the model is unknown.
@@ -116,8 +119,8 @@ class BudgetReservations:
             at_tier = f" at the tier {tier!r}" if self._prices.knows(model) else ""
             raise OverBudget(
                 PauseKind.PRICE,
-                f"no price is known of the model {model!r}{at_tier}, so nothing could keep to a budget: state its "
-                "price in the file that TAMIS_PRICES names",
+                f"the price of the model {model!r}{at_tier} is unknown, so no budget can be kept: add its price to the "
+                "file that TAMIS_PRICES names",
             )
         reservation = Reservation(terms.batch_id, model, amount)
         room = self._rooms.get(terms.batch_id)
@@ -133,8 +136,8 @@ class BudgetReservations:
     async def settle(self, reservation: Reservation | None, usage: Usage | None, tier: str | None = None) -> None:
         """Replace a reservation by the cost of its call, and wait until the ledger has it.
 
-        The reservation stays if `usage` is None, because it is unknown whether the call was charged. It also stays if
-        `tier` has no price, because the cost is unknown.
+        The reservation stays if `usage` is None, because it is unknown whether the call was charged. The reservation
+        also stays if `tier` has no price, because the cost is unknown.
         """
         if reservation is None or usage is None:
             return
@@ -145,7 +148,7 @@ class BudgetReservations:
             await asyncio.shield(self._settled(reservation, cost))
 
     def give_back(self, reservation: Reservation | None) -> None:
-        """Release the reservation of a call that was not made. Does not wait for the ledger."""
+        """Release the reservation of a call that was not made. The method does not wait for the ledger."""
         if reservation is not None:
             self._settled(reservation, Decimal(0))
 
@@ -177,7 +180,7 @@ class BudgetReservations:
             raise
 
     def _release_unclaimed(self, reservation: Reservation, done: "asyncio.Future[BudgetState]") -> None:
-        """Release a reservation whose caller was cancelled."""
+        """Release a reservation that was granted after its caller was cancelled."""
         if not done.cancelled() and done.exception() is None and done.result().granted:
             self.give_back(reservation)
 
@@ -192,7 +195,7 @@ class BudgetReservations:
         self._open.discard(done)
         if not done.cancelled() and (error := done.exception()) is not None:
             log.error(
-                "batch=%s: a call could not be settled, and its reservation stays: %s", batch_id, refusal_words(error)
+                "batch=%s: a call could not be settled, so its reservation stays: %s", batch_id, refusal_words(error)
             )
         if (room := self._rooms.get(batch_id)) is not None:
             room.settled.set()
@@ -204,7 +207,7 @@ def reserved_tokens(characters: Sequence[int]) -> int:
 
 
 def _words(state: BudgetState, amount: Decimal) -> str:
-    held = f" and {dollars(state.reserved)} held for calls whose end is not known" if state.reserved else ""
+    held = f" and {dollars(state.reserved)} reserved for calls with an unknown end" if state.reserved else ""
     return (
         f"{dollars(state.spent)} of {dollars(state.max_cost)} is spent{held}; the next call may cost {dollars(amount)}"
     )

@@ -34,7 +34,10 @@ class Keep:
 
 
 class Cache:
-    """The cached answers in the ledger, by the key of their question. They are read and written in groups."""
+    """The cached answers in the ledger, by the key of their question.
+
+    Several answers are read or written by one statement.
+    """
 
     def __init__(
         self,
@@ -67,15 +70,15 @@ class Cache:
     async def keep(self, key: str, answer: ChatAnswer, probability: float | None = None) -> None:
         """Cache an answer in place of an older answer, and wait for the commit.
 
-        If the ledger rejects the answer, the log says so. `probability`: of inclusion, from the answer's tokens, which
-        are not stored.
+        If the ledger rejects the answer, the log says so. `probability`: the probability of inclusion, computed from
+        the answer's tokens. The tokens are not stored.
         """
         usage = answer.usage
         kept = KeptAnswer(answer.content, answer.model, usage.prompt_tokens, usage.completion_tokens, probability)
         try:
             await self._keeps.submit(Keep(key, kept))
         except Exception as error:  # the answer is still good; only a repetition of the question is paid again
-            log.error("an answer is not kept: %s", refusal_words(error))  # noqa: TRY400 - the error quotes the answer
+            log.error("an answer was not cached: %s", refusal_words(error))  # noqa: TRY400 - the error quotes the answer
 
     async def _find(self, keys: Sequence[str]) -> Sequence[KeptAnswer | None]:
         answers = await find_answers(self._engine, keys, self._days)

@@ -25,17 +25,20 @@ class CallAccounting:
     usage: Usage = field(default_factory=Usage)
     cost: Decimal | None = Decimal(0)  # dollars; None: the cost of an answer is unknown
     model: str | None = None
-    waited: Waited = field(default_factory=Waited)  # the wait for capacity of its tier
-    latency_ms: int | None = None  # of the last call
+    waited: Waited = field(default_factory=Waited)  # the wait for capacity at the flex tier
+    latency_ms: int | None = None  # duration of the last call
     worked: float = 0.0  # seconds of the rounds of questions so far, without rate-limit waits
-    longest: float = 0.0  # seconds of the longest question of this round, whose questions are asked concurrently
+    longest: float = 0.0  # seconds of the longest of the concurrent questions of this round
     answers: int = 0  # valid answers, from calls or the cache
-    deviations: tuple[str, ...] = ()  # harmless deviations of the used answers; each once
-    rated: ChatSpan | None = None  # of the first answer's call; the account's owner ends it
+    deviations: tuple[str, ...] = ()  # harmless deviations of the used answers, without duplicates
+    rated: ChatSpan | None = None  # span of the call with the first valid answer; the account's owner ends it
     retried: Retried = untold
 
     def of_question(self) -> "CallAccounting":
-        """Return an account for one question, which `add` adds later. Its `worked` continues from this account's."""
+        """Return an empty account for one question, which `add` adds later.
+
+        Its `worked` starts with the seconds of this account.
+        """
         return CallAccounting(waited=self.waited, worked=self.worked, retried=self.retried)
 
     def add(self, question: "CallAccounting") -> None:
@@ -108,10 +111,10 @@ def is_unanswered(reply: Reply) -> bool:
 
 
 def cost_of(prices: Prices, model: str, reply: Reply) -> Decimal | None:
-    """Return the dollars of a call; None if it has an answer but the cost is unknown.
+    """Return the cost of a call in dollars; None if there is an answer, but its cost is unknown.
 
-    The price is the requested model's or, if that has none, that of the model that the answer names. The service tier
-    is the answer's. A call without an answer costs 0 here, because its tokens are unknown.
+    The price is that of the requested model. If that model has no price, the price of the model that the answer names
+    is used. The service tier is the answer's. A call without an answer costs 0 here, because its tokens are unknown.
     """
     priced = reply.model if isinstance(reply, ChatAnswer) and not prices.knows(model) else model
     if isinstance(reply, ChatAnswer) and not reply.usage.total_tokens:

@@ -2,7 +2,8 @@
 
 Lack of capacity is not a rate limit. The refused call costs nothing, calls at other tiers need not wait, and waiting
 uses neither an attempt nor the item's deadline. The process tries one call at a time, after waits that double up to a
-minute. Other items queue. Each answer admits one more call at a time, so waiting calls do not come all at once.
+minute. Other items queue. Each answer raises the limit on calls in flight by one, so waiting calls do not come all at
+once.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ class Waited:
     since: float | None = None  # by the loop's clock; None: no lack of capacity so far
 
     def meet(self, now: float) -> None:
-        """Record that capacity is lacking. Only the first time counts."""
+        """Record that capacity is lacking since `now`. Later calls of this method change nothing."""
         self.since = now if self.since is None else self.since
 
     def left(self, steering: Steering, now: float) -> float | None:
@@ -55,10 +56,11 @@ class Capacity:
         """
         Args:
             most: limit on a model's calls in flight while there is capacity.
-            usual: seconds that a call at the standard tier may take. A longer call counts so much against a deadline.
+            usual: seconds that a call at the standard tier may take. A longer call at the flex tier counts only as
+                these seconds against the item's deadline.
             first: the wait after the first call without capacity, in seconds; it doubles up to `longest`.
             longest: the longest wait, in seconds.
-            jitter: in [0, 1), drawn for every wait.
+            jitter: returns a random number in [0, 1); called for every wait.
         """
         self._usual = usual
         self._waits = _Waits(first, longest, jitter)
@@ -67,7 +69,7 @@ class Capacity:
         self.waiting = 0  # items that wait without a call; safe from any thread
 
     def place_at_once(self, request: ChatRequest, waited: Waited) -> "CallSlot | None":
-        """Return the slot for a call if the call may begin now, else None."""
+        """Return the slot for a call if the call may begin now; None: the call must wait."""
         if not is_flex(request):
             return CallSlot(request, None)
         room = self._rooms[request.model]
@@ -77,8 +79,8 @@ class Capacity:
     async def place(self, request: ChatRequest, steering: Steering, waited: Waited) -> "CallSlot":
         """Wait until the call may begin, and return its slot.
 
-        If the item has waited as long as `steering` allows, the slot is at the standard tier. Its context returns the
-        slot. A cancelled wait takes no slot.
+        If the item has waited as long as `steering` allows, the slot is at the standard tier. The end of the slot's
+        context returns the slot. A cancelled wait takes no slot.
         """
         if (slot := self.place_at_once(request, waited)) is not None:
             return slot
@@ -113,7 +115,7 @@ class CallSlot:
         self.leave()
 
     def leave(self) -> None:
-        """Return the slot, so that the next call may begin. A repetition changes nothing."""
+        """Give up the slot, so that the next call may begin. A second call of this method changes nothing."""
         left, self._left = self._left, None
         if left is not None:
             left()
@@ -146,7 +148,10 @@ class FlexPlace(CallSlot):
         return reply
 
     def seconds(self, reply: Reply) -> float:
-        """Return the seconds that count against the item's deadline: at most a usual call's, as the tier is slow."""
+        """Return the seconds that count against the item's deadline.
+
+        The tier is slow, so they are at most those of a usual call.
+        """
         return min(super().seconds(reply), self._usual)
 
 
@@ -166,7 +171,10 @@ class _Waits:
 
 
 class _Room:
-    """The limit on one model's calls at the flex tier. It is closed for a while after a call without capacity."""
+    """The limit on one model's calls at the flex tier.
+
+    After a call without capacity, no call is admitted for a while.
+    """
 
     def __init__(self, most: int, waits: _Waits) -> None:
         self._most = most
@@ -180,7 +188,7 @@ class _Room:
         self._moved = asyncio.Event()
 
     def enter_at_once(self, place: FlexPlace) -> bool:
-        """Take a slot if a call may begin now, and return whether it was taken. Never overtakes waiting calls."""
+        """Take a slot if a call may begin now, and return whether it was taken. If calls wait, no slot is taken."""
         if self._queued or self._closed_for() > 0 or len(self._inside) >= self._allowed:
             return False
         self._inside.add(place)
@@ -222,7 +230,10 @@ class _Room:
         self._moved.set()
 
     def answered(self, place: FlexPlace) -> None:
-        """Admit one more call at a time after an answer, unless another call was refused since this call began."""
+        """Raise the limit on calls in flight by one after an answer.
+
+        If another call was refused since this call began, the limit stays.
+        """
         if place not in self._inside:
             return
         self._refusals = 0

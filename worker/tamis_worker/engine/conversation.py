@@ -34,7 +34,7 @@ class CallPolicy:
     max_output_tokens: int
     max_prompt_chars: int = 100_000  # of an item's fields
     recall_threshold: float = RECALL_THRESHOLD  # if an extraction from chunks scores lower, a model judges its recall
-    flex_timeout: float | None = None  # seconds of one call at the flex tier; None: as at other tiers
+    flex_timeout: float | None = None  # seconds of one call at the flex tier; None: the same as at other tiers
     logprobs: bool = True  # request the probabilities of the tokens for answers that decide
     cache_breakpoint: Breakpoint | None = None  # the mark after a prompt's common beginning; None: no mark
 
@@ -97,7 +97,7 @@ class Conversation:
         return None if self.writer is None else self.writer.written
 
     def provenance(self) -> Provenance:
-        """Return the origin and the bill of the evaluation. Its prompt hash is that of the first question."""
+        """Return the origin and the bill of the evaluation. The prompt hash is that of the first question's prompt."""
         return Provenance(
             model=self._accounting.model,
             prompt_sha256=self._first_key,
@@ -160,7 +160,7 @@ class Conversation:
 def chat_request(
     question: Question[Any], model: str, policy: CallPolicy, steering: Steering = NO_STEERING
 ) -> ChatRequest:
-    """Return a question as a request to a model. Its key in the cache is computed from this request."""
+    """Return a question as a request to a model. The question's key in the cache is computed from this request."""
     usual = policy.temperature
     temperature = usual if question.temperature is None or usual is None else question.temperature
     options = cache_options(model, question.messages, question.schema, policy.cache_breakpoint)

@@ -46,8 +46,8 @@ class Return:
     claim: Claim
     operation: str
     paid: Provenance  # cost of the calls answered so far
-    transcript: CallsOfClaim | None = None  # record of these calls
-    cancelled: bool = False  # the item ends here
+    transcript: CallsOfClaim | None = None  # record of all calls of the claim
+    cancelled: bool = False  # True: the item was cancelled, so it is not published again
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class Evaluator:
     def _fault(self, claim: Claim, error: Exception) -> ClaimOutcome:
         message = f"{type(error).__name__}: {error}"
         if isinstance(error, SQLAlchemyError):  # its text quotes statements and values
-            message = f"the ledger refuses a statement: {refusal_words(error)}"
+            message = f"the ledger refused a statement: {refusal_words(error)}"
             log.error("%s: %s", _label(claim), message)
         else:
             log.exception("%s", _label(claim))
@@ -176,7 +176,7 @@ class Evaluator:
             return outcome, await self.writers.outcomes.submit(outcome)
         except Exception as error:  # rejected: otherwise the item would stay running and be paid for again
             refusal = refusal_words(error)
-        log.error("%s: the ledger cannot hold its outcome: %s", _label(outcome.claim), refusal)
+        log.error("%s: the ledger cannot store its outcome: %s", _label(outcome.claim), refusal)
         if outcome.transcript is not None:
             with suppress(Exception):  # if this fails, not only the transcript is rejected
                 reduced = replace(outcome, transcript=None)
@@ -188,7 +188,7 @@ class Evaluator:
 
     async def _outcome(self, claim: Claim, terms: BatchTerms, span: Span, retried: Retried) -> ClaimOutcome | Return:
         if operations.lacks_content(terms.operation, claim.payload):
-            failure = Failure(ErrorKind.NO_CONTENT, "the item has no field that could be shown to a model")
+            failure = Failure(ErrorKind.NO_CONTENT, "the item has no content for a model")
             return ClaimOutcome(claim, failure, Provenance(cost=Decimal(0)))
         transcript = None
         if self._schemas is not None:

@@ -42,14 +42,14 @@ class _Waiting(Generic[Entry, Reply]):
 class GroupCommit(Generic[Entry, Reply]):
     """A writer that gathers entries and writes them together, in one background task on the loop that starts it.
 
-    While the ledger is unavailable, entries are kept: a paid answer is never dropped. The writer reports failures
-    and successes to `backpressure`. If the ledger rejects an entry, the other entries of its group are still written.
+    While the ledger is unavailable, entries wait, so a paid answer is never dropped. The writer reports failures and
+    successes to `backpressure`. If the ledger rejects an entry, the other entries of its group are still written.
 
     `gather_busy`: seconds to wait for further entries while they arrive steadily. `slow`: see `SLOW`. Properties may be
     read from any thread.
     """
 
-    name: str  # of the entries' kind, for messages and metrics
+    name: str  # names the kind of entries in messages and metrics
     write: Callable[[Sequence[Entry]], Awaitable[Sequence[Reply]]]
     _: KW_ONLY
     backpressure: Backpressure = field(default_factory=Backpressure)
@@ -69,7 +69,10 @@ class GroupCommit(Generic[Entry, Reply]):
         self._task = asyncio.create_task(self._run(), name=f"group commit of {self.name}")
 
     async def submit(self, entry: Entry) -> Reply:
-        """Write an entry, wait for the commit, and return the reply. Raise the ledger's error if it is rejected."""
+        """Write an entry, wait for the commit, and return the reply.
+
+        Raise the ledger's error if it rejects the entry.
+        """
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._interval += SMOOTHING * (min(1.0, now - self._last) - self._interval)
@@ -85,7 +88,7 @@ class GroupCommit(Generic[Entry, Reply]):
 
     @property
     def writing(self) -> float:
-        """Seconds of the current try to write; 0 between two tries."""
+        """The seconds that the current try to write has lasted; 0 between two tries."""
         began = self._began
         return 0.0 if began is None else time.monotonic() - began
 
@@ -117,12 +120,12 @@ class GroupCommit(Generic[Entry, Reply]):
                 replies = await self._write_noticing_delay(group)
             except LedgerConflict as error:
                 self._began = None
-                log.debug("%s: %d are written once more: %s", self.name, len(group), error)
+                log.debug("%s: %d are written again: %s", self.name, len(group), error)
                 await asyncio.sleep(pause)
             except LedgerUnavailable as error:
                 self._began = None
                 self.backpressure.failed(RequiredServer.LEDGER, self.name, error)
-                log.debug("%s: %d kept until the ledger is back: %s", self.name, len(group), error)
+                log.debug("%s: %d wait until the ledger works again: %s", self.name, len(group), error)
                 await asyncio.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 2)
             except Exception as error:  # the ledger rejects an entry: find it by halving the group
@@ -157,9 +160,9 @@ class GroupCommit(Generic[Entry, Reply]):
 
 
 def gathering(interval: float, busy: float = GATHER_BUSY) -> float:
-    """Return the seconds to gather entries before a statement, if an entry comes every `interval` seconds.
+    """Return the seconds to wait for entries before a statement, if an entry comes every `interval` seconds.
 
-    Even after 0 seconds, entries from the same iteration of the event loop share the statement.
+    Even without a wait, entries from the same iteration of the event loop share a statement.
     """
     if interval >= QUIET:
         return 0.0

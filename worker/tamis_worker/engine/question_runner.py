@@ -129,9 +129,11 @@ class QuestionRunner:
     ) -> T | Failure:
         """Ask a question, and return the value that `parse` reads from the answer, or the failure.
 
-        `accounting` gets the calls and their cost, `transcript` each call and each cached answer. `key` is the
-        question's key in the cache: a valid cached answer costs nothing, and a new answer is cached before use. None:
-        there is no cache. `fresh`: do not read the cache; the new answer replaces the cached answer.
+        `accounting` gets the calls and their cost, `transcript` each call and each cached answer.
+
+        `key` is the question's key in the cache; None: the cache is not used. A valid cached answer costs nothing. A
+        new answer is cached before it is used. `fresh`: do not read the cache; the new answer replaces the cached
+        answer.
 
         Raises:
             Halted: the worker stops, or the batch or item is halted. The batch is paused first if the endpoint refuses
@@ -311,7 +313,10 @@ class QuestionRunner:
                 await self.backpressure.clear_for_calls()
 
     async def _place(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> CallSlot:
-        """Wait for a slot at the requested tier. Do it before a reservation, which would block other items."""
+        """Wait for a slot at the requested tier.
+
+        Money must not be reserved before, because that would block other items.
+        """
         if (slot := self.capacity.place_at_once(request, accounting.waited)) is not None:
             return slot
         with self.interrupts.interruptible(terms.batch_id):

@@ -6,18 +6,18 @@
 | no capacity at the flex tier | ask again when there may be capacity, see `capacity` | no | no |
 | timeout, connection, server, if the endpoint fails | wait until it answers, see `endpoint_health` | no | yes |
 | timeout, connection, if it answers | exponential back-off with full jitter, within calls and deadline | yes | no |
-| server, if it answers | back-off, or wait as requested by a Retry-After | yes | only with a Retry-After |
+| server, if it answers | back-off too, or the wait that a Retry-After requests | yes | only with a Retry-After |
 | truncated | ask once more, with a larger token budget | yes | no |
 | empty, malformed, invalid | ask once more, with a description of the defect | yes | no |
 | unusable or truncated, and the request format has changed | repeat the original question | yes | no |
-| unusable, as all answers of the model in every request format | pause the batch | yes | |
+| unusable, like all earlier answers of the model in every request format | pause the batch | yes | |
 | key, quota or model refused | ask again, twice at most; `REFUSALS` in a row pause the batch | no | one by one |
 | any other 403 | give up; `FORBIDDEN` in a row pause the batch | yes | no |
 | invalid_request, context_length, refused, content_filter | give up | | |
 
 So one question makes at most `max_calls` calls that may be charged, and `REFUSALS` refused calls.
 
-Time, attempts and randomness are arguments.
+The functions read no clock and draw no random numbers: they get times and random numbers as arguments.
 """
 
 from collections.abc import Collection
@@ -58,7 +58,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class RetryDecision:
-    """The consequence of a failed call. Made by `retry`, `give_up` and `halt`."""
+    """The consequence of a failed call. `retry`, `give_up` and `halt` make it."""
 
     then: Then
     after: float = 0.0  # seconds until the next call
@@ -107,12 +107,12 @@ def decide(
 
     Args:
         error: the error of the latest call, or the defect of its answer.
-        attempt: this question's calls so far that count; the latest call is included.
+        attempt: number of this question's calls that count so far, with the latest call.
         elapsed: seconds that the item has taken, without rate-limit waits.
         policy: the limits of retrying the item.
-        jitter: in [0, 1), drawn for every decision.
+        jitter: a random number in [0, 1), drawn for every decision.
         earlier: the kinds of this question's earlier errors.
-        in_a_row: refused calls of the process without an answer between them; the latest call is included.
+        in_a_row: number of refused calls of the process without an answer between them, with the latest call.
         anew: the answer was unusable because of the request format, which has changed.
         hopeless: no answer of the model was usable in any request format.
     """

@@ -30,7 +30,7 @@ _NO_USAGE = Usage()
 
 
 class SchemaTexts:
-    """The JSON texts of schemas and their sha256, kept so that a schema is not written for each of its calls."""
+    """The JSON texts of schemas and their sha256, so that a schema is converted only once for all of its calls."""
 
     def __init__(self) -> None:
         self._written: dict[tuple[object, str], tuple[Schema, str, str]] = {}
@@ -168,7 +168,11 @@ class QuestionTranscript:
         return {**written, "parameters": self._without_secrets(parameters)}
 
     def _messages(self, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the messages for storing. After an earlier call, only messages that differ from it are included."""
+        """Return the messages in stored form.
+
+        If the question had an earlier call, messages at the beginning that both calls share are replaced by their
+        number.
+        """
         if self._before is None:
             return {"messages": [self._message(message, storable) for message in messages]}
         place, earlier = self._before
@@ -183,7 +187,10 @@ class QuestionTranscript:
         }
 
     def _message(self, message: Mapping[str, Any], stored: Callable[[str], str]) -> dict[str, Any]:
-        """Return a message for storing, its text changed by `stored`. A system message is replaced by its sha256."""
+        """Return a message in stored form: `stored` is applied to its text.
+
+        The text of a system message becomes its sha256.
+        """
         role, content = message["role"], message["content"]
         marks = {}
         if not isinstance(content, str):  # a list with a single part, with marks for the endpoint's cache
@@ -214,7 +221,7 @@ class QuestionTranscript:
         return _bounded(self._writer.foreign(text), longest)
 
     def _without_secrets(self, parameters: Any, name: str = "") -> Any:
-        """Return the parameters without this process's secrets, and with values under a secret's name hidden."""
+        """Return the parameters without this process's secrets. Values whose names suggest a secret are hidden."""
         match parameters:
             case str():
                 secret = name not in PARAMETERS and SECRET_NAMES.search(name) is not None

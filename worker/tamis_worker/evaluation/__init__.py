@@ -4,12 +4,12 @@
 - **Context precision.** Are the cited chunks at the top of the ranking?
 - **Context recall.** Did the search find all that a value needs? An estimate, a warning, and a model's judgement.
 - **Agreement.** Do several chunks give the same value?
-- **Extraction quality.** How certain is a value, and is it in its evidence?
+- **Extraction quality.** How certain is a value, and does its evidence contain it?
 
 Context relevance and the recall warning are computed once for an item, the other metrics for each field.
 
 Each function takes pydantic models, or dicts with their fields, and returns an `Evaluation`. No function calls a
-language model. The formulas are from specification 4 (docs/specification.md).
+language model. The formulas are from docs/specification.md ("Spec 4: evaluation framework").
 """
 
 import json
@@ -63,7 +63,7 @@ LEFT_BY_LIMIT = 0.7  # of a score
 LEFT_BY_FILTERING = 0.85
 FEW = 0.5  # of the retrieved chunks: if fewer are left, score thresholds removed too many
 
-NOT_ASKED = "not asked: the heuristic is not under the threshold, and no limit was hit"
+NOT_ASKED = "not asked: the heuristic is not below the threshold, and no limit was hit"
 
 RetrievalLike: TypeAlias = Retrieval | Mapping[str, Any] | None
 
@@ -90,10 +90,13 @@ log = logging.getLogger(__name__)
 def aggregated_confidence(
     extractions: Iterable[ExtractionLike], aggregation_confidence: str | None = None
 ) -> Evaluation:
-    """Return the confidence in a value: its only source's, or that of a word for the agreement of its sources.
+    """Return the confidence in a value.
 
-    HIGH gives 0.9, MEDIUM 0.75, LOW 0.5, any other word 0.7. If `aggregation_confidence` is None, the word is HIGH for
-    unanimous sources, MEDIUM for a majority, else LOW. A single source without a confidence gives 0.7.
+    A single source's own confidence is returned. Otherwise a word for the agreement of the sources gives the
+    confidence: HIGH gives 0.9, MEDIUM 0.75, LOW 0.5, any other word 0.7.
+
+    If `aggregation_confidence` is None, the word is HIGH for unanimous sources, MEDIUM for a majority, otherwise LOW. A
+    single source without a confidence then gives 0.7.
     """
     sources = [extraction for extraction in extractions_of(extractions) if extraction.value is not None]
     if not sources:
@@ -106,10 +109,10 @@ def aggregated_confidence(
 
 
 def semantic_validation(extractions: Iterable[ExtractionLike]) -> Evaluation:
-    """Return `pass` if at least half of the values with evidence are in their evidence, else `fail`.
+    """Return `pass` if the evidence contains the value for at least half of the values with evidence, else `fail`.
 
-    Return `skipped` if no value has evidence. If a value was checked against its chunk, that verdict counts. Other
-    values are compared with their evidence, see `says`.
+    Return `skipped` if no value has evidence. If a value was already checked against its chunk, that verdict counts.
+    All other values are searched in their evidence by `says`.
     """
     verdicts = [verdict for source in extractions_of(extractions) if (verdict := _verdict_of(source)) is not None]
     if not verdicts:
@@ -126,15 +129,19 @@ def _verdict_of(extraction: Extraction) -> bool | None:
 
 
 def multi_source_agreement(results: Iterable[ExtractionLike]) -> Evaluation:
-    """Return the share of sources with the most common value, rounded to three places. 0, False and "" are values."""
+    """Return the share of sources with the most common value, rounded to three places.
+
+    0, False and "" count as values.
+    """
     agreement = _agreement(results)
     return no_value(AGREEMENT, "score", TOO_FEW) if agreement is None else score(AGREEMENT, round(agreement, PLACES))
 
 
 def agreement_pattern(results: Iterable[ExtractionLike]) -> Evaluation:
-    """Return a word for the agreement of the sources, before rounding.
+    """Return a word for the share of sources with the most common value.
 
-    It is `unanimous` above 0.95, `majority` above 0.7, `mixed` above 0.4, else `conflicting`.
+    The word is `unanimous` above 0.95, `majority` above 0.7, `mixed` above 0.4, otherwise `conflicting`. The share is
+    not rounded.
     """
     agreement = _agreement(results)
     if agreement is None:
@@ -167,8 +174,8 @@ def context_recall_heuristic(
 ) -> Evaluation:
     """Return the share of the chunks that are cited, times 0.7 or 0.85 if there is a `recall_warning`.
 
-    The factor is 0.7 for `HIT_RETRIEVAL_LIMIT`, 0.85 for the other warning. The result is rounded to three places. A
-    chunk that two search methods found counts once. A cited number without a chunk is ignored.
+    The factor is 0.7 for `HIT_RETRIEVAL_LIMIT`, 0.85 for `HIGH_THRESHOLD_FILTERING`. The result is rounded to three
+    places. A chunk that two search methods found counts once. A cited number without a chunk is ignored.
     """
     chunks = chunks_of(chunks)
     if not chunks:
@@ -182,7 +189,7 @@ def context_recall_heuristic(
 
 
 def recall_warning(chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None) -> Evaluation:
-    """Return the reason why the search may have missed chunks, if any.
+    """Return the reason why the search may have missed chunks. Without such a reason, the evaluation has no value.
 
     `HIT_RETRIEVAL_LIMIT`: a search method reached its limit. `HIGH_THRESHOLD_FILTERING`: fewer than half of the chunks
     were kept.
@@ -191,10 +198,10 @@ def recall_warning(chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None)
     if not chunks:
         return no_value(WARNING, "categorical", "no chunks")
     if bounds == Retrieval():
-        return no_value(WARNING, "categorical", "neither the limits of the search nor its total are given")
+        return no_value(WARNING, "categorical", "the limits and the total of the search are missing")
     warning = _warning(chunks, bounds)
     if warning is None:
-        return no_value(WARNING, "categorical", "nothing to warn of")
+        return no_value(WARNING, "categorical", "no cause for a warning")
     return category(WARNING, warning)
 
 
@@ -205,7 +212,7 @@ def escalates(heuristic: Evaluation, warning: Evaluation, threshold: float = REC
 
 
 def context_recall_llm(answer: RecallAnswer | Mapping[str, Any] | None, reason: str = NOT_ASKED) -> Evaluation:
-    """Return the score that a model gave to recall. `reason` explains a missing answer."""
+    """Return the score that a model gave to recall. If there is no answer, `reason` says why."""
     if answer is None:
         return no_value(LLM, "score", reason)
     return score(LLM, as_model(RecallAnswer, answer).score)
@@ -225,7 +232,7 @@ def context_relevance(chunks: Iterable[ChunkLike]) -> Evaluation:
     """Return `0.4 * intersection + 0.5 * mean score + 0.1 * diversity`, not rounded.
 
     Intersection: chunks found by both search methods / chunks found by at least one. Mean score: the mean over the
-    chunks with a score, each limited to 0 to 1. Diversity: min(1, distinct pages / 5).
+    chunks with a score, each clamped to 0 to 1. Diversity: min(1, distinct pages / 5).
     """
     chunks = chunks_of(chunks)
     if not chunks:
@@ -241,7 +248,10 @@ def context_relevance(chunks: Iterable[ChunkLike]) -> Evaluation:
 
 
 def _ids(chunks: list[Chunk], method: str) -> set[tuple[bool, str]]:
-    """Return the ids of the chunks that a method found. If a chunk has no id, its place identifies it."""
+    """Return the ids of the chunks that a method found.
+
+    A chunk without an id is identified by its place in the list.
+    """
     return {
         (chunk.id is not None, str(place) if chunk.id is None else chunk.id)
         for place, chunk in enumerate(chunks)
@@ -250,7 +260,7 @@ def _ids(chunks: list[Chunk], method: str) -> set[tuple[bool, str]]:
 
 
 def context_precision(extractions: Iterable[ExtractionLike]) -> Evaluation:
-    """Return the precision of the ranking: cited chunks among the first ten / min(10, cited chunks)."""
+    """Return the precision of the ranking: `(cited chunks among the first ten) / min(10, cited chunks)`."""
     cited = {source.chunk_number for source in extractions_of(extractions) if source.chunk_number is not None}
     if not cited:
         return no_value(PRECISION, "score", "no extraction cites a chunk")
@@ -259,17 +269,20 @@ def context_precision(extractions: Iterable[ExtractionLike]) -> Evaluation:
 
 
 def as_model(model: type[Model], value: Model | Mapping[str, Any]) -> Model:
-    """Return the value as an object of `model`. Raise pydantic's `ValidationError`, a `ValueError`, if invalid."""
+    """Return the value as an object of `model`.
+
+    If it is invalid, raise pydantic's `ValidationError`, which is a `ValueError`.
+    """
     return value if isinstance(value, model) else model.model_validate(dict(value))
 
 
 def chunks_of(chunks: Iterable[ChunkLike]) -> list[Chunk]:
-    """Return the chunks as models."""
+    """Return the chunks as objects of `Chunk`."""
     return [as_model(Chunk, chunk) for chunk in chunks]
 
 
 def extractions_of(extractions: Iterable[ExtractionLike]) -> list[Extraction]:
-    """Return the extractions as models."""
+    """Return the extractions as objects of `Extraction`."""
     return [as_model(Extraction, extraction) for extraction in extractions]
 
 
@@ -289,10 +302,16 @@ def no_value(label: str, metric_type: MetricType, reason: str) -> Evaluation:
 
 
 class ItemMetrics:
-    """The evaluations of one item with chunks. If a metric fails, only its value is missing, and the item goes on."""
+    """The evaluations of one item with chunks.
+
+    If a metric fails, only its value is missing, and the item does not fail.
+    """
 
     def __init__(self, retrieved: Retrieved, extractions: Mapping[str, Sequence[Extraction]]) -> None:
-        """Compute the recall estimates. `extractions`: by field; a single value has the empty name."""
+        """Compute the recall estimates.
+
+        `extractions`: those for each field. A single value counts as a field with the empty name.
+        """
         self._chunks = retrieved.chunks
         self._extractions = extractions
         chunks, bounds = retrieved.chunks, retrieved.retrieval
@@ -309,9 +328,9 @@ class ItemMetrics:
     def evaluations(
         self, answers: Mapping[str, RecallAnswer], unanswered: str = "", in_doubt: Sequence[str] = ()
     ) -> tuple[Evaluation, ...]:
-        """Return all evaluations.
+        """Return the evaluations of all metrics.
 
-        `answers`: a model's answers about recall. `unanswered`: why the fields `in_doubt` have no answer.
+        `answers`: a model's answers about recall, by field. `unanswered`: why fields among `in_doubt` have no answer.
         """
         of_item = [_guarded(RELEVANCE, "score", context_relevance, self._chunks), self._warning]
         for field in self._extractions:
@@ -338,4 +357,4 @@ def _guarded(
         return metric(*args, **kwargs)
     except Exception:  # the item keeps its result, and this metric reports that it is missing
         log.exception("%s could not be computed", label)
-        return no_value(label, metric_type, "could not be computed: the worker's log says why")
+        return no_value(label, metric_type, "could not be computed: see the worker's log")

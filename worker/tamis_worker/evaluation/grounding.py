@@ -1,7 +1,7 @@
 """Grounding: is the evidence in the chunk, and does the evidence contain the value?
 
-Texts are compared folded, like quotes; numbers by value, in any notation. The evidence need not contain the word for a
-boolean, or an enum's value. For these, evidence in the chunk is enough.
+Texts are compared after folding, as quotes are. Numbers are compared by value, in any notation. The evidence need not
+contain a boolean, or a value of an enum. For such values it is enough that the chunk contains the evidence.
 """
 
 import re
@@ -29,7 +29,10 @@ _ENDED = re.compile(r"\w*(?:[.,\u00b7]\d+)*")
 
 
 class Passages:
-    """The chunks of one item, which are searched for the evidence of one answer. The work is limited."""
+    """The chunks of one item, which are searched for the evidence of one answer.
+
+    The number of comparisons is limited.
+    """
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._chunks = chunks
@@ -37,10 +40,10 @@ class Passages:
         self._left = COMPARED
 
     def validated(self, extraction: Extraction, *, by_value: bool = True) -> Extraction:
-        """Return the extraction with the verdict whether the chunk has its evidence, and the evidence its value.
+        """Return the extraction with a verdict: the chunk contains its evidence, and the evidence contains its value.
 
-        If `by_value` is False, only the evidence is checked. The value is compared with the chunk's words, not with the
-        model's quotation of them.
+        If `by_value` is False, only the evidence is checked. The value is searched in the chunk's own words at that
+        place, not in the model's copy.
         """
         number, evidence = extraction.chunk_number, (extraction.evidence or "").strip()
         if number is None or not 1 <= number <= len(self._chunks) or not evidence:
@@ -61,7 +64,7 @@ class Passages:
         return quote
 
     def _words(self, number: int, quote: Quote) -> str:
-        """Return the chunk's whole words at the place of a quote. So a chunk with "1,250" does not contain "12"."""
+        """Return the chunk's text at a quote's place, extended to whole words: "1,250" for the quote "12"."""
         text = self._chunks[number - 1].text
         start, end = quote.start or 0, len(text) if quote.end is None else quote.end
         before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]

@@ -72,7 +72,7 @@ class LoopThread:
     def run(self, coroutine: Coroutine[Any, Any, T], *, within: float | None = None) -> T:
         """Run a coroutine on the loop from any other thread, and return its result. Raise its exceptions.
 
-        Raise `TimeoutError` after `within` seconds. If the wait ends first, the coroutine is cancelled.
+        Raise `TimeoutError` after `within` seconds. If the wait ends before the coroutine, the coroutine is cancelled.
         """
         future = self.submit(coroutine)
         try:
@@ -81,11 +81,11 @@ class LoopThread:
             future.cancel()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run a coroutine on the loop, and return a future for its result. It may be called from any thread."""
+        """Run a coroutine on the loop, and return a future for its result. Any thread may call this."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def call_soon(self, callback: Callable[[], None]) -> None:
-        """Make the loop call a function. It may be called from any thread."""
+        """Make the loop call a function. Any thread may call this."""
         self._loop.call_soon_threadsafe(callback)
 
     def stop(self) -> None:
@@ -131,12 +131,13 @@ class BackgroundTasks:
 
 
 def synchronous(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Return a plain function that calls a coroutine function, and waits for its result.
+    """Return a plain function that runs a coroutine function, and waits for the result.
 
-    The plain function has the same parameters, result and errors, and a name without "_async". It blocks an event loop
-    on the caller's thread. If the wait is interrupted, the coroutine is cancelled.
+    The plain function has the same parameters, result and errors, and a name without "_async". An event loop on the
+    caller's thread is blocked during the call. If the wait is interrupted, the coroutine is cancelled.
 
-    On the thread of the bridge's loop it raises `RuntimeError`, because it would wait for itself.
+    On the thread of the loop that runs the coroutine, the plain function raises `RuntimeError`: it would wait for
+    itself.
     """
 
     @wraps(function)
@@ -158,7 +159,10 @@ def _loop() -> LoopThread:
 
 @cache
 def _loop_of(_: int) -> LoopThread:
-    """Return the loop of a process. A forked process gets a new loop, because a fork does not copy threads."""
+    """Return the loop that runs coroutines for this process.
+
+    A forked process gets a new loop, because a fork copies no threads.
+    """
     loop = LoopThread()
     loop.start()
     return loop
@@ -186,7 +190,7 @@ class Looper:
             except TamisError as error:  # a server is unreachable, or a file cannot be written
                 met = str(error)
                 if met != before:
-                    log.warning("%s put off: %s", self.name, error)
+                    log.warning("%s is postponed: %s", self.name, error)
             except Exception:  # the worker continues in any case
                 log.exception("%s failed", self.name)
 
@@ -216,7 +220,7 @@ class Mailbox(Generic[T]):
 
 
 class ThreadMailbox(Mailbox[T]):
-    """A mailbox that wakes by a socket, so that an event loop can wait for it."""
+    """A mailbox that signals its items through a socket, so that an event loop can wait for items."""
 
     def __init__(self) -> None:
         self._wakeup_reader, self._wakeup_writer = socket.socketpair()
@@ -225,7 +229,7 @@ class ThreadMailbox(Mailbox[T]):
         super().__init__(lambda: self._wakeup_writer.send(b"\0"))
 
     def fileno(self) -> int:
-        """Return the descriptor that is readable while there are items."""
+        """Return the socket's file descriptor, which is readable while there are items."""
         return self._wakeup_reader.fileno()
 
     def take(self) -> list[T]:

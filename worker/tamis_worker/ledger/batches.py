@@ -1,4 +1,4 @@
-"""The terms that all items of a batch share: its operation, model and steering. And pauses.
+"""The terms that all items of a batch share (its operation, model and options for calls), and the pausing of batches.
 
 Only the priority can change, so the other terms are read once. `BatchConfigCache.follow` receives new priorities.
 
@@ -36,16 +36,16 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class BatchTerms:
-    """The terms of a batch. All its items use one object, because the priority may change."""
+    """The terms of a batch. All items of the batch share one object, so that a changed priority reaches all of them."""
 
     batch_id: UUID
     operation: Operation
-    model: str | None  # None: the worker's own
+    model: str | None  # None: the worker's default model
     use_cache: bool = True
     priority: Priority = Priority.NORMAL
     budgeted: bool = False  # True: the batch has a `max_cost`, whose amount may change
     traceparent: str | None = None  # of the trace of its submission; None: no trace
-    steering: Steering = NO_STEERING  # the batch's options for calls, before the worker's
+    steering: Steering = NO_STEERING  # options for calls: the batch's own, otherwise the worker's
 
 
 @dataclass(eq=False)
@@ -57,7 +57,10 @@ class BatchConfigCache:
     _known: dict[UUID, BatchTerms] = field(init=False, default_factory=dict)
 
     async def of(self, batch_id: UUID) -> BatchTerms:
-        """Return the terms of a batch. While the ledger is unreachable, wait. Raise `InvalidParameters`."""
+        """Return the terms of a batch.
+
+        While the ledger is unreachable, wait. Raise `InvalidParameters` if this release cannot read the operation.
+        """
         if (existing := self._known.get(batch_id)) is not None:
             return existing
         while True:
@@ -102,7 +105,7 @@ class BatchConfigCache:
 
 
 async def pause_batch(engine: AsyncEngine, batch_id: UUID, pause: Pause, *, redact: Callable[[str], str] = str) -> bool:
-    """Pause a running batch, and return True. If the batch does not run, return False. Raise `LedgerUnavailable`.
+    """Pause a running batch, and return True. If the batch was not running, return False. Raise `LedgerUnavailable`.
 
     `redact` removes secrets from the message, because an endpoint may repeat the request in its message.
     """

@@ -2,7 +2,7 @@
 
 Single items are cancelled here while their batch continues. The producer cancels whole batches. If a worker or batch
 stops before an item has a result, the worker returns the claim. The cost of the calls so far stays in the item's bill:
-a row in `results` with round 0, which no batch uses. Later costs of the item are added to that row.
+a row in `results` with round 0, a number that no batch uses. Later costs of the item are added to that row.
 """
 
 import json
@@ -92,7 +92,10 @@ ON CONFLICT DO NOTHING
 
 
 async def cancel_items(engine: AsyncEngine, keys: Sequence[ItemKey]) -> Sequence[bool]:
-    """Cancel the items that wait. Return, in their order, whether each was cancelled. Raise `LedgerUnavailable`."""
+    """Cancel those items that wait.
+
+    Return, in the order of `keys`, whether each item was cancelled. Raise `LedgerUnavailable`.
+    """
     async with transaction(engine) as connection:
         cancelled = item_keys(await connection.execute(_ITEMS, item_arrays(keys)))
     return [key in cancelled for key in keys]
@@ -113,8 +116,8 @@ async def give_back(
 ) -> Sequence[bool]:
     """Make the items pending again, as if never claimed. Items of cancelled batches become cancelled.
 
-    Return, in the order of the claims, whether each item needs a new message now. Items of paused batches do not: they
-    get a message when the batch is resumed.
+    Return, in the order of the claims, whether each item needs a new message now. Items of paused batches need none
+    now: they get a message when the batch is resumed.
 
     Args:
         engine: the ledger.

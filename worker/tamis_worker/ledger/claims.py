@@ -35,7 +35,7 @@ class Claim:
     fence: int
     item_id: str
     payload: dict[str, Any]
-    round: int = 1  # of its batch
+    round: int = 1  # the present round of the batch
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class ClaimRefusal:
-    """The refusal of a claim: the item is finished, validly claimed, or its batch does not run."""
+    """The refusal of a claim: the item is finished, another claim is valid, or the batch does not run."""
 
     cancelled: bool  # True: the item is cancelled; False: any other reason
 
@@ -90,10 +90,10 @@ async def claim(
     worker: str,
     in_doubt: Collection[ItemKey] = (),
 ) -> Sequence[Claim | None]:
-    """Return, in the order of the keys, a claim for each; None if it is refused (see `ClaimRefusal`).
+    """Return, in the order of the keys, a claim for each key; None if the claim is refused (see `ClaimRefusal`).
 
     A repeated key (two deliveries of one message) is granted once. The keys in `in_doubt` may already be claimed for
-    this worker, after a lost reply. They are granted like free keys. Raise `LedgerUnavailable`.
+    this worker, after a lost reply. Such keys are granted as if they were free. Raise `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
         rows = await connection.execute(
@@ -155,10 +155,11 @@ class HeldClaims(set[ItemKey]):
 
 @dataclass(eq=False)
 class Claims:
-    """The claims of one worker, safe against lost replies.
+    """The claims of one worker. A lost reply of the ledger does no harm.
 
-    If the connection fails during a claim, the ledger may have granted the claim without the worker's knowledge. As the
-    worker lives, no other worker would ever take over the item. So the next call requests such items again.
+    If the connection fails during a claim, the ledger may have granted the claim without the worker's knowledge. No
+    other worker would ever take over the item, because this worker is alive. So the next call requests such items
+    again.
 
     `held`: the items that the worker evaluates.
     """
@@ -170,9 +171,9 @@ class Claims:
     _in_doubt: set[ItemKey] = field(init=False, default_factory=set)
 
     async def claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | ClaimRefusal]:
-        """Return, in the order of the keys, a claim or a refusal for each. See `claim`.
+        """Return, in the order of the keys, a claim or a refusal for each key. See the function `claim`.
 
-        After `LedgerUnavailable`, call it again with the same keys.
+        After `LedgerUnavailable`, call the method again with the same keys.
         """
         try:
             granted = await claim(

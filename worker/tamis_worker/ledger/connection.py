@@ -1,6 +1,6 @@
 """The worker's connections to Postgres, with translated errors.
 
-The module also makes texts of a model storable in Postgres, and names Postgres's refusals.
+The module also makes a model's texts storable in Postgres, and says in words why Postgres refused a statement.
 """
 
 import asyncio
@@ -85,12 +85,12 @@ async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
 def _hang_up(connection: AsyncConnection) -> None:
     """End the connection to a silent server, so that the driver notices and stops waiting.
 
-    Cancelling the driver's statement would wait for the same server.
+    If the driver's statement were cancelled instead, the driver would wait for the same server.
     """
     driver = connection.sync_connection.connection.driver_connection if connection.sync_connection else None
     if driver is None or driver.closed:
         return
-    log.debug("a connection to Postgres is given up: no answer for %.0f s", GIVE_UP_AFTER)
+    log.debug("a connection to Postgres is closed: no answer for %.0f s", GIVE_UP_AFTER)
     with socket.socket(fileno=os.dup(driver.fileno())) as end:
         end.shutdown(socket.SHUT_RDWR)
 
@@ -109,7 +109,7 @@ def storable(value: Any) -> Any:
 
 
 def refusal_words(error: BaseException) -> str:
-    """Return the kind of an error in words, such as `numeric value out of range`.
+    """Return why Postgres refused a statement, in a few words, such as `numeric value out of range`.
 
     Postgres's messages are omitted, because they quote data: a number, a row, the text of an answer.
     """

@@ -1,6 +1,6 @@
 """The request format of each endpoint and model, stored for all workers and across restarts.
 
-Times are the database's. Each statement concerns one row, and is its own transaction.
+All times are by the database's clock. Each statement concerns one row, and is its own transaction.
 """
 
 from sqlalchemy import Row, TextClause, text
@@ -47,7 +47,10 @@ WHERE endpoint = :endpoint AND model = :model AND probe_worker = :holder
 
 
 class LedgerDialects:
-    """The store that all workers share, see `DialectStore`. It needs an engine of single statements."""
+    """The store that all workers share, see `DialectStore`.
+
+    It needs an engine whose statements are single transactions.
+    """
 
     def __init__(self, engine: AsyncEngine, endpoint: str) -> None:
         """Prepare the store of one endpoint. `endpoint`: its name from `endpoint_name`."""

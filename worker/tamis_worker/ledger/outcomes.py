@@ -41,13 +41,16 @@ class TranscribedClaim:
 
 
 class KnownPrompts:
-    """The prompts' texts that are known to be in the ledger, so they need not be sent again."""
+    """A record of the prompts' texts that the ledger already has, so that they are not sent a second time."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[UUID, str], None] = {}
 
     def new(self, claims: Iterable[TranscribedClaim]) -> dict[tuple[UUID, str], str]:
-        """Return the texts of these claims that the ledger may lack. They are sorted, so that no workers deadlock."""
+        """Return the texts of these claims that the ledger may lack.
+
+        The texts are sorted, so that workers that write at the same time do not deadlock.
+        """
         new = {
             (entry.claim.key.batch_id, sha256): text
             for entry in claims
@@ -78,7 +81,7 @@ def prompt_rows(texts: Mapping[tuple[UUID, str], str]) -> str:
 
 @dataclass(frozen=True)
 class ClaimOutcome:
-    """The end of one claim."""
+    """The outcome of one claim: the decision or failure of its item, with the bill and the transcript."""
 
     claim: Claim
     ended: Decided | Failure
@@ -172,8 +175,8 @@ async def record(
     """Write outcomes, and return, in their order, whether each was accepted.
 
     An outcome is not accepted if a newer claim has raised the fence number, which is no error. If a reply is lost and
-    the outcome written again, the second result is False: the first row stays. `known`: the texts that need not be
-    sent; None: send all. Raise `LedgerUnavailable`.
+    the outcome is written a second time, the second result is False, because the first row stays. `known`: the texts
+    that need not be sent; None: send all. Raise `LedgerUnavailable`.
     """
     known = known or KnownPrompts()
     transcribed = [TranscribedClaim(o.claim, o.transcript) for o in outcomes if o.transcript is not None]
@@ -205,12 +208,13 @@ async def latest_errors(engine: AsyncEngine, batch_id: UUID, limit: int) -> Sequ
 def refused(outcome: ClaimOutcome, why: str) -> tuple[ClaimOutcome, ClaimOutcome]:
     """Return two outcomes to record instead of an outcome that the ledger refused.
 
-    Both fail the item. The first keeps the bill. Use the second if the ledger refuses the bill too.
+    Both outcomes are failures of the item. The first outcome keeps the bill. Use the second if the ledger refuses the
+    bill too.
     """
-    why = f"the ledger cannot hold this outcome: {why}"
+    why = f"the ledger cannot store this outcome: {why}"
     failed = replace(outcome, ended=Failure(ErrorKind.INTERNAL, why), cut={}, transcript=None)
     unpaid = Provenance(calls=outcome.provenance.calls, unanswered=outcome.provenance.unanswered)
-    unbilled = Failure(ErrorKind.INTERNAL, f"{why}; nor what was paid for it")
+    unbilled = Failure(ErrorKind.INTERNAL, f"{why}; nor its cost")
     return failed, replace(failed, ended=unbilled, provenance=unpaid)
 
 
@@ -260,7 +264,7 @@ def _detail(detail: BaseModel | None, panel: PanelResult | None) -> Any:
 
 
 def _evaluations(outcome: ClaimOutcome) -> list[dict[str, Any]]:
-    """Return one row for each metric and field: the last, if there are several."""
+    """Return one row for each metric and field. If a metric has several values for a field, the last counts."""
     if not isinstance(outcome.ended, Decided):
         return []
     rows = {}

@@ -1,13 +1,13 @@
 """The leases of workers, and the effects of dead workers and lost messages in the ledger.
 
-Redis delivers each queue in order. If an item is pending and its queue is empty, its message is lost, or stuck with a
-dead worker. The same is true if an item that was published later was claimed a while ago.
+Redis delivers each queue in order. If an item is pending and its queue is empty, the item's message is lost, or a dead
+worker has it. The same is true if an item behind it in the queue was claimed more than a lease ago.
 
-A worker's claims are valid while it renews its lease. Each renewal reports the worker's state. If a lease has expired,
-its worker is dead, unless the ledger was unreachable, so that no worker could renew. The first worker to return would
-then consider all others dead, and pay for their items again. So a worker judges others only after it has renewed its
-own lease for a lease's length, without a gap of over two thirds of it. In that time every living worker has renewed, or
-had two thirds of a lease to renew before the gap.
+A worker's claims are valid while it renews its lease. Each renewal reports the worker's state. A worker whose lease has
+expired counts as dead. But while the ledger is unreachable, no worker can renew a lease. The first worker to come back
+would then consider all other workers dead, and pay for their items again. So a worker must first renew its own lease
+for the length of one lease. Gaps between these renewals may not exceed two thirds of that length. In that time, every
+living worker has an opportunity to renew its lease.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -73,7 +73,7 @@ class OpenShard:
     batch_id: UUID
     round: int
     shard: int
-    traceparent: str | None = None  # of its batch
+    traceparent: str | None = None  # of the trace of the batch's submission
 
 
 _MAY_JUDGE = text("""
@@ -82,7 +82,7 @@ SELECT EXISTS (SELECT FROM workers me WHERE me.id = :worker AND now() BETWEEN me
 
 
 async def may_judge(connection: AsyncConnection, worker: str) -> bool:
-    """Return True if a worker may consider workers with an expired lease dead. See the top of this file."""
+    """Return True if this worker may treat workers with expired leases as dead. See the top of this file."""
     return bool((await connection.execute(_MAY_JUDGE, {"worker": worker})).scalar_one())
 
 
@@ -93,7 +93,7 @@ ON CONFLICT (kind) DO UPDATE SET total = repairs.total + EXCLUDED.total, last_at
 
 
 async def count(connection: AsyncConnection, repaired: Mapping[str, int]) -> None:
-    """Add numbers of repairs to the totals of their kinds."""
+    """Add the number of repairs of each kind to its total."""
     kinds = sorted(kind for kind, n in repaired.items() if n)
     await connection.execute(_COUNT, {"kinds": kinds, "counts": [repaired[kind] for kind in kinds]})
 
@@ -225,7 +225,7 @@ async def give_up_poison(connection: AsyncConnection, *, max_claims: int) -> int
 async def release_dead(connection: AsyncConnection) -> Sequence[LostItem]:
     """Release the claims of workers with an expired lease, and return the items that need new messages.
 
-    These are the items of running batches. Items of paused batches stay pending until the resume, and items of
+    Only items of running batches need new messages. Items of paused batches stay pending until the resume, and items of
     cancelled batches become cancelled.
     """
     rows = (await connection.execute(_RELEASE_DEAD)).all()
@@ -238,7 +238,8 @@ async def find_lost(
 ) -> Sequence[LostItem]:
     """Return the pending items whose messages are lost, and mark the items as published now.
 
-    The top of this file has the rule. `grace`: seconds that a message may take. `empty`: the empty queues.
+    The top of this file says when a message counts as lost. `grace`: seconds that a message may take. `empty`: the
+    empty queues.
     """
     rows = await connection.execute(
         _LOST, {"grace": grace, "priorities": [q.priority.value for q in empty], "lanes": [q.lane for q in empty]}

@@ -1,4 +1,4 @@
-"""The closing of shards and batches. To close a shard or batch again changes nothing.
+"""The closing of shards and batches. Closing a shard or batch a second time changes nothing.
 
 Closing a batch writes its summary. SQL computes all numbers of the summary from the ledger.
 """
@@ -41,7 +41,7 @@ QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class Closing(StrEnum):
-    """The result of the attempt to close a shard."""
+    """The result of an attempt to close a shard."""
 
     OPEN = "open"  # some items have not ended
     CLOSED = "closed"  # the shard is closed, or of an earlier round; the batch has open shards
@@ -103,7 +103,7 @@ async def close_cancelled(engine: AsyncEngine, batch_id: UUID) -> bool:
 
 
 async def _finish_cancelled(connection: AsyncConnection, batch: Row[Any]) -> bool:
-    """Finish a cancelled batch, whose row is locked. Return False while it has items that have not ended."""
+    """Finish a cancelled batch, whose row is locked. Return False if some of its items have not ended."""
     if batch.finished_at is not None:
         return True
     if await _has_open_items(connection, batch.id, 0, batch.n_items):
@@ -129,7 +129,7 @@ async def _summarise(connection: AsyncConnection, batch: Row[Any]) -> None:
         )
     # Last of all: no transaction may wait for this one's counters while this one waits.
     if (await connection.execute(select(func.settle_tallies(batch.id)))).scalar_one():
-        log.warning("the counters of batch %s were wrong, and are counted anew", batch.id)
+        log.warning("the counters of batch %s were wrong and were recounted", batch.id)
 
 
 async def _has_open_items(connection: AsyncConnection, batch_id: UUID, first: int, end: int) -> bool:
@@ -178,7 +178,10 @@ def _summary(connection: Connection, batch_id: UUID) -> Summary:
 
 
 def _failed() -> ColumnElement[bool]:
-    """Return the condition for a failed item's result. An item cancelled before a retry keeps a failure's row."""
+    """Return the condition that a result's item is failed.
+
+    The result alone does not show this: a failed item can be cancelled later.
+    """
     same = (items.c.batch_id == results.c.batch_id) & (items.c.idx == results.c.idx)
     return exists().where(same, items.c.state == ItemStatus.FAILED)
 

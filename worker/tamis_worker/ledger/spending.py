@@ -28,7 +28,7 @@ class BudgetChange:
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
-    """A batch's spending after a group of changes, and whether the reservation of this change was granted."""
+    """A batch's spending after a group of changes. `granted`: the reservation of this change was granted."""
 
     granted: bool
     max_cost: Decimal
@@ -79,9 +79,9 @@ class _Doubt:
 
 
 class Spending:
-    """Writes each change exactly once. If a commit is in doubt, its transaction is looked up before another write.
+    """The writer of changes. Each change is written exactly once: a commit in doubt is looked up before the next write.
 
-    Write one group at a time. After `LedgerUnavailable` the next call must have the same group.
+    Write one group at a time. After `LedgerUnavailable`, the next call must pass the same group again.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
@@ -89,11 +89,14 @@ class Spending:
         self._doubt: _Doubt | None = None
 
     async def change(self, changes: Sequence[BudgetChange]) -> Sequence[BudgetState]:
-        """Write changes. Return, in their order, the state of each change's batch. Raise `LedgerUnavailable`."""
+        """Write changes.
+
+        Return, in the order of the changes, the state of each change's batch. Raise `LedgerUnavailable`.
+        """
         if self._doubt is not None:
             doubt, ended = self._doubt, await self._ended(self._doubt.transaction)
             if ended == "in progress":
-                raise LedgerUnavailable("a commit of spending is not over yet")
+                raise LedgerUnavailable("a commit of spending has not ended yet")
             self._doubt = None
             if ended == "committed":
                 return doubt.states

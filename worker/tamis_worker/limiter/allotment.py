@@ -8,7 +8,8 @@ The module does no I/O. Time is an argument, in seconds of a monotonic clock. `t
 `apply_reply` applies the reply.
 
 A slot passes from one call to the next without a round trip. The process returns slots that were unused for a second.
-It requests permits in advance. If Redis has not replied for longer than `FRESH`, slots and permits are not used.
+The process requests permits in advance. If Redis has not replied for longer than `FRESH`, slots and permits are not
+used.
 """
 
 import math
@@ -39,7 +40,10 @@ class _GrantedPermit:
 
 
 class Permits:
-    """The permits of a process, in the order of their use. The tokens of all due permits are one sum, for any call."""
+    """The permits of a process, in the order of their use.
+
+    The tokens of all due permits are added up, and any call may use them.
+    """
 
     def __init__(self) -> None:
         self._upcoming: deque[_GrantedPermit] = deque()  # the earliest first
@@ -61,7 +65,12 @@ class Permits:
         return self._upcoming[0].due if self._upcoming else None
 
     def last_until(self, head: int) -> float:
-        """Return the time when more permits must be requested; -inf: at once, as the next call needs `head` tokens."""
+        """Return the time when more permits must be requested.
+
+        -inf: at once, because the next call lacks a permit or tokens.
+
+        `head`: tokens that the next call needs.
+        """
         if not self._upcoming or self.tokens < head:
             return -math.inf
         return self._upcoming[-1].due - LEAD
@@ -86,7 +95,10 @@ class Permits:
         return True
 
     def mature(self, now: float) -> None:
-        """Mark permits as due, and drop permits that are overdue by more than `GRACE`. Their tokens stay available."""
+        """Mark permits as due, and drop permits that are overdue by more than `GRACE`.
+
+        The tokens of dropped permits stay available.
+        """
         upcoming, due_permits = self._upcoming, self._due_permits
         while upcoming and upcoming[0].due <= now:
             permit = upcoming.popleft()
@@ -97,7 +109,7 @@ class Permits:
             due_permits.popleft()
 
     def void(self) -> None:
-        """Drop all permits. Their tokens stay available."""
+        """Drop all permits, but keep their tokens available."""
         self.token_balance += self._upcoming_tokens
         self._upcoming_tokens = 0
         self._upcoming.clear()
@@ -111,14 +123,17 @@ class Demand:
     waiting: int = 0  # number of calls
     head: int = 0  # tokens that the next call needs
     mean: int = 0  # average tokens of a call
-    weight: int = 1  # sum of the weights of their batches
+    weight: int = 1  # sum of the weights of the batches of these calls
 
 
 NO_DEMAND = Demand()
 
 
 class LocalAllotment:
-    """The share of one process in one limit. If the process sends no request, Redis ends its share after `lease` s."""
+    """The share of one process in one limit.
+
+    If the process sends no request for `lease` seconds, Redis ends the share.
+    """
 
     def __init__(self, lease: float) -> None:
         self._lease = lease
@@ -225,11 +240,14 @@ class LocalAllotment:
     # When to send the next request
 
     def mark_dirty(self) -> None:
-        """Make the next request due soon, because other processes should know the change."""
+        """Make the next request due soon, so that other processes learn of the change."""
         self._dirty = True
 
     def next_permit(self, now: float) -> float | None:
-        """Return the due time of the next permit; None if there is none, or a call could not begin with it."""
+        """Return the due time of the next permit.
+
+        None: there is no such permit, or no call may begin with a new permit now.
+        """
         if self.in_flight >= self.slots or self._halted(now):
             return None
         return self._permits.next_due
@@ -239,7 +257,7 @@ class LocalAllotment:
         return self._congested or now >= self._fresh_until or now < self._blocked_until
 
     def request_at(self, now: float, demand: Demand) -> float:
-        """Return the time of the next request to Redis, unless an event makes it due earlier."""
+        """Return the time of the next request to Redis. A later event may make the request due earlier."""
         if self._dirty:
             return self._sent_at + GATHER
         soonest = self._sent_at + self._lease / 3
@@ -258,7 +276,7 @@ class LocalAllotment:
         return max(soonest, self._sent_at + GATHER)
 
     def _needed_at(self, now: float, idle: int, head: int) -> float:
-        """Return the time at which the waiting calls need more slots or permits; inf: not by a request."""
+        """Return the time at which the waiting calls need more slots or permits; inf: a request would not help them."""
         permits = max(self._permits_at, self._permits.last_until(head)) if self._paced else -math.inf
         if idle > 0:
             return permits if self._paced or now >= self._fresh_until else math.inf
@@ -269,7 +287,7 @@ class LocalAllotment:
     # Requests and replies
 
     def next_request(self, name: str, now: float, demand: Demand, limits: Limits) -> LimiterRequest:
-        """Build the next request. It reports each event once. If no reply comes, call `request_lost`."""
+        """Build the next request. Each event is reported once. If no reply comes, call `request_lost`."""
         permits = self._permits
         permits.mature(now)
         if now < self._blocked_until:
@@ -317,13 +335,16 @@ class LocalAllotment:
         return request
 
     def request_lost(self, request: LimiterRequest) -> None:
-        """Report a lost request's events again, except unused tokens: counted twice, they allow too many calls."""
+        """Report a lost request's events again in the next request, except unused tokens.
+
+        If unused tokens were counted twice, too many calls would be allowed.
+        """
         self._settle += max(0, request.settle)
         self._congested = self._congested or request.congested
         self._dirty = True
 
     def apply_reply(self, request: LimiterRequest, reply: LimiterReply, asked_at: float, now: float) -> None:
-        """Apply the reply to a request that was sent, the last time, at `asked_at`. The reply arrived at `now`."""
+        """Apply the reply to a request. The request was last sent at `asked_at`, and the reply arrived at `now`."""
         self.slots += reply.more
         self._keep = reply.keep
         self._contended = reply.contended

@@ -38,7 +38,7 @@ class _Batch(Generic[T]):
 
 
 class FairQueue(Generic[T]):
-    """The queue. Within a batch, calls are served in the order of their arrival; between batches, by weight."""
+    """The queue of waiting calls. Within a batch, the order of arrival counts; between batches, the weight counts."""
 
     def __init__(self) -> None:
         self._batches: dict[Hashable, _Batch[T]] = {}
@@ -78,7 +78,7 @@ class FairQueue(Generic[T]):
         self._tokens += waiter.estimate
 
     def reweigh(self, batch: Hashable, weight: int) -> None:
-        """Change the weight of a batch. A higher weight applies to its next grant already."""
+        """Change the weight of a batch. A higher weight applies from the batch's next grant on."""
         entry = self._batches.get(batch)
         if entry is None or entry.weight == weight:
             return
@@ -139,7 +139,10 @@ class FairQueue(Generic[T]):
         return remaining
 
     def _forget(self) -> None:
-        """Forget batches without waiting calls, if possible only those whose clock is not ahead: they lose nothing."""
+        """Forget batches without waiting calls: first only batches whose clock is not ahead, because they lose nothing.
+
+        If there are no such batches, forget all batches without waiting calls.
+        """
         for name in [
             name for name, batch in self._batches.items() if not batch.queued and batch.clock <= self._clock
         ] or [name for name, batch in self._batches.items() if not batch.queued]:

@@ -2,8 +2,8 @@
 
 A Lua script on Redis decides, by the clock of the server (`script`, `limiter.lua`). `gcra` proves that the limit holds.
 For each endpoint and model, a process has one coroutine, the pump, which exchanges messages with the script. The
-process begins calls with its permits, without asking Redis for each (`allotment`). Waiting calls get the permits by the
-priority of their batches (`fair_queue`).
+process begins calls with its permits, without asking Redis for each call (`allotment`). Waiting calls get the permits
+by the priority of their batches (`fair_queue`).
 
 If a permit cannot be granted, the caller waits. While Redis is down, only permits from earlier replies are used, which
 last less than a second. The pump retries by itself.
@@ -104,17 +104,17 @@ class Limiter:
                 last = self._allotment.release_all(next(self._names))
                 await self._script(keys=self._keys, args=self._arguments(last))
         except AWAY as error:
-            log.warning("the limiter's permits come back when its lease is over: %s", error)
+            log.warning("the limiter's permits are released when its lease ends: %s", error)
         self._resolve(self._blocks_to_send)
 
     async def acquire(self, estimate: int, *, batch: Hashable = None, priority: Priority = Priority.NORMAL) -> Permit:
         """Wait for a permit for one call of about `estimate` tokens, without a time limit, and return it.
 
-        Within a batch, calls are served in order. Between batches, calls are served by priority, and no batch waits for
-        the end of another. The wait may be cancelled. Raises `RuntimeError` if the limiter is not open.
+        Within a batch, calls are served in order. Between batches, calls are served by priority, and no batch must wait
+        until another batch has ended. The wait may be cancelled. Raises `RuntimeError` if the limiter is not open.
         """
         if not self._open:
-            raise RuntimeError("the limiter is not open: nothing can be granted")
+            raise RuntimeError("the limiter is not open: it grants no calls")
         estimate = max(0, estimate)
         if not self._queue and self._allotment.take(estimate, self._clock()):
             permit = Permit(estimate)
@@ -150,7 +150,7 @@ class Limiter:
         self._serve()
 
     def void(self, permit: Permit) -> None:
-        """Return a permit without a call. Its tokens are free again."""
+        """Return a permit that was not used for a call. Its tokens become available to other calls."""
         if permit not in self._in_flight:
             return
         self._in_flight.remove(permit)
@@ -163,9 +163,9 @@ class Limiter:
         self._attend()
 
     def congested(self) -> None:
-        """Halve the limit on calls in flight of all processes, at most once a second: the endpoint is overloaded.
+        """Halve the limit on all processes' calls in flight, at most once a second, because the endpoint is overloaded.
 
-        Call this before you release the failed call's permit, or another call could begin in its place.
+        Call this before you release the failed call's permit. Otherwise another call could begin at once.
         """
         self._allotment.congested()
         self._attend()
@@ -262,7 +262,7 @@ class Limiter:
             except Exception:
                 # A defect in Tamis, not in Redis. Waiting calls keep waiting, and the next turn may serve them. Without
                 # this, they would wait for a dead pump.
-                log.exception("the limiter failed in one turn and goes on")
+                log.exception("the limiter failed in one turn, and continues")
                 self._allotment.mark_dirty()
 
     async def _until_due(self) -> None:
@@ -276,7 +276,7 @@ class Limiter:
         self._planned = -math.inf  # until the reply arrives, a wake-up has no effect
 
     async def _exchange(self) -> None:
-        """Make one round trip to Redis: send reports and wishes, then apply the reply."""
+        """Make one round trip to Redis: send reports and request permits, then apply the reply."""
         request = self._allotment.next_request(next(self._names), self._clock(), self._demand(), self.limits)
         blocks, self._blocks_to_send = self._blocks_to_send, []
         try:

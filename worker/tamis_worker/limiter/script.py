@@ -85,7 +85,7 @@ class LimitReport:
 
     limit: int = 0  # per minute; 0: nothing new
     taken: int = 0  # limit - remaining, if that is more than our own use; 0: nothing new
-    lasts: float = 0.0  # until the reset
+    lasts: float = 0.0  # until the limit is reset
     ago: float = 0.0  # since the call began; the answer may describe any moment since then
     windowed: bool = False  # the endpoint counts by windows of a minute, not in a bucket that refills
 
@@ -138,13 +138,13 @@ class LimiterRequest:
     ask: int = 0  # permits requested
     first: int = 0  # tokens of the first permit
     each: int = 0  # tokens of every further permit
-    extra: int = 0  # permits beyond the waiting calls, if there are plenty
+    extra: int = 0  # permits to grant beyond those for waiting calls, if plenty are free
     room: int = 0  # further permits that the slots can use
     lack: int = 0  # further slots that the permits can use; negative: spare slots
     settle: int = 0  # tokens used beyond the reservation; negative: tokens to return
     unpaced_requests: int = 0  # calls begun without a permit, while no rate is limited
     unpaced_tokens: int = 0  # estimated tokens of these calls
-    succeeded: int = 0  # number of calls
+    succeeded: int = 0  # number of calls that succeeded
     congested: bool = False  # the endpoint reported overload
     reports: LimitReports = field(default=LimitReports())
 
@@ -176,8 +176,8 @@ class LimiterReply:
     keep: int | None  # number of slots that may be used again when a call ends; None: all
     contended: bool  # other processes wait for slots, and none is free
     paced: bool  # a rate is limited, so calls need permits
-    wait: float | None  # until it makes sense to request more permits; None: any time
-    blocked: float  # no call may begin for so long
+    wait: float | None  # seconds until a request for more permits makes sense; None: any time
+    blocked: float  # seconds until a call may begin
     concurrency: int  # the limit in force for all processes together
     shared: SharedLimitState
     delays: tuple[float, ...]  # when the permits are due; negative: already due
@@ -241,14 +241,17 @@ class ObservedLimits:
             )
 
     def lowers(self, requests: SharedLimit, tokens: SharedLimit) -> bool:
-        """Return whether an observed limit is lower than the shared limit of its kind."""
+        """Return whether an answer reported a lower limit than the shared limit, of requests or of tokens."""
         return any(
             0 < report.limit < (shared.limit or float("inf"))
             for report, shared in ((self._requests, requests), (self._tokens, tokens))
         )
 
     def take_reports(self, now: float, requests: SharedLimit, tokens: SharedLimit) -> LimitReports:
-        """Return the reports since the last call. Once a minute, they repeat limits that answers confirmed."""
+        """Return the reports since this method was last called.
+
+        Once a minute, they repeat limits that answers confirmed.
+        """
         reports = LimitReports(self._requests, self._tokens)
         if self._confirmed and now >= self._confirmed_at + CONFIRM:
             self._confirmed, self._confirmed_at = False, now

@@ -15,7 +15,7 @@ THOUGHTS = 100_000  # tokens
 class _Learned:
     calls: int = 0
     ratio: float = 1 / CHARACTERS_PER_TOKEN  # prompt tokens per character
-    completion: float = EXPECTED_ANSWER  # tokens
+    completion: float = EXPECTED_ANSWER  # tokens of an answer
 
 
 def believable(tokens: int, characters: int, max_tokens: int) -> bool:
@@ -34,7 +34,10 @@ class TokenEstimates:
         self._learned: defaultdict[tuple[str, str], _Learned] = defaultdict(_Learned)
 
     def of(self, operation_name: str, model: str, characters: int, max_tokens: int) -> int:
-        """Return the expected tokens of a prompt of `characters` and its answer of at most `max_tokens`."""
+        """Return the expected number of tokens of a call.
+
+        `characters`: length of the prompt. `max_tokens`: limit on the answer's tokens.
+        """
         learned = self._learned.get((operation_name, model)) or _UNKNOWN
         return round(characters * learned.ratio + min(learned.completion, max_tokens))
 

@@ -1,7 +1,8 @@
 """The vital signs of a worker process, for its watchdog and for people, and the worker's lease.
 
 While the worker lives, it renews its lease in the ledger, with a report of its state. The report also goes to Redis, so
-that people can read it while the ledger is unavailable. If a server does not answer, the other still gets the report.
+that people can read it while the ledger is unavailable. The two writes are independent: if Postgres does not answer,
+Redis still gets the report, and vice versa.
 """
 
 import asyncio
@@ -53,7 +54,7 @@ class _Doing:
 class Vitals:
     """The vital signs of one worker process. Its methods, except `pulse`, may be called from any thread.
 
-    `answer_within`: seconds that the broker has to count the waiting messages.
+    `answer_within`: longest wait for the broker's number of waiting messages, in seconds.
     """
 
     worker_id: str
@@ -87,7 +88,7 @@ class Vitals:
         self._stopping = self._stopping or time.monotonic()
 
     def observe(self) -> Observation:
-        """Return the observation for the watchdog. It waits at most `answer_within` seconds for the broker."""
+        """Return the observation for the watchdog. The method waits at most `answer_within` seconds for the broker."""
         waiting = self._waiting()
         now = time.monotonic()
         ended = self.background.ended
@@ -127,7 +128,7 @@ class Vitals:
         )
 
     def _now_doing(self) -> tuple[_Doing, float | None]:
-        """Return the present state, and the time when it began; None: with the first report of the state."""
+        """Return the present state, and the time when it began. None: the state counts from its first report."""
         if self._stopping is not None:
             return _Doing(WorkerState.STOPPING), self._stopping
         if (trouble := self.backpressure.trouble) is not None:
@@ -136,7 +137,7 @@ class Vitals:
             model, fault = min(faults.items(), key=lambda entry: entry[1].since)
             return _Doing(WorkerState.WAITING, f"the endpoint fails for {model}: {fault.error.message}"), fault.since
         if self.deliveries.evaluating and (blocked := self.limiters.blocked()):
-            return _Doing(WorkerState.WAITING, f"the endpoint lets nobody ask {', '.join(sorted(blocked))}"), None
+            return _Doing(WorkerState.WAITING, f"the endpoint accepts no calls to {', '.join(sorted(blocked))}"), None
         if (waiting := self.capacity.waiting) and waiting >= self.deliveries.evaluating:
             return _Doing(WorkerState.WAITING, "the endpoint has no capacity at the flex tier"), None
         return _Doing(WorkerState.WORKING), None
@@ -175,7 +176,7 @@ class LeaseKeeper:
         """Renew the lease three times per lease, and at once after `changed`, until cancelled.
 
         A cut network gives no error. If a renewal takes longer than the lease, other workers consider this worker dead.
-        Until a renewal succeeds, it begins no more work.
+        So until a renewal succeeds, this worker begins no more work.
         """
         interval = self.lease / BEATS
         pause = interval
@@ -213,7 +214,7 @@ class LeaseKeeper:
             try:
                 await self.redis.set(wire.worker_key(report.id), report.model_dump_json(), px=milliseconds)
             except (RedisError, OSError) as error:  # the ledger has the same report
-                log.debug("Redis was not told how this worker is: %s", error)
+                log.debug("the worker's report did not reach Redis: %s", error)
             await asyncio.sleep(self.lease / BEATS)
 
     def changed(self) -> None:
@@ -226,10 +227,10 @@ class LeaseKeeper:
         try:
             await recovery.end_lease(self.engine, worker=report.id)
         except LedgerUnavailable as error:
-            log.warning("the lease runs out by itself: %s", error)
+            log.warning("the lease was not ended and will expire: %s", error)
         if self.redis is not None:
             try:
                 await self.redis.delete(wire.worker_key(report.id))
                 await self.redis.aclose()
             except (RedisError, OSError) as error:
-                log.debug("Redis forgets this worker by itself: %s", error)
+                log.debug("the worker's report in Redis was not deleted and will expire: %s", error)

@@ -1,8 +1,8 @@
 """The watchdog: ends a worker process that lives but does no work, so that its supervisor starts a new process.
 
 The watchdog judges by progress, because a process may answer every ping and yet take no messages, or have a blocked
-event loop. So it checks that waiting messages are taken, that the loop runs, and that no permanent task has ended. Its
-own thread cannot be blocked by the loop or the consumer.
+event loop. So it checks that waiting messages are taken, that the loop runs, and that no permanent task has ended. The
+watchdog has a separate thread, which neither the loop nor the consumer can block.
 
 The watchdog writes a file that shows that its worker works. Probes and supervisors read the file on the same machine,
 so its time is the machine's monotonic clock.
@@ -67,19 +67,19 @@ def stalled(seen: Sequence[Observation], bounds: WatchdogBounds) -> str | None:
     now = seen[-1]
     if now.stopping is not None:
         too_long = now.stopping > bounds.stop_within
-        return f"was asked to stop and did not within {bounds.stop_within:.0f} s" if too_long else None
+        return f"was asked to stop, but did not within {bounds.stop_within:.0f} s" if too_long else None
     if now.ended:
-        return f"has lost {', '.join(now.ended)}, which should run for ever"
+        return f"has lost {', '.join(now.ended)}, which must always run"
     if now.writing > bounds.write_within:
-        return f"has waited for {now.writing:.0f} s for the ledger to take one group of writes"
+        return f"has waited {now.writing:.0f} s for the ledger to accept one group of writes"
     looks = _unbroken(seen, bounds.stalled_after / 2)
     still = _lasting(looks, lambda look: look.turns == now.turns)
     if still >= bounds.stalled_after:
-        return f"has an event loop that stood still for {still:.0f} s"
+        return f"has an event loop that did not turn for {still:.0f} s"
     idle = _lasting(looks, lambda look: look.taken == now.taken and _could_take(look, bounds))
     if idle >= bounds.stalled_after:
         free = bounds.concurrency - now.in_flight
-        return f"consumed nothing for {idle:.0f} s, though {now.waiting} messages wait and {free} places are free"
+        return f"took no message for {idle:.0f} s, although {now.waiting} messages wait and {free} places are free"
     return None
 
 
@@ -88,7 +88,7 @@ def _could_take(look: Observation, bounds: WatchdogBounds) -> bool:
 
 
 def _unbroken(seen: Sequence[Observation], gap: float) -> Sequence[Observation]:
-    """Return the latest observations, back to the first gap of more than `gap` seconds."""
+    """Return the observations after the latest gap of more than `gap` seconds; all observations if there is no gap."""
     for place in range(len(seen) - 1, 0, -1):
         if seen[place].at - seen[place - 1].at > gap:
             return seen[place:]
@@ -96,7 +96,7 @@ def _unbroken(seen: Sequence[Observation], gap: float) -> Sequence[Observation]:
 
 
 def _lasting(looks: Sequence[Observation], holds: Callable[[Observation], bool]) -> float:
-    """Return for how many seconds, up to the last observation, a condition held at every observation."""
+    """Return for how many seconds a condition has been true without interruption, up to the last observation."""
     since = looks[-1].at
     for look in reversed(looks):
         if not holds(look):
@@ -142,7 +142,7 @@ class Watchdog(threading.Thread):
             try:
                 self.look(self._observe())
             except Exception:  # a failed look shows nothing about the process; the next look follows
-                log.exception("the watchdog could not look")
+                log.exception("the watchdog's check failed")
 
     def look(self, observation: Observation) -> None:
         """Judge the process after another observation, and end a stalled process."""
@@ -161,8 +161,8 @@ class Watchdog(threading.Thread):
         self._ended.set()
 
     def _bring_to_an_end(self, observation: Observation) -> None:
-        log.critical("this worker %s: it ends with exit code %d, to be started anew", self.verdict, EXIT_STALLED)
-        log.error("where its threads stand:\n%s", _stacks())
+        log.critical("this worker %s: it ends with exit code %d so that it is restarted", self.verdict, EXIT_STALLED)
+        log.error("the stacks of its threads:\n%s", _stacks())
         loop_turns = len(self._seen) < 2 or self._seen[-2].turns != observation.turns
         if observation.stopping is None and loop_turns:  # without the loop no item could be returned
             self._stop()
@@ -189,7 +189,7 @@ class AliveFile:
     pid: int
     at: float  # s, `time.monotonic`
     state: str
-    reason: str | None = None  # why the state is another than working
+    reason: str | None = None  # why the worker does not work now
     stalled: str | None = None  # why the watchdog ended the worker
 
     def write(self, path: Path) -> None:
@@ -227,7 +227,7 @@ def health_of(file: AliveFile | None, now: float, *, within: float = FRESH) -> W
         return WorkerHealth(False, f"worker {file.pid} {file.stalled}")
     age = now - file.at
     if not 0 <= age <= within:
-        when = f"{age:.0f} s ago" if age >= 0 else "before this machine was started"
+        when = f"{age:.0f} s ago" if age >= 0 else "before this machine started"
         return WorkerHealth(False, f"worker {file.pid} was last seen working {when}")
     state = file.state if file.reason is None else f"{file.state}: {file.reason}"
     return WorkerHealth(True, f"worker {file.pid} is {state}")

@@ -1,8 +1,8 @@
 """The reading of an answer in the shape of its schema, without guessing.
 
 Models without a strict mode answer `"0.9"` for 0.9, `Not_Met` for "not met", `[{...}]` for `{...}`. Such a value is
-replaced if it has only one possible meaning, and a note says so. All other values stay, and the operation refuses them:
-85 does not become a confidence, nor 1 a boolean. A text stays if the schema asks for text.
+replaced if it has only one possible meaning, and a note says so. All other values stay, and the operation refuses them.
+So 85 does not become the confidence 0.85, and 1 does not become true. A text stays if the schema asks for text.
 
 The keywords of a schema here are type, properties, additionalProperties, items, enum, anyOf. The caller must resolve
 references first.
@@ -40,7 +40,7 @@ _BASE_FORMS = {"included": "include", "excluded": "exclude"}
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswer:
-    """The value of an answer, and notes of its harmless deviations. The notes are short texts."""
+    """The value of an answer, and a short note about each of its harmless deviations."""
 
     value: object
     deviations: tuple[str, ...] = ()
@@ -70,7 +70,10 @@ class _Reading:
         return (*self._notes, f"and {self._more} more") if self._more else tuple(self._notes)
 
     def unwrapped(self, value: object, schema: Schema) -> object:
-        """Return the object without its wrapper: a string, an array of one element, or an object with one field."""
+        """Return the object inside a wrapper.
+
+        Wrappers are a string, an array of one element, and an object with one field.
+        """
         if isinstance(value, str) and value.lstrip().startswith("{"):
             with suppress(Malformed):
                 value = read_json(value)
@@ -86,7 +89,10 @@ class _Reading:
         return value
 
     def _holds_objects(self, name: str, schema: Schema) -> bool:
-        """Return True if the schema has a property of this name that may be an object, so the name is no wrapper's."""
+        """Return True if a property of the schema has this name and may be an object.
+
+        Then the name is not that of a wrapper.
+        """
         properties = _properties(schema)
         meant = self._texts(properties).get(_folded(name), ())
         return any(properties[key].get("type") not in _SCALARS for key in meant)
@@ -113,7 +119,10 @@ class _Reading:
         return read
 
     def _meant_by(self, text: str, schema: Schema) -> object:
-        """Return the only value of a schema that a text can mean; the text itself if it is valid or ambiguous."""
+        """Return the only value that a text can mean under a schema.
+
+        If the text is valid or ambiguous, return the text.
+        """
         if "enum" in schema:
             return text if text in schema["enum"] else self._listed(text, schema["enum"])
         kind = schema.get("type")
@@ -150,7 +159,10 @@ class _Reading:
     def _renamed(
         self, value: dict[str, Any], properties: Schema, *, closed: bool, place: tuple[str | int, ...]
     ) -> dict[str, Any]:
-        """Return the object with its keys spelled as in the schema. If `closed`, other keys are dropped."""
+        """Return the object with its keys spelled as in the schema.
+
+        If `closed`, keys that the schema lacks are dropped.
+        """
         meant, answered = self._texts(properties), _by_fold(value)
         renamed: dict[str, Any] = {}
         for name, part in value.items():
@@ -161,7 +173,7 @@ class _Reading:
                 self._note(place, f"{_shown(name)} read as {_shown(meant[folded][0])}")
                 renamed[meant[folded][0]] = part
             elif closed:
-                self._note(place, f"extra key {_shown(name)} left out")
+                self._note(place, f"extra key {_shown(name)} ignored")
             else:
                 renamed[name] = part
         return renamed
@@ -174,7 +186,7 @@ class _Reading:
         return read if any(new is not old for new, old in zip(read, value, strict=True)) else value
 
     def _texts(self, listed: Iterable[Any]) -> dict[str, list[str]]:
-        """Return the texts of a schema's list, grouped by their form after `_folded`."""
+        """Return the texts in a schema's list (an enum, or the names of properties), grouped by their folded form."""
         by_fold = self._by_fold.get(id(listed))
         if by_fold is None:
             by_fold = self._by_fold[id(listed)] = _by_fold(text for text in listed if isinstance(text, str))
@@ -193,7 +205,7 @@ def _properties(schema: Schema) -> Schema:
 
 
 def _plain(text: str, kind: str) -> int | float | bool | None:
-    """Return the number or boolean that a text spells; None if the text has anything else."""
+    """Return the number or boolean that a text spells; None if the text spells neither."""
     bare = text.strip()
     if kind == "boolean":
         return _TRUTHS.get(bare.lower()) if len(bare) <= len("false") else None
@@ -210,7 +222,10 @@ def _equal(left: object, right: object) -> bool:
 
 
 def _only(meant: list[Any], otherwise: str) -> object:
-    """Return the value that all of `meant` equal; `otherwise` if they differ, or the list is empty."""
+    """Return the value in `meant` if all its values are equal.
+
+    If they differ, or the list is empty, return `otherwise`.
+    """
     return meant[0] if meant and all(_equal(value, meant[0]) for value in meant) else otherwise
 
 
@@ -220,7 +235,7 @@ def _flat(branches: list[Schema]) -> list[Schema]:
 
 
 def _folded(text: str) -> str:
-    """Return the text in lower case without outer space, with one space for each `_`, `-` or space between words."""
+    """Return the text in lower case and stripped, with single spaces in place of `_`, `-` and spaces between words."""
     return _BETWEEN_WORDS.sub(" ", text.strip().casefold())
 
 

@@ -46,7 +46,7 @@ PRINT_WITHIN = 30.0  # s that a command may run
 
 
 class NoKey(Exception):
-    """There is no key for a call; the message gives the reason, without any printed text."""
+    """The error of a call that has no key. The message gives the reason, without the output of any command."""
 
 
 class KeySource(Protocol):
@@ -63,7 +63,7 @@ class FixedKey:
     """A key that never changes."""
 
     def __init__(self, key: str) -> None:
-        """Raise `ConfigurationError` if no header can hold the key."""
+        """Store the key. Raise `ConfigurationError` if it cannot be sent in a header."""
         self._key = _checked(key)
 
     async def current(self) -> str:
@@ -71,17 +71,17 @@ class FixedKey:
         return self._key
 
     async def instead_of(self, refused: str) -> str | None:
-        """Return None."""
+        """Return None: there is no other key."""
         return None
 
 
 class RenewedKey:
-    """A key that is renewed: the common part of keys from files and from commands."""
+    """The base of both keys that are renewed: from a file, and from a command."""
 
     def __init__(
         self, key: str, *, rest: float, learn: Callable[[str], object] | None, clock: Callable[[], float]
     ) -> None:
-        """Begin with `key`, which is empty if there is none yet. `rest`: see `REST`. `learn`: see `key_source`."""
+        """Begin with `key`; empty: there is no key yet. `rest`: see `REST`. `learn`: see `key_source`."""
         self._key = key
         self._rest = rest
         self._learn = learn
@@ -108,11 +108,14 @@ class RenewedKey:
         return self._key if self._key != refused else None
 
     async def _obtain(self) -> str:
-        """Return a key, new or unchanged. Raise `NoKey`."""
+        """Return a key from the source, new or unchanged. Raise `NoKey`."""
         raise NotImplementedError
 
     def _begin(self) -> "asyncio.Task[None] | None":
-        """Return the running renewal, or start a renewal; None if a recent renewal gave no new key."""
+        """Return the renewal in progress; if there is none, start one.
+
+        None: a recent renewal gave no new key, so wait.
+        """
         if self._task is None and self._clock() >= self._rests_until:
             self._task = asyncio.create_task(self._renew(), name="renewal of the API key")
         return self._task
@@ -127,12 +130,12 @@ class RenewedKey:
             key = await self._obtain()
         except NoKey as error:
             if self._trouble != str(error):  # once, not every few seconds
-                log.warning("the API key is not renewed: %s", error)
+                log.warning("the API key was not renewed: %s", error)
             self._trouble = str(error)
             self._rests_until = self._clock() + self._rest
         except Exception as error:  # calls continue with the old key
             # Its type only: its message or traceback may contain the command's output.
-            log.error("the API key is not renewed: %s", type(error).__name__)  # noqa: TRY400
+            log.error("the API key was not renewed: %s", type(error).__name__)  # noqa: TRY400
             self._rests_until = self._clock() + self._rest
         else:
             self._trouble = None
@@ -142,13 +145,13 @@ class RenewedKey:
             if self._learn is not None:
                 self._learn(key)
             self._key = key
-            log.info("there is a new API key")
+            log.info("a new API key is in use")
         finally:
             self._task = None
 
 
 class FileKey(RenewedKey):
-    """The key of a file, read again every second during calls, and after a refusal."""
+    """The key in a file. While calls are made, the file is read every second, and after a refusal."""
 
     def __init__(
         self,
@@ -170,7 +173,7 @@ class FileKey(RenewedKey):
         except (OSError, UnicodeError) as error:
             raise NoKey(f"the file of TAMIS_LLM_API_KEY_FILE cannot be read: {reason(error)}") from None
         if not is_sendable(text):  # empty during a write
-            raise NoKey("the file of TAMIS_LLM_API_KEY_FILE holds no key")
+            raise NoKey("the file of TAMIS_LLM_API_KEY_FILE contains no key")
         return text
 
 
@@ -186,7 +189,7 @@ class CommandKey(RenewedKey):
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """Split `command` into words; it runs without a shell. A key is used for at most `ttl` seconds."""
+        """Split `command` into words, because it runs without a shell. A key is used for at most `ttl` seconds."""
         super().__init__("", rest=REST, learn=learn, clock=clock)
         self._command = words_of(command)
         self._ttl = ttl
@@ -213,7 +216,7 @@ def key_source(
     Args:
         key: the key at the start; empty: none.
         file: the file that `key` was read from.
-        command: prints keys, if `key` is empty.
+        command: the command that prints keys; used only if `key` is empty.
         ttl: see `CommandKey`.
         learn: receives each new key before its first use, so that no log shows it.
 
@@ -229,7 +232,7 @@ def key_source(
 
 def _checked(key: str) -> str:
     if not is_sendable(key):
-        raise ConfigurationError("TAMIS_LLM_API_KEY holds a blank, a line end or a letter that no header can hold")
+        raise ConfigurationError("TAMIS_LLM_API_KEY contains a blank, line end or character that no header can hold")
     return key
 
 
@@ -238,17 +241,18 @@ def words_of(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise ConfigurationError(f"TAMIS_LLM_API_KEY_COMMAND is no command line: {error}") from None
+        raise ConfigurationError(f"TAMIS_LLM_API_KEY_COMMAND is not a command line: {error}") from None
     if not words:
         raise ConfigurationError("TAMIS_LLM_API_KEY_COMMAND is empty")
     return words
 
 
 async def printed(command: list[str], *, within: float = PRINT_WITHIN) -> str:
-    """Return the output of a command. Its standard error is ignored, because its content is unknown.
+    """Return the output of a command. The command's standard error is ignored, because its content is unknown.
 
     Raises:
-        NoKey: the command cannot run, fails, takes longer than `within` seconds, or prints more than any key has.
+        NoKey: the command cannot run, fails, takes longer than `within` seconds, or prints more characters than a key
+            can have.
     """
     try:
         # Not the loop's own subprocess: uvloop forks, and libraries' hooks after a fork end the child in a worker.
@@ -289,7 +293,10 @@ def _output(process: "Popen[bytes]", within: float) -> bytes:
 
 
 def reason(error: Exception) -> str:
-    """Return the system's text for an error, or its type. Its message may contain the command's output."""
+    """Return the system's text for an error; without such a text, the error's type.
+
+    The error's message is not used, because it may contain the command's output.
+    """
     return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
 
 
@@ -303,10 +310,10 @@ class PrintedKey:
 
 
 def read_key(text: str) -> PrintedKey | None:
-    """Return the key in a text: its only line, or the token in a JSON object; None if no header can hold the key.
+    """Return the key in a text: its only line, or the token in a JSON object; None if it cannot be sent in a header.
 
     The JSON may be that of `az account get-access-token`, `gcloud config config-helper --format=json` or OAuth. An
-    expiry in JSON must be in seconds, or have a zone.
+    expiry in JSON must be in seconds, or have a time zone.
     """
     printed: dict[str, Any] = {}
     if text.lstrip()[:1] == "{":
@@ -326,14 +333,14 @@ def read_key(text: str) -> PrintedKey | None:
 
 
 def is_sendable(key: str) -> bool:
-    """Return True if a header can hold a key: one word of printable ASCII."""
+    """Return True if a key can be sent in a header: it is one word of printable ASCII."""
     return _SENDABLE.fullmatch(key) is not None
 
 
 def expiry_of(key: str) -> float | None:
     """Return the expiry (`exp`) of a JSON Web Token, in seconds since 1970; None if the key has no expiry.
 
-    The signature is not checked, because the time only serves messages and the next renewal.
+    The signature is not checked, because the time is used only for messages and the next renewal.
     """
     parts = key.split(".")
     if len(parts) != 3:

@@ -9,10 +9,11 @@
 | 409, other 5xx, a body that is not JSON | server |
 | other 4xx | invalid_request |
 
-An error that every other call would meet too is marked `everyone`: authentication, model_not_found, and a `permission`
-error that concerns the account's money.
+If every other call would get the same error, the error is marked `everyone`: authentication, model_not_found, and a
+`permission` error that concerns the account's money.
 
-Gateways wrap the error objects of endpoints in their own, so the messages and codes of all layers are read.
+Gateways put the error object of an endpoint into their own error object. So the messages and codes of all layers are
+read.
 """
 
 import json
@@ -112,7 +113,10 @@ LARGEST_INNER = 10_000  # characters of an error in JSON text
 
 
 def of_exception(error: Exception, *, api_key: str) -> CallError:
-    """Return the error for an exception of the `openai` package or its transport. Its message omits the API key."""
+    """Return the error for an exception of the `openai` package or its transport.
+
+    The error's message omits the API key.
+    """
     if isinstance(error, openai.APIStatusError):
         headers = error.response.headers
         return of_answer(error.status_code, error.body, text=error.message, headers=headers, api_key=api_key)
@@ -130,7 +134,7 @@ def of_exception(error: Exception, *, api_key: str) -> CallError:
 def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, str], api_key: str) -> CallError:
     """Return the error for an HTTP answer that reports an error.
 
-    `error`: its error object. `text`: the message if that object has none.
+    `error`: the answer's error object. `text`: the message if the error object has none.
     """
     refusal = refusal_of(status, error, text)
     names = (refusal.code, *(text_in(layer, "type") for layer in layers_of(error)))
@@ -154,18 +158,19 @@ def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, st
 
 
 def of_redirect(status: int, origin: str) -> CallError:
-    """Return the error for a redirection to another origin. That origin must not get the prompt and the key."""
+    """Return the error for a redirection to another origin, which must not get the prompt and the key."""
     message = (
-        f"{status}: the endpoint points to {printable_line(origin)[: MAX_MESSAGE // 2]}, where neither prompt nor key "
-        "was sent; put TAMIS_LLM_BASE_URL right"
+        f"{status}: the endpoint redirects to {printable_line(origin)[: MAX_MESSAGE // 2]}, and neither prompt nor "
+        "key was sent there; correct TAMIS_LLM_BASE_URL"
     )
     return CallError(ErrorKind.MODEL_NOT_FOUND, message, status, everyone=True)
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the seconds to wait from `retry-after-ms` or Retry-After (seconds, or an HTTP date); None without both.
+    """Return the seconds that `retry-after-ms` or Retry-After asks to wait; None if neither header is there.
 
-    From an HTTP date, the answer's Date is subtracted, so that only the endpoint's clock counts; without Date, `now`.
+    Retry-After has seconds or an HTTP date. The answer's Date is subtracted from that date, so that only the endpoint's
+    clock counts. If the answer has no Date, `now` is subtracted.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
@@ -192,7 +197,7 @@ def cleaned(message: str, api_key: str) -> str:
 def refusal_of(status: int, error: object, text: str) -> ParameterRefusal:
     """Return the fields of an error answer under OpenAI's names; missing fields are None.
 
-    If an error wraps another error, as a gateway's does, the message contains the messages of both.
+    If an error contains another error, as a gateway's does, the message contains the messages of both errors.
     """
     layers = list(layers_of(error))
     words = dict.fromkeys(filter(None, map(_words, layers)))
@@ -263,7 +268,8 @@ def _tells_of_no_capacity(status: int, texts: Iterable[str | None]) -> bool:
 def _is_timeout(error: BaseException) -> bool:
     """Return True if the error was a time-out.
 
-    Over aiohttp, the `openai` package reports every broken connection as a time-out; only its cause differs.
+    Over aiohttp, the `openai` package reports every broken connection as a time-out. Only the exception's cause
+    differs.
     """
     chain = _chain(error)
     if any(isinstance(link, TimeoutError) for link in chain):

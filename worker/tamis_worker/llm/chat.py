@@ -67,7 +67,7 @@ class ChatRequest:
     options: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)  # HTTP headers, added to the usual headers
     timeout: float | None = None  # seconds for the whole call; None: the worker's setting
-    decision: DecisionField | None = None  # the answer's field with its decision; None: the answer decides no inclusion
+    decision: DecisionField | None = None  # the answer's field with the decision; None: there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class ChatAnswer:
     rate: RateHeaders | None = None  # the endpoint's rate limits
     tier: str | None = None  # the service tier of the bill, as the endpoint names it
     rung: Rung | None = None  # the format of the request
-    thoughts: int = 0  # characters of reasoning beside the answer
+    thoughts: int = 0  # characters of reasoning, in addition to the answer
     tokens: object = field(default=None, repr=False, compare=False)  # `logprobs.content`, unchanged
     body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # the request's body, as sent
 
@@ -103,7 +103,7 @@ class CallError:
 
     kind: ErrorKind
     message: str
-    status: int | None = None  # of HTTP; None without a response
+    status: int | None = None  # of HTTP; None: there was no response
     retry_after: float | None = None  # seconds, from the endpoint
     usage: Usage = field(default_factory=Usage)  # tokens that were paid nevertheless
     latency_ms: int = 0

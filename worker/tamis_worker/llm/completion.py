@@ -1,9 +1,9 @@
-"""Completions: the reply in an HTTP 200, in every form that endpoints send. Pure.
+"""Completions: the reply in an HTTP answer of status 200, in every form that endpoints send. No I/O happens here.
 
 | body | reply |
 |---|---|
 | a completion | an answer, or the reason why it is unusable; both with usage and tier |
-| `{"error": ...}` | that error, with the upstream's own text |
+| `{"error": ...}` | that error, with the text of the server behind the gateway |
 | a stream, though none was requested | its pieces are joined to a completion, then read as above |
 | HTML, anything else | an error of the endpoint with the page's title or the body's beginning |
 
@@ -51,7 +51,7 @@ TEXTS = ("content", "reasoning_content", "reasoning", "refusal")  # of a delta; 
 
 
 def read_completion(body: bytes, *, content_type: str = "", api_key: str) -> Reply:
-    """Return the reply in a body with status 200. Its latency and rate limits are not set.
+    """Return the reply in a body with status 200. The reply's latency and rate limits are not set.
 
     Args:
         body: the whole body.
@@ -115,7 +115,7 @@ def assembled(text: str, load: Callable[[str], object]) -> dict[str, Any]:
             break
         chunk = load(event)
         if not isinstance(chunk, Mapping):
-            raise ValueError("an event is no JSON object")  # noqa: TRY004 - of the endpoint, like JSON that is none
+            raise ValueError("an event is not a JSON object")  # noqa: TRY004 - of the endpoint, like JSON that is none
         completion.add(chunk)
         if chunk.get("error"):
             return {**completion.whole, "error": chunk["error"]}
@@ -126,7 +126,7 @@ def assembled(text: str, load: Callable[[str], object]) -> dict[str, Any]:
 
 
 class _Completion:
-    """A completion, assembled from the chunks so far."""
+    """A completion, assembled from the pieces of a stream so far."""
 
     def __init__(self) -> None:
         self.whole: dict[str, Any] = {}
@@ -200,12 +200,12 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
 
     message = choice.get("message") if choice is not None else None
     if choice is None or not isinstance(message, dict):
-        return failed(ErrorKind.EMPTY, "the answer holds no choice")
+        return failed(ErrorKind.EMPTY, "the answer contains no choice")
     finish_reason = _name(choice.get("finish_reason")) or "stop"
     if refusal := message.get("refusal") or _parts(message.get("content"), "refusal"):
         return failed(ErrorKind.REFUSED, f"the model refuses: {cleaned(str(refusal), api_key)}")
     if finish_reason.lower() in FILTERED:
-        return failed(ErrorKind.CONTENT_FILTER, "the content filter held the answer back")
+        return failed(ErrorKind.CONTENT_FILTER, "the content filter blocked the answer")
     content = _parts(message.get("content"), "text")
     calls = _tool_calls(message)
     if not content.strip() and len(calls) == 1:
@@ -214,7 +214,7 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
     if finish_reason.lower() in CUT_OFF:
         tokens = usage.completion_tokens
         if thoughts_alone:  # not EMPTY: a larger budget helps
-            why = f"only thoughts came, and no answer: the whole budget went there ({tokens} tokens)"
+            why = f"the model only reasoned: the whole budget ({tokens} tokens) was used before an answer"
             return failed(ErrorKind.TRUNCATED, why)
         return failed(ErrorKind.TRUNCATED, f"the answer was cut off after {tokens} tokens", content)
     if content.strip():
@@ -223,12 +223,15 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
         return ChatAnswer(content, model, usage, finish_reason, latency_ms=0, tier=tier, thoughts=thoughts, tokens=raw)
     if len(calls) > 1:
         return failed(ErrorKind.EMPTY, f"no content, and {len(calls)} tool calls: which of them is the answer?")
-    what = "only thoughts came, and no answer" if thoughts_alone else "no content"
+    what = "the model only reasoned, without an answer" if thoughts_alone else "no content"
     return failed(ErrorKind.EMPTY, f"{what}; finish_reason {cleaned(finish_reason, api_key)!r}")
 
 
 def _of_error(error: object, usage: Usage, tier: str | None, api_key: str) -> CallError:
-    """Return the error inside an answer of status 200, as gateways send it. A code from 400 to 599 is its status."""
+    """Return the error inside an answer of status 200, as gateways send it.
+
+    If the error's code is from 400 to 599, the code is the status of the error. Otherwise the status is 500.
+    """
     fields = error if isinstance(error, dict) else {"message": str(error)}
     code = str(fields.get("code") or fields.get("status"))
     status = int(code) if len(code) == 3 and code.isdecimal() and 400 <= int(code) < 600 else 500
@@ -257,7 +260,10 @@ def _not_an_answer(received: object, api_key: str) -> CallError:
 
 
 def _parts(content: object, kind: str) -> str:
-    """Return a message's text or refusal; some endpoints send the object itself, or a list of parts with thoughts."""
+    """Return a message's text, or its refusal.
+
+    `kind`: `text` or `refusal`. Some endpoints send the object itself, or a list of parts that includes thoughts.
+    """
     if isinstance(content, dict) and not content.keys() & _PART:
         return json.dumps(content, ensure_ascii=False) if kind == "text" and content else ""
     if isinstance(content, dict):
@@ -292,7 +298,7 @@ def _thinks(message: Mapping[str, Any]) -> bool:
 
 
 def _thought_characters(message: Mapping[str, Any]) -> int:
-    """Return the characters of the thoughts beside an answer. Thoughts under two names are counted once."""
+    """Return the number of characters of an answer's thoughts. Thoughts sent under two names are counted once."""
     return max((len(text) for name in _THOUGHTS if isinstance(text := message.get(name), str)), default=0)
 
 

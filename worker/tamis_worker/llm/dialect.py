@@ -1,7 +1,7 @@
 """The form of request that an endpoint accepts for a model, learned from the endpoint's refusals and answers.
 
 The first request has everything: a strict schema, `max_tokens`, the temperature, the options. Each refusal removes or
-replaces one part, and none comes back, so the retries end. A refused request costs nothing.
+replaces one part of the request. A refused part never returns, so the retries end. A refused request costs nothing.
 
 Our schemas use type, object, properties, required, additionalProperties, enum, maxLength, minimum, maximum, array.
 Endpoints treat these keywords differently, so there are two forms of a schema:
@@ -13,7 +13,8 @@ Endpoints treat these keywords differently, so there are two forms of a schema:
 
 A dropped limit still applies: every answer is validated against the original schema.
 
-An answer shows whether the model followed the requested shape. It may change the model's request format (`Rung`):
+An answer shows whether the model followed the requested shape. So an answer may change the model's request format
+(`Rung`):
 
 | answer | adherence | consequence |
 |---|---|---|
@@ -22,15 +23,15 @@ An answer shows whether the model followed the requested shape. It may change th
 | has the shape, but a value beyond its limits | out of bounds | from strict to bounded |
 | has another shape, is no JSON, or is empty | other shape | the next less binding format |
 
-An answer that was cut off, filtered, or a refusal by the model does not count. The last two kinds in the table are bad
-answers. An unproven format is replaced at the first bad answer, and the third bad answer leads to the least binding
-format. So at most three answers are wasted.
+Answers that were cut off or filtered do not count. Refusals by the model do not count either. The last two rows of the
+table are bad answers. An unproven format is replaced at the first bad answer, and the third bad answer leads to the
+least binding format. So at most three answers are wasted.
 
 A proven format survives single bad answers. But if more than 1 % of its answers are out of bounds, `bounded` replaces
 `strict`.
 
-An empty answer counts as another shape: servers that cannot write under a schema send it, and, according to vendors,
-JSON modes. It does not count if the format is proven.
+An empty answer counts as another shape, because it comes from servers that cannot write under a schema. According to
+vendors, JSON modes send empty answers too. If the format is proven, an empty answer does not count.
 """
 
 import json
@@ -110,7 +111,7 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class ParameterRefusal:
-    """An error answer with the name of the refused parameter, if the endpoint gives it."""
+    """An error answer, with the name of the refused parameter if the endpoint gives that name."""
 
     status: int
     message: str
@@ -146,7 +147,7 @@ def body(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
 def after_refusal(
     dialect: Dialect, refusal: ParameterRefusal, optional: Iterable[str] = ("temperature",)
 ) -> Dialect | None:
-    """Return the dialect without the refused part; None if the endpoint refuses something else than a part of it.
+    """Return the dialect without the refused part; None if the refusal concerns no part of the dialect.
 
     `optional`: the names of the parameters that the request can omit.
     """
@@ -181,7 +182,7 @@ def portable(schema: Schema) -> Schema:
 
 
 def instruction(schema: Schema) -> str:
-    """Return an instruction for the prompt that contains the schema, for endpoints that accept no schema."""
+    """Return an instruction that contains the schema. It is added to the prompt if an endpoint accepts no schema."""
     return (
         "Answer with one JSON object and nothing else: no code fence, no text before or after it. "
         f"The object must match this JSON schema:\n{json.dumps(schema, ensure_ascii=False, separators=(',', ':'))}"
@@ -236,9 +237,9 @@ class RungState:
     """The request format of a model at an endpoint, after the answers to all workers."""
 
     rung: Rung = START
-    proven: bool = False  # an answer in this format was usable, or in a less binding format after a refusal
+    proven: bool = False  # an answer was usable, in this format or, after a refusal, in a less binding format
     unusable: int = 0  # unusable answers in a row since the last usable answer; restarts at the least binding format
-    due: bool = field(default=False, compare=False)  # less binding than the start for a day: try the start format again
+    due: bool = field(default=False, compare=False)  # less binding than the start for a day, so try the start again
 
 
 @dataclass(slots=True)
@@ -256,7 +257,8 @@ class AnswerCounts:
     def beyond_tolerance(self, adherence: Adherence) -> bool:
         """Return True if there are too many bad answers for a format that works: at least 5, and more than 5 % of all.
 
-        After an answer out of bounds, more than 1 % is enough: the next format only costs some tokens.
+        After an answer out of bounds, more than 1 % is enough, because the next format (`bounded`) costs only some
+        tokens.
         """
         if adherence is Adherence.OUT_OF_BOUNDS:
             return self.bad > STRAYS * self.answers
@@ -264,7 +266,7 @@ class AnswerCounts:
 
 
 def adherence_of(value: Any, schema: Schema) -> Adherence:
-    """Return how far an answer that its operation refused followed the schema.
+    """Return how far an answer followed the schema, although the operation refused the answer.
 
     `value`: the decoded answer, or the `Malformed` that was raised instead.
     """
@@ -297,7 +299,7 @@ def after_answer(state: RungState, asked_on: Rung, adherence: Adherence, *, beyo
 
 
 def _down(rung: Rung, asked_on: Rung, adherence: Adherence) -> Rung | None:
-    """Return the request format after a bad answer; None if it stays."""
+    """Return the next request format after a bad answer; None if the format stays."""
     if adherence is Adherence.OUT_OF_BOUNDS:
         return Rung.BOUNDED if rung is asked_on is Rung.STRICT else None
     return AFTER_OTHER_SHAPE.get(asked_on) if adherence is Adherence.OTHER_SHAPE else None

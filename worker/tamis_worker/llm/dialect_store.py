@@ -1,7 +1,7 @@
 """The store of the request format of each model of one endpoint.
 
-The store in `tamis_worker.ledger.dialects` uses the ledger, the store here the memory of one process. Both keep the
-same contract.
+The store in `tamis_worker.ledger.dialects` uses the ledger. The store in this file uses the memory of one process. Both
+implement `DialectStore`.
 """
 
 import time
@@ -19,7 +19,10 @@ CLIMB_AFTER = 24 * 3600.0  # s until a model with a less binding format is asked
 
 @dataclass(frozen=True, slots=True)
 class Leased:
-    """The state of a model's request format, and whether the call got the lease to try the format alone."""
+    """The state of a model's request format.
+
+    `granted`: the call got the lease, so only this call may try the format now.
+    """
 
     state: RungState
     granted: bool
@@ -38,7 +41,7 @@ class DialectStore(Protocol):
         """
 
     async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
-        """Replace `seen` by `then`, if `seen` is still stored; return the stored state.
+        """Replace `seen` by `then`, if `seen` is still stored. Return the state that is stored afterwards.
 
         A replacement restarts the day after which the start format is tried again.
         """

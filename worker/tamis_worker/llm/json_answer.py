@@ -1,9 +1,9 @@
 """The JSON object of a model's answer.
 
-An object is the answer only if it is alone: by itself, in a single code fence, or after a closed thought. An object
-among other words may be a quotation of the record, a draft, or revoked by the next sentence. Such an answer is
-`Malformed`, and the model is asked once more. Unambiguous mistakes in the object are accepted: trailing commas, line
-breaks in strings.
+An object is the answer only if it is alone: by itself, in a single code fence, or after a closed thought (text of the
+model's reasoning). An object among other words may be a quotation of the record, a draft, or revoked by the next
+sentence. Such an answer is `Malformed`, and the model is asked once more. Unambiguous mistakes in the object are
+accepted: trailing commas, line breaks in strings.
 """
 
 import json
@@ -60,7 +60,7 @@ def without_thoughts(text: str) -> str:
 
 
 def _behind_thought_that_the_template_opened(text: str) -> int:
-    """Return the position after the text's first tag if that is a closing tag on a line of its own; else 0."""
+    """Return the position after the first thought tag if that tag closes a thought and fills its line; else 0."""
     tag = _TAG.search(text)
     if tag is None or tag[0][1] != "/":
         return 0

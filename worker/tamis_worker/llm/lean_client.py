@@ -1,11 +1,11 @@
 """Calls with the `openai` package at the lowest cost in CPU.
 
 The lean client uses the package's connections, headers and exceptions. It skips work that the package repeats for every
-request: copying the options, building the URL and headers, typing the answer. The public path, `post(...,
-cast_to=object)`, costs twice as much (docs/performance.md). The lean client follows no redirection to another origin.
-The package would follow it, and send the prompt and the key there.
+request: copying the options, building the URL and headers, converting the answer to its types. The public path,
+`post(..., cast_to=object)`, costs twice as much (docs/performance.md). The lean client follows no redirection to
+another origin. The package would follow it, and send the prompt and the key there.
 
-The lean client uses private parts of the package. `CONDITIONS` has the behaviour that a call needs from each part. A
+The lean client uses private parts of the package. `CONDITIONS` lists the behaviour that a call needs from each part. A
 new client checks all conditions, and uses the public path if a condition fails.
 """
 
@@ -67,8 +67,8 @@ class _Question:
     body: Mapping[str, Any]
     content: bytes  # the body as JSON
     key: str
-    headers: Mapping[str, str]  # beside the usual ones
-    timeouts: Mapping[str, float | None] | None  # seconds; None: the client's own
+    headers: Mapping[str, str]  # added to the usual headers
+    timeouts: Mapping[str, float | None] | None  # seconds; None: the client's setting
 
 
 class LeanClient(openai.AsyncOpenAI):
@@ -100,7 +100,7 @@ class LeanClient(openai.AsyncOpenAI):
     ) -> HttpAnswer:
         """Return the answer to one request.
 
-        An error answer is raised, with its first 64,000 bytes (on the public path: with all bytes).
+        An error answer is raised as an exception with the answer's first 64,000 bytes (on the public path: all bytes).
 
         Args:
             body: sent as JSON.
@@ -110,7 +110,7 @@ class LeanClient(openai.AsyncOpenAI):
 
         Raises:
             AnswerTooLarge: the answer has more than `max_bytes`.
-            Redirected: the endpoint redirects to another origin, redirects twice, or asks for a GET.
+            Redirected: the endpoint redirects to another origin, redirects twice, or wants a GET after the redirection.
             openai.APIStatusError: the endpoint answered 4xx or 5xx.
             openai.APITimeoutError, openai.APIConnectionError: there was no answer.
             UnicodeEncodeError: a text holds half of a surrogate pair.
@@ -238,7 +238,7 @@ def broken_conditions(client: openai.AsyncOpenAI) -> tuple[str, ...]:
 def warn_of(broken: tuple[str, ...]) -> None:
     """Log, once in a process, that private parts have changed, so that calls cost more CPU."""
     log.warning(
-        "this release of openai (%s) has no %s as known here: calls take its public path, which costs more CPU each",
+        "this release of openai (%s) lacks the expected %s: calls use its public interface, which costs more CPU",
         openai.__version__,
         ", ".join(broken),
     )
@@ -254,7 +254,7 @@ def _holds(condition: Callable[[openai.AsyncOpenAI], bool], client: openai.Async
     try:
         return condition(client)
     except Exception as error:  # any failure means the public path
-        log.debug("a part of openai that is not public fails: %r", error)
+        log.debug("a private part of openai failed: %r", error)
         return False
 
 

@@ -58,7 +58,7 @@ NO_CHANGE = LearnResult()
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The reply to one HTTP request, and the endpoint's refusal of the request, if any."""
+    """The reply to one HTTP request, and the endpoint's refusal if it refused the request."""
 
     reply: Reply
     refusal: ParameterRefusal | None = None  # set if the request itself was refused, and nothing was paid
@@ -88,10 +88,11 @@ class LlmClient:
             base_url: up to and including `/v1`.
             api_key: the key, or the source of keys that expire; empty if the endpoint needs no key.
             timeout: most seconds of a whole call.
-            connections: most calls in flight; further calls wait for a connection, and the wait counts as their time.
+            connections: most calls in flight. Further calls wait for a connection, and this wait counts as time of the
+                call.
             max_answer_bytes: most bytes of an HTTP answer; the call fails if the answer has more.
             dialects: request formats, shared by all clients of the endpoint; None: there is no other client.
-            compiles_grammars: True if the endpoint is known to compile schemas into grammars; else its answers show it.
+            compiles_grammars: True if the endpoint is known to compile schemas into grammars. False: answers show it.
 
         Raises:
             ConfigurationError: `base_url` is no URL, or the key cannot be sent.
@@ -131,15 +132,18 @@ class LlmClient:
             return of_exception(error, api_key=key)
 
     def dialect_of(self, request: ChatRequest) -> Dialect:
-        """Return the present form of such a request."""
+        """Return the form in which requests with this model and schema are sent now."""
         accepted = self._accepted.get((request.model, request.schema_name), Dialect())
         return replace(accepted, rung=lower(accepted.rung, self._dialects.rung_state(request.model).rung))
 
     def dialect_turn(self, request: ChatRequest) -> DialectTurn:
-        """Return the admission of a call. Wait for it before the limiter's permit, and leave its context after `learn`.
+        """Return the admission of a call.
 
-        Until an answer of the model is usable, all workers together make one call at a time. The other calls wait
-        without permits: with permits, all would start at once afterwards, and exceed the limit of a minute.
+        Await its `wait` before the limiter's permit, and leave its context after `learn`.
+
+        Until an answer of the model is usable, all workers together make one call at a time. All other calls wait
+        without permits. If they waited with permits, all would start at the same moment, and exceed the limit of a
+        minute.
         """
         return self._dialects.turn(request.model, request.schema_name)
 
@@ -169,9 +173,9 @@ class LlmClient:
     async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> LearnResult:
         """Record for all workers whether the request's format worked, and return the effect on the next call.
 
-        `usable`: the operation accepted the reply. A reply that was cut off, filtered or a refusal shows nothing. But
-        after a cut-off reply, a server that compiles grammars gets every limit of the schema. An empty answer counts
-        only until an answer of the model is usable.
+        `usable`: the operation accepted the reply. Replies that were cut off or filtered, and refusals, show nothing
+        about the format. But after a cut-off reply, a server that compiles grammars gets every limit of the schema. An
+        empty answer counts only before the model's first usable answer.
         """
         model, asked_on = request.model, reply.rung
         if asked_on is None:
@@ -197,7 +201,7 @@ class LlmClient:
         count = await self._dialects.hopeless(model)
         if count is not None:
             last = await self._without_key(content)
-            why = f"{count} answers of {model} in a row could not be used, and none before; the last one: {last!r}"
+            why = f"{count} answers of {model} in a row were unusable, and none before was usable; the last: {last!r}"
             return LearnResult(hopeless=why)
         bad = adherence is not Adherence.FOLLOWED
         return LearnResult(ask_again=bad and self.dialect_of(request).rung is not asked_on)
@@ -210,13 +214,16 @@ class LlmClient:
         return cleaned(content, key)[:SHOWN]
 
     async def _bound_for_grammars(self, model: str) -> None:
-        """Choose the format with every limit if the server compiles grammars: only the grammar limits its model."""
+        """Choose the format with every limit if the server compiles grammars.
+
+        The model behind such a server obeys only the grammar. Limits outside the grammar have no effect on it.
+        """
         state = self._dialects.rung_state(model)
         if self._compiles_grammars and state.rung is Rung.STRICT:
             await self._dialects.change(model, replace(state, rung=Rung.BOUNDED))
 
     def _step_down(self, request: ChatRequest, asked_on: Rung) -> None:
-        """Choose a less binding format for this schema only, if it had too many bad answers."""
+        """If the format `asked_on` had too many bad answers, choose a less binding format for this schema only."""
         lower_rung = AFTER_OTHER_SHAPE.get(asked_on)
         counts = self._dialects.answer_counts(request.model, asked_on)
         if lower_rung is not None and counts.beyond_tolerance(Adherence.OTHER_SHAPE):
@@ -277,7 +284,7 @@ def _no_key(error: NoKey) -> CallError:
 
 
 def _outcome(reply: Reply) -> _Outcome:
-    """Return the outcome of a reply with status 200. A gateway may report a refusal inside it."""
+    """Return the outcome of a reply with status 200. Such a reply may contain a refusal, if a gateway sent it."""
     if isinstance(reply, CallError) and (reply.kind is ErrorKind.INVALID_REQUEST or reply.status == FORBIDDEN):
         return _Outcome(reply, ParameterRefusal(reply.status or 400, reply.message))
     return _Outcome(reply)

@@ -33,4 +33,4 @@ def names_in(body: bytes) -> ModelList:
     try:
         return tuple(str(entry["id"]) for entry in listed["data"])
     except (KeyError, TypeError) as error:
-        raise ValueError("it is no list of models") from error
+        raise ValueError("it is not a list of models") from error

@@ -43,7 +43,10 @@ class Breakpoint(StrEnum):
 def cache_options(
     model: str, messages: Sequence[Message], schema: Schema, breakpoint_: Breakpoint | None
 ) -> dict[str, Any]:
-    """Return the options of a request: a key, and the mark of `breakpoint_`, if its beginning may be long enough."""
+    """Return the options for the endpoint's cache: a key, and the mark of `breakpoint_`.
+
+    If the common beginning is surely too short for a cache, both are omitted.
+    """
     only_marked = {OPTIONS: {"mode": "explicit"}} if breakpoint_ is Breakpoint.OPENAI else {}
     if not messages or messages[0].role != "system":
         return only_marked
@@ -73,7 +76,7 @@ def marked(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def characters_in_common(messages: Sequence[Message], schema: Schema) -> int:
-    """Return the characters that the prompts of different records have in common: system message and schema."""
+    """Return the number of characters that the prompts of all records share: system message and schema."""
     return len(json.dumps(schema)) + sum(len(message.content) for message in messages[:1] if message.role == "system")
 
 
@@ -84,5 +87,5 @@ def _may_reach_the_minimum(messages: Sequence[Message], schema: Schema) -> bool:
 
 @lru_cache(maxsize=64)  # a worker has few batches at a time, of thousands of records each
 def _key(model: str, beginning: str) -> str:
-    """Return the cache key of a model and a system message. It is the same for all schemas of the answer."""
+    """Return the cache key of a model and a system message. The key does not depend on the schema of the answer."""
     return hashlib.sha256(f"{model}\0{beginning}".encode("utf-8", "replace")).hexdigest()[:KEY_LENGTH]

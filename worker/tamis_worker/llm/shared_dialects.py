@@ -1,8 +1,8 @@
 """The request format of each model in one process, and the wait of calls until a format is proven.
 
 Until an answer in a model's request format is usable, all workers together make one call to the model at a time. That
-call holds a lease in the store. The first usable answer admits all calls. From then on, admitting a call costs one look
-into a dict. Changes by other workers arrive within seconds.
+call holds a lease in the store. The first usable answer admits all calls. From then on, admitting a call costs one
+look-up in a dict. Changes by other workers arrive within seconds.
 
 If the store fails, calls do not wait: the process continues with the formats that it knows.
 """
@@ -45,14 +45,14 @@ class _ModelDialect:
     rung_state: RungState = field(default_factory=RungState)
     read_at: float = -math.inf  # by the loop's clock
     reading: bool = False  # True: a read is running
-    open: bool = False  # the shape was followed, though no answer was usable: calls need not wait
-    climbs: bool = False  # the next call tries the first rung again
-    alone_until: float = -math.inf  # by the loop's clock; a call of this process finds out, without the store
-    queue: asyncio.Lock = field(default_factory=asyncio.Lock)  # the call at its head requests the lease
-    changed: asyncio.Event = field(default_factory=asyncio.Event)  # set, and replaced, after each lesson here
+    open: bool = False  # True: calls need not wait, because the model follows the shape, though no answer was usable
+    climbs: bool = False  # True: the next call tries the start format again
+    alone_until: float = -math.inf  # by the loop's clock; until then, one call tries the format if the store fails
+    queue: asyncio.Lock = field(default_factory=asyncio.Lock)  # the call that holds this lock requests the lease
+    changed: asyncio.Event = field(default_factory=asyncio.Event)  # set, then replaced, to wake waiting calls
     counts: dict[Rung, AnswerCounts] = field(default_factory=dict)
     followed: set[str] = field(default_factory=set)  # the names of the schemas that the model followed
-    first: dict[str, asyncio.Lock] = field(default_factory=dict)  # by schema name: held by the first call
+    first: dict[str, asyncio.Lock] = field(default_factory=dict)  # by schema name; the first call holds the lock
 
     @property
     def settled(self) -> bool:
@@ -77,7 +77,9 @@ class SharedDialects:
     def __init__(
         self, store: DialectStore | None = None, *, worker: str | None = None, hopeless_after: int = 20
     ) -> None:
-        """Prepare the formats. All workers share `store`; None: the process learns alone. `worker`: its unique name.
+        """Prepare the formats.
+
+        All workers share `store`; None: the process learns alone. `worker`: the worker's unique name.
 
         A model is hopeless after `hopeless_after` unusable answers in a row, in the least binding format.
         """
@@ -96,7 +98,7 @@ class SharedDialects:
         return self._models[model].rung_state
 
     def next_rung(self, model: str) -> Rung:
-        """Return the format of the next call: the learned format, or the start format if that is due again."""
+        """Return the format of the next call: the learned format, or the start format if that is due for a new try."""
         dialect = self._models[model]
         if dialect.climbs:
             dialect.climbs = False
@@ -119,7 +121,7 @@ class SharedDialects:
     ) -> RungState:
         """Record for all workers the consequence of an answer, and return the state of the model's format.
 
-        `repair`: the answer is to a second question about a record, so it is not counted again.
+        `repair`: the answer is to the second question about a record. Only the first answer is counted.
         """
         dialect = self._models[model]
         if adherence in (Adherence.USABLE, Adherence.FOLLOWED):
@@ -164,7 +166,10 @@ class SharedDialects:
         return dialect.rung_state == then
 
     async def _wait(self, dialect: _ModelDialect, model: str) -> str | None:
-        """Wait until a call may start. Return its name as holder of the lease if it must try the format, else None."""
+        """Wait until a call may start. If the call must try the format, return the name under which it holds the lease.
+
+        None: the call needs no lease.
+        """
         if dialect.read_at == -math.inf:
             await self._read(dialect, model)
         if dialect.settled:
@@ -191,7 +196,7 @@ class SharedDialects:
         return f"{self._worker}/{next(self._calls)}"
 
     async def _start_anew(self, dialect: _ModelDialect, model: str) -> None:
-        """Return to the start format after a day without a usable answer."""
+        """Change back to the start format after a day without a usable answer."""
         if dialect.rung_state.due and not dialect.rung_state.proven:
             dialect.apply(await self._store.exchange(model, dialect.rung_state, RungState()))
 
@@ -200,7 +205,7 @@ class SharedDialects:
         self._store.release(model, holder).add_done_callback(lambda _: dialect.wake())
 
     def _refresh_if_stale(self, dialect: _ModelDialect, model: str) -> None:
-        """Begin to read the state again if it is old. Calls do not wait for it."""
+        """If the state was read too long ago, begin to read it from the store. Calls do not wait for this."""
         if dialect.reading or asyncio.get_running_loop().time() - dialect.read_at < FRESH:
             return
         dialect.reading = True
@@ -246,7 +251,7 @@ class DialectTurn:
     async def wait(self) -> None:
         """Wait until the call may start.
 
-        It may start at once if the model's format is proven and the model has followed its schema.
+        The call may start at once if the model's format is proven and the model has followed the call's schema before.
         """
         if self.dialect.settled:
             self.dialects._refresh_if_stale(self.dialect, self.model)
@@ -256,11 +261,14 @@ class DialectTurn:
             await self._wait_for_the_first()
 
     def _is_new(self) -> bool:
-        """Return True if, in the start format, no answer here has shown that the model keeps this schema's limits."""
+        """Return True if the start format is used, and no answer in this process has followed this schema yet."""
         return self.dialect.rung_state.rung is START and self.shape not in self.dialect.followed
 
     async def _wait_for_the_first(self) -> None:
-        """Wait for the first call with this schema, at most 30 seconds: if the format fails, only one call is lost."""
+        """Wait at most 30 seconds for the first call with this schema.
+
+        So if the format fails, only one call is lost.
+        """
         first = self.dialect.first.setdefault(self.shape, asyncio.Lock())
         with suppress(TimeoutError):
             async with asyncio.timeout(LEASE):
@@ -280,7 +288,7 @@ class BoundedStore:
         self._closing = False
 
     async def close(self) -> None:
-        """Wait for running writes, at most 2 seconds: an unreleased lease would make others wait until it expires."""
+        """Wait for running writes, at most 2 seconds: other workers would wait until an unreleased lease expires."""
         if self._statements:
             await asyncio.wait(self._statements, timeout=CLOSED_WITHIN)
         self._closing = True
@@ -311,7 +319,7 @@ class BoundedStore:
         return self.start(self._store.release(model, holder))
 
     def start(self, statement: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
-        """Begin a statement, or several; `close` waits for them."""
+        """Start a task with one or several statements. `close` waits for the task."""
         task = asyncio.create_task(statement)
         self._statements.add(task)
         task.add_done_callback(self._ended)
@@ -324,14 +332,14 @@ class BoundedStore:
     async def _result(self, task: "asyncio.Task[T]") -> T | None:
         done, _ = await asyncio.wait({task}, timeout=STORE_WITHIN)
         if not done:
-            log.debug("the dialects' store does not answer within %.0f s", STORE_WITHIN)
+            log.debug("the store of dialects does not answer within %.0f s", STORE_WITHIN)
             return None
         try:
             return task.result()
         except LedgerUnavailable as error:
-            log.debug("the dialects' store is away: %s", error)
+            log.debug("the store of dialects is unreachable: %s", error)
         except Exception:  # no item may fail for the form of requests: the process continues with its own knowledge
-            log.warning("what is known of dialects could not be read or written", exc_info=True)
+            log.warning("the dialects could not be read or written", exc_info=True)
         return None
 
     def _ended(self, task: "asyncio.Task[Any]") -> None:

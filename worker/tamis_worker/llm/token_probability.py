@@ -1,4 +1,4 @@
-"""The probability of inclusion, from the probabilities of an answer's tokens. Pure.
+"""The probability of inclusion, from the probabilities of an answer's tokens.
 
 With `logprobs`, an endpoint sends the natural logarithm of each token's probability, and the likeliest alternatives to
 the token. The decision is one value in the answer's JSON. Where the tokens of two values differ (`inc` or `ex`, `true`
@@ -10,9 +10,9 @@ or ` false`), the alternatives show the other possible decisions:
 An uncertain answer counts half, because it favours neither side. So the probability rises if the model moves from
 exclude to uncertain, or from uncertain to include.
 
-If no alternative begins a value, that value is less likely than each listed alternative. The probability is unknown if
-such values may have more than 0.05 together. It is unknown too if the tokens do not spell the answer, or have no
-probabilities. Invalid data gives None, never an error, because the answer itself is good.
+If no listed alternative begins a value, that value is less likely than each listed alternative. The probability is
+unknown if such values together may have a probability above 0.05. It is unknown too if the tokens do not spell the
+answer, or have no probabilities. Invalid data gives None, never an error, because the answer itself is good.
 
 Source: the response of chat completions (`choices[].logprobs.content[]`: token, logprob, bytes, top_logprobs), as
 OpenAI documents it and llama.cpp's server and vLLM send it.
@@ -47,7 +47,7 @@ class DecisionField:
 class _Place:
     """The position of a value in a content, in characters."""
 
-    colon: int  # the position after it; blanks may follow
+    colon: int  # the position after the colon; blanks may follow
     start: int
     end: int
 
@@ -60,10 +60,10 @@ class _Token:
 
 @dataclass(slots=True)
 class _Shares:
-    """The probability of each value so far, and the probability that belongs to no known value."""
+    """The probability of each value according to the tokens so far, and the probability of unlisted values."""
 
     of_value: dict[str, float] = field(default_factory=dict)
-    weight: float = 1.0  # the probability of the tokens chosen so far
+    weight: float = 1.0  # product of the probabilities of the tokens chosen so far
     open: float = 0.0  # largest probability of unlisted values
 
     def add(self, value: str, probability: float) -> None:
@@ -75,7 +75,7 @@ class _Odd(ValueError):
 
 
 def options(of_caller: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that request token probabilities; none if the caller's options set `logprobs` to False."""
+    """Return the parameters that request token probabilities; empty if the caller's options set `logprobs` to False."""
     if of_caller.get(PARAMETERS[0], True) is not True:
         return {}
     return {PARAMETERS[0]: True, PARAMETERS[1]: ALTERNATIVES}
@@ -127,7 +127,7 @@ def _take(
     prefix: bytes,
     decision: DecisionField,
 ) -> bool:
-    """Add the alternatives of one token; return True if the chosen token settles the value."""
+    """Add the alternatives of one token to `shares`. Return True if the chosen token decides the value."""
     settled = False
     for alternative in alternatives:
         begun = _begun(alternative.text, lead, prefix, decision.inclusion)
@@ -144,7 +144,7 @@ def _take(
 
 
 def _begun(text: bytes, lead: bytes, prefix: bytes, values: Mapping[str, float]) -> list[str]:
-    """Return the values that are possible after this token, which begins, continues or ends them."""
+    """Return the values that are still possible after this token."""
     if not text:  # the end of the answer
         return []
     text = text.removeprefix(lead)
@@ -213,7 +213,7 @@ def _object(token: object) -> Mapping[str, Any]:
 
 
 def _text(token: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a token. It may hold only some bytes of a letter."""
+    """Return the bytes of a token. A token may have only some of a letter's bytes."""
     raw = token.get("bytes")
     if isinstance(raw, list):
         try:

@@ -35,9 +35,9 @@ class Swept:
     given_up: int = 0  # items that failed after too many claims
     released: int = 0  # items of dead workers
     lost: int = 0  # items with lost messages
-    closed: int = 0  # shards and cancelled batches
-    dispatched: int = 0  # shards
-    begun: int = 0  # stages of reviews
+    closed: int = 0  # shards and cancelled batches that were closed
+    dispatched: int = 0  # shards that were dispatched
+    begun: int = 0  # stages of reviews that were begun
 
     @property
     def anything(self) -> bool:
@@ -64,7 +64,7 @@ class Reconciler:
         await self.backpressure.clear()  # no repair would succeed, and much would appear lost
         swept = await self.sweep()
         if swept.anything:
-            log.info("swept: %s", swept)
+            log.info("repaired: %s", swept)
 
     async def sweep(self) -> Swept:
         """Sweep once, and return the repairs. If another worker is sweeping, do nothing. Raises `Unavailable`."""

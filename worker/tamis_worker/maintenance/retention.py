@@ -1,7 +1,7 @@
 """The retention policy: deletes old batches and answers little by little.
 
 It runs in every worker whose settings limit the age of data, but an advisory lock admits one step at a time. A step is
-one short transaction in a separate thread. Only an archive takes longer, as long as it has rows to write.
+one short transaction in a separate thread. Only writing an archive takes longer, because it writes all rows of a batch.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class Retention:
         return PAUSE if await asyncio.to_thread(self.step) else None
 
     def step(self) -> bool:
-        """Delete or archive the next old data. Return whether there were any. Raises `TamisError`."""
+        """Delete or archive the next old data. Return whether there was such data. Raises `TamisError`."""
         try:
             with ledger_errors(), self._engine.begin() as connection:
                 lock = select(func.pg_try_advisory_xact_lock(RETENTION_LOCK))

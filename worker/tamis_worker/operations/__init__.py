@@ -1,4 +1,4 @@
-"""The operations: each has one module with its messages, the schema of its answers, and their parser."""
+"""The operations: each has one module with its messages, and with the schema and the parser of its answers."""
 
 from collections.abc import Callable
 

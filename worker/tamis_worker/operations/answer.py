@@ -78,7 +78,7 @@ def prepare_feedback(evaluation: AnswerEvaluation) -> str:
 
 
 def _section(title: str, text: str, titles: re.Pattern[str]) -> str:
-    """Return a title and its text. Lines of the text that look like a title of the message are quoted."""
+    """Return a title and its text. Lines of the text that look like a title of the message get a `> ` in front."""
     first, *lines = f"{title}{text}".splitlines()
     return "\n".join([first, *_quoted(lines, titles)])
 
@@ -130,7 +130,8 @@ def program(operation: Answer, item: Item, *, shown: Item | None = None) -> Oper
     iteration gets the latest feedback. `shown` is the item as sent; None: the whole item.
 
     Raises:
-        EvaluationFailed: no attempt was both generated and evaluated. Its kind is that of the last failure.
+        EvaluationFailed: no attempt was both generated and evaluated. The kind of the error is the kind of the last
+            failure.
     """
     history: list[IterationData] = []
     feedback: str | None = None

@@ -1,4 +1,4 @@
-"""The models of answers, and the refusal of unusable ones.
+"""The pydantic classes of answers, and the refusal of unusable answers.
 
 Some operations also request a relevance grade: how well a record fits, from 0 to 100. The grade is last in the answer,
 so that it changes neither decision nor confidence. The system message explains the grade, because a model does not see
@@ -134,7 +134,10 @@ def graded_schema(operation: Grading, schema: Schema) -> Schema:
 
 
 def grade(operation: Grading, relevance: float | None) -> int | None:
-    """Return the grade to store; None if none was requested. Raise `InvalidAnswer` if a requested grade is missing."""
+    """Return the grade to store; None if no grade was requested.
+
+    Raise `InvalidAnswer` if a requested grade is missing.
+    """
     if not operation.graded:
         return None
     if relevance is None:

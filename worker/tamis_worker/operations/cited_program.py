@@ -1,4 +1,4 @@
-"""The program of an extraction from chunks: the extraction, then a question about its recall if that may be low."""
+"""The program of an extraction from chunks: first the extraction, then, if recall may be low, a question about it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -66,10 +66,11 @@ class _Answers(StrictAnswer):
 def recall_question(
     instruction: str, fields: Mapping[str, str], values: Mapping[str, Any], chunks: Item, *, single: bool
 ) -> Question[dict[str, RecallAnswer]]:
-    """Return the question whether the chunks hold all that each field needs. Its answer has a part for each field.
+    """Return the question whether the chunks contain all that each field needs. The answer has a part for each field.
 
-    `instruction` is the caller's. `fields` maps fields to instructions, `values` to extracted values. `chunks` are as
-    shown to a model. If one value was requested (`single`), there is one field, with the empty name.
+    `instruction` is the caller's. `fields` has the instruction for each field, `values` the extracted value of each
+    field. `chunks` are in the form that the model saw. If one value was requested (`single`), there is one field, with
+    the empty name.
     """
     shown = dict(list(chunks.items())[:SHOWN])
     for name in fields:

@@ -26,7 +26,7 @@ different values, list them all. Where no chunk states a value, the list is empt
 
 
 class Cited(StrictAnswer):
-    """One extraction as a model gives it."""
+    """One extraction in a model's answer."""
 
     chunk_number: int
     evidence: str
@@ -52,8 +52,8 @@ def read_extractions(
 ) -> dict[str, tuple[Extraction, ...]]:
     """Return the extractions of each field.
 
-    `judged(field, place, value)` returns the value to keep. If that is None, the extraction is dropped, even if its
-    chunk does not exist.
+    `judged(field, place, value)` returns the value to keep, or None to drop the extraction. The chunk of a dropped
+    extraction is not checked.
 
     Raises:
         InvalidAnswer: there are too many extractions, a value is invalid, or a chunk does not exist.

@@ -1,6 +1,6 @@
 """The quality of evidence: its scale, invented citations, its effect on a confidence, and the judge's prompt.
 
-Docstrings name the sections of specification 5 (docs/specification.md) that give the formulas.
+Docstrings name the sections of docs/specification.md ("Spec 5: evidence judge") that give the formulas.
 """
 
 import re
@@ -70,8 +70,9 @@ class CitedNoun:
 def hallucination(reasoning: str, cited: object, batch_size: int | None, noun: CitedNoun) -> Evidence | None:
     """Return invalid evidence if a classification cites a number above its batch's size; else None.
 
-    The numbers in `cited` are checked first, then "Email N" in the reasoning, in any case. If the size is unknown (None
-    or 0), nothing is checked. Source: the specification, "Hallucination Detection Details".
+    The numbers in `cited` are checked first, then phrases such as "Email 7" in the reasoning, in upper or lower case.
+    If the batch's size is unknown (None or 0), nothing is checked. Source: the specification, "Hallucination Detection
+    Details".
     """
     if not batch_size:
         return None
@@ -107,17 +108,17 @@ def cited_numbers(cited: object) -> list[int]:
 
 
 def quality(score: float | None, evidence_type: EvidenceType) -> float:
-    """Return the quality of evidence: its score, clamped to 0 to 1. If that is missing or 0, its type decides.
+    """Return the quality of evidence: its score, clamped to 0 to 1. If the score is missing or 0, the type decides.
 
-    So explicit evidence with score 0.0 has quality 1.0, and a type outside the scale 0.0. Source: the specification,
-    "Parse Response" and "Quality Score Mapping".
+    So explicit evidence with score 0.0 has quality 1.0. With that score, a type outside the scale has quality 0.0.
+    Source: the specification, "Parse Response" and "Quality Score Mapping".
     """
     clamped = 0.0 if score is None else min(1.0, max(0.0, score))
     return QUALITY_OF.get(evidence_type, 0.0) if clamped == 0.0 else clamped
 
 
 def evidence_type_of(name: object) -> EvidenceType:
-    """Return the type of evidence with this name, in any case. A name outside the scale gives `UNKNOWN`."""
+    """Return the type of evidence with this name, in upper or lower case. A name outside the scale gives `UNKNOWN`."""
     try:
         return EvidenceType(str(name).strip().lower())
     except ValueError:
@@ -125,7 +126,9 @@ def evidence_type_of(name: object) -> EvidenceType:
 
 
 def adjusted_confidence(original: float, quality_score: float, evidence_type: EvidenceType) -> float:
-    """Return the confidence after adjustment for the quality of its evidence (0 to 1). It is never above `original`.
+    """Return the confidence after adjustment for the quality of its evidence (0 to 1).
+
+    The result is at most `original`.
 
     | type | quality | confidence |
     |---|---|---|
@@ -133,10 +136,11 @@ def adjusted_confidence(original: float, quality_score: float, evidence_type: Ev
     | weak | 0.3 to 0.5, both included | original x min(0.65, quality + 0.25) |
     | any other type, or any other quality | | original x quality |
 
-    Source: the specification, "Confidence Adjustment Formula". Its headings give each milder row a type and a range of
-    quality, so a milder row applies only if both fit. The formula is not monotone, as specified. Weak evidence of
-    quality 0.5 gives 0.65 x original, but of 0.51 only 0.51 x original. Contextual evidence of 0.8 gives 0.85, but of
-    0.81 only 0.81. So compare evidence by its quality, not by adjusted confidences.
+    Source: the specification, "Confidence Adjustment Formula". The headings there name a type and a range of quality,
+    so the first two rows apply only if both fit. The formula is not monotone, as specified. Weak evidence of quality
+    0.5 gives 0.65 x original, but weak evidence of quality 0.51 gives only 0.51 x original. Contextual evidence of
+    quality 0.8 gives 0.85 x original, but of quality 0.81 only 0.81 x original. So compare evidence by its quality, not
+    by adjusted confidences.
     """
     band = milder_band(evidence_type, quality_score)
     return original * (quality_score if band is None else band.share(quality_score))
@@ -158,7 +162,7 @@ def _invented(citation: str, batch_size: int, noun: CitedNoun) -> Evidence:
 
 
 def _number(digits: str) -> int:
-    """Return the number in a text of digits. Only the first 18 count: no batch has so many items."""
+    """Return the number in a text of digits. Only its first 18 digits are read, which exceed the size of any batch."""
     return int(digits.lstrip("0")[:LONGEST_NUMBER] or "0")
 
 
@@ -172,10 +176,12 @@ def judge_prompt(
     batch_size: int | None,
     noun: CitedNoun,
 ) -> str:
-    """Return the user prompt of the specification. Its NOTE is omitted if the batch's size is unknown (None, 0).
+    """Return the user prompt of the specification.
+
+    If the batch's size is unknown (None or 0), the NOTE about it is omitted.
 
     The classification's texts and the first 2000 characters of its context are put on one line each. Headings in the
-    guidelines become lower than the prompt's headings. Chat tokens are neutralised everywhere.
+    guidelines get a lower level than the prompt's headings. Chat tokens are neutralised everywhere.
     """
     note = f"NOTE: The agent analyzed a batch of {batch_size} {noun.many}.\n\n" if batch_size else ""
     return f"""\

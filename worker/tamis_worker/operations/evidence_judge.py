@@ -1,12 +1,12 @@
-"""The evidence judge for a pipeline that judges in its own process: the functions of specification 5.
+"""The evidence judge for a pipeline that judges in its own process: the functions of docs/specification.md ("Spec 5").
 
 Functions that call the judge also have an asynchronous form, with the suffix `_async`. Both forms accept synchronous
 and asynchronous clients.
 
 If the judge fails, the evaluation is neutral: valid, with quality 0.7 and type "unknown". Passing questionable evidence
 is better than blocking valid evidence because of a technical failure. As the type is not contextual, a neutral
-evaluation lowers a confidence by 30 %. But a wrong client is an error that is raised: a neutral evaluation would pass
-evidence that should be blocked.
+evaluation lowers a confidence by 30 %. But an error in the client's code is raised, because a neutral evaluation would
+pass evidence that should be blocked.
 
 The functions do not ask twice, so they read a judge's reply tolerantly.
 """
@@ -57,8 +57,8 @@ class JudgeClient(Protocol):
     def call_json(self, system_prompt: str, user_prompt: str, /, *, temperature: float) -> object:
         """Return the decoded JSON of the model's answer, or an awaitable of it.
 
-        A plain function is called on several threads at once. A coroutine function runs several times at once, on one
-        loop.
+        If `call_json` is a plain function, several threads call it at once. If it is a coroutine function, several
+        calls run at once, on one loop.
         """
         ...
 
@@ -201,7 +201,7 @@ class _Judge:
     threads: Executor  # for a synchronous client, which would block the loop
 
     async def evaluation(self, classification: Mapping[str, Any]) -> EvidenceEvaluation:
-        """Return the evaluation of one classification: of its invented citation, if any, else by the judge."""
+        """Return the evaluation of one classification. If it cites an invented number, do not ask the judge."""
         cited = [classification.get("email_numbers"), classification.get("cited")]
         reasoning = classification.get("reasoning")
         evidence = hallucination("" if reasoning is None else str(reasoning), cited, self.batch_size, self.noun)
@@ -254,7 +254,7 @@ async def reply_of(call: "partial[object]", threads: Executor) -> object:
 
 
 def _called(call: Callable[[], object]) -> object:
-    """Return the result of a call. Convert StopIteration to RuntimeError, because futures do not accept it."""
+    """Return the result of a call. Convert StopIteration to RuntimeError, which futures do not accept."""
     try:
         return call()
     except StopIteration as error:

@@ -50,7 +50,7 @@ def messages(operation: Extract, item: Item, *, cites: bool = False) -> tuple[Me
 
 
 def response_schema(operation: Extract, *, cites: bool = False) -> Schema:
-    """Return the answer's schema. If the answer `cites` chunks, their list precedes the value."""
+    """Return the answer's schema. If the answer `cites` chunks, a list of extractions precedes the value."""
     extractions = {"extractions": citing.extractions_schema(_value_schema(operation))} if cites else {}
     value: Schema = {"anyOf": [_value_schema(operation), {"type": "null"}]}
     return explained_schema(operation, extractions | {"value": value})

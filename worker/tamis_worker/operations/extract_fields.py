@@ -79,7 +79,7 @@ def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tu
 
 
 def response_schema(operation: ExtractFields, *, cites: bool = False) -> Schema:
-    """Return the answer's schema. If the answer `cites` chunks, their lists precede the fields."""
+    """Return the answer's schema. If the answer `cites` chunks, the lists of extractions precede the fields."""
     extractions: dict[str, Schema] = {}
     if cites:
         by_name = sources(operation.json_schema)
@@ -139,7 +139,7 @@ def requested(schema: JsonSchema) -> Schema:
 def sources(schema: JsonSchema) -> dict[str, Schema]:
     """Return for each property the schema of the value that one chunk states.
 
-    It has the property's type without null; for lists and objects, text.
+    The value has the property's type without null. For lists and objects, the value is text.
     """
     return {name: _of_source(part) for name, part in requested(schema)["properties"].items()}
 
@@ -188,7 +188,10 @@ def judged(schema: JsonSchema, answered: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """The writing of a schema in the subset of strict modes. If `bounds` is True, the limits of values are kept."""
+    """A writer of schemas in the subset of strict modes.
+
+    If `bounds` is True, the limits of values stay in the schema.
+    """
 
     root: JsonSchema
     bounds: bool
@@ -240,7 +243,7 @@ def _branches(part: Schema) -> list[Schema]:
 def _with_nulls(value: Any, branches: list[Schema]) -> Any:
     """Return the value with null in place of every field's text that means "not present", at every level.
 
-    `branches`: the alternative schemas of the value. A text that their enums list stays. Texts in lists stay too.
+    `branches`: the alternative schemas of the value. A text in an enum of these schemas stays. Texts in lists stay too.
     """
     match value:
         case str() if means_not_present(value) and not any(value in branch.get("enum", ()) for branch in branches):
@@ -291,9 +294,9 @@ def _described(schema: JsonSchema, body: Schema) -> Schema:
 @dataclass(frozen=True, slots=True)
 class _Judges:
     schema: Schema
-    shape: Validator  # every property and no other, of its type or null
-    whole: Validator  # the caller's schema, for present properties
-    bounds: Validator  # the shape with the bounds of its values
+    shape: Validator  # every property, of its type or null, and no further property
+    whole: Validator  # the caller's schema, for the properties that are not null
+    bounds: Validator  # the same as `shape`, with the bounds of the values
     conditions: Validator  # the caller's schema with nothing required
 
 
@@ -333,7 +336,7 @@ def _wrong(error: ValidationError) -> str:
 
 
 def _check_values(value: Any, path: str, depth: int) -> None:
-    """Raise `InvalidAnswer` for too deep nesting, on which validators fail, and for numbers that JSON does not have."""
+    """Raise `InvalidAnswer` for nesting that is too deep for validators, and for numbers that JSON does not have."""
     if depth > MAX_DEPTH:  # no schema is deeper
         raise InvalidAnswer(f"{path}: nested too deeply")
     match value:

@@ -1,9 +1,9 @@
 """Inclusion: the model judges a record by a review's criteria: include, exclude or uncertain, with a rationale.
 
 The model gives a quote and a verdict for each criterion, then its status. An exclusion needs a reason, and its verdict
-may require a quote from the record. The status becomes `uncertain` if the model's own verdicts contradict it, or no
-verified verdict supports an exclusion. A person then decides, and the model's status is kept. A quote that is not in
-the record lowers the confidence and flags the decision.
+may require a quote from the record. The status becomes `uncertain` if the model's own verdicts contradict the status,
+or no verified verdict supports an exclusion. A person then decides, and the result also has the model's own status. A
+quote that is not in the record lowers the confidence and flags the decision.
 
 The system message has everything that all records share, the user message only the record. So an endpoint processes the
 common beginning once, and no record can imitate our text.
@@ -20,10 +20,10 @@ An inclusion criterion failed if it is not met, and an exclusion criterion if it
 unclear verdicts, an unclear inclusion criterion failed too. Under the policy `refer` for unclear verdicts, one unclear
 verdict makes every status uncertain.
 
-A failed criterion is verified if the record holds its quote. It is verified without a quote if its verdict is "not met
-by silence", or if it is unclear and counts as failed. If all quotes of an answer are invented or altered, silence does
-not verify a criterion: such an answer cannot show that the record is silent. Under the policy `exclude` for unverified
-exclusions, every failed criterion counts as verified.
+A failed criterion is verified if the record holds its quote. Without a quote, it is verified if its verdict is "not met
+by silence", or if its verdict is unclear and counts as failed. If all quotes of an answer are invented or altered,
+silence does not verify a criterion: such an answer cannot show that the record is silent. Under the policy `exclude`
+for unverified exclusions, every failed criterion counts as verified.
 """
 
 from collections.abc import Mapping, Sequence
@@ -219,7 +219,10 @@ def _instruction(criteria: SearchCriteria) -> str:
 
 
 def _examples(examples: Sequence[WorkedExample]) -> list[str]:
-    """Return the section of the examples: a heading, then a paragraph for each. Without examples, return no text."""
+    """Return the section of the examples: a heading, then a paragraph for each example.
+
+    Without examples, return an empty list.
+    """
     paragraphs = [
         "\n".join([f"Example {number}", *(f"{name}: {data_line(text)}" for name, text in example if text is not None)])
         for number, example in enumerate(examples, 1)
@@ -242,10 +245,12 @@ Verdicts = Mapping[str, CriterionVerdict]  # by label
 
 @dataclass(frozen=True)
 class Conclusion:
-    """The status of a record, its deciding criteria, and why it is uncertain if the model had another status.
+    """The status of a record, and the criteria that decide it.
 
-    The deciding criteria are an exclusion's failed and verified criteria, an inclusion's met inclusion criteria, or an
-    uncertain record's undecided criteria. An exclusion has at least one; the first is its reason.
+    An exclusion is decided by its failed and verified criteria, at least one; the first is its reason. An inclusion is
+    decided by the inclusion criteria that are met. An uncertain status is decided by the criteria that are not settled.
+
+    `uncertain_reason`: why the status is uncertain, if the model gave another status.
     """
 
     status: InclusionStatus

@@ -2,7 +2,7 @@
 
 In the queue, a classification is an item, and its judgement is the result. If the judge fails there, the item ends with
 an error. The functions of `evidence_judge`, which are also public here, use the same formulas in the caller's process.
-They treat a failure as a neutral judgement, and so do readers of a judged batch.
+Those functions treat a failure as a neutral judgement. Readers of a judged batch do the same.
 """
 
 from dataclasses import asdict
@@ -95,12 +95,14 @@ class _Answer(StrictAnswer):
 
 
 def program(operation: Judge, item: Item, *, shown: Item | None = None) -> OperationProgram:
-    """Check the citations without a call. If they are possible, ask the judge once.
+    """Check, without a call, that no cited number is above the classification's batch size. Then ask the judge once.
+
+    If a number is above, the evidence is invalid, and the judge is not asked.
 
     `shown` is the item as sent; None: the whole item. Citations are checked in the whole item.
 
     Raises:
-        EvaluationFailed: NO_CONTENT if the item is no classification, else the kind of the judge's failure.
+        EvaluationFailed: NO_CONTENT if the item lacks a valid classification, else the kind of the judge's failure.
     """
     classification = _classification(item)
     noun = CitedNoun.of(operation.noun, operation.plural)
@@ -150,7 +152,7 @@ def parse(data: object) -> Evidence:
     """Return the evidence in an answer. If the score is missing or 0, the type of evidence gives the quality.
 
     Raises:
-        InvalidAnswer: the answer has another form, or a score outside 0 to 1. A clamped percentage would be 1.
+        InvalidAnswer: the answer has another form, or a score outside 0 to 1. Clamping would turn a percentage into 1.
     """
     answer = validated(_Answer, data)
     if answer.evidence_type not in QUALITY_OF:

@@ -28,8 +28,8 @@ Result = Answered[Decided] | Unanswered
 def panel_program(operation: Operation, panel: Panel, question: Question[Decided]) -> OperationProgram:
     """Ask all models `question`, and return the panel's decision.
 
-    Raise `EvaluationFailed`, with the other models' verdicts, if the missing verdict of a failed model could change the
-    decision.
+    Raise `EvaluationFailed` if the missing verdict of a failed model could change the decision. The error has the
+    verdicts of the models that answered.
     """
     results = yield from ask(*(replace(question, model=model) for model in panel.models))
     votes = _votes(results)
@@ -127,9 +127,9 @@ def _decision(
     speaker: Decided | None,
     words: PanelResult,
 ) -> InclusionDecision:
-    """Return the decision of the model that agrees with the panel (`speaker`), with the panel's confidence.
+    """Return the decision of `speaker`, a model whose status is the panel's, with the panel's confidence.
 
-    If none agrees, the decision has the criteria on which the models differ.
+    If no model has that status, the decision has the criteria on which the models differ.
     """
     if speaker is not None and isinstance(speaker.detail, InclusionDecision):
         return speaker.detail.model_copy(update={"confidence": confidence})

@@ -1,8 +1,8 @@
 """An operation's program: its questions about one item, and the evaluation of their answers.
 
 A program is a generator. It yields questions that may be asked in parallel, and receives one result per question in the
-same order. At its end it returns the evaluation. It makes no calls: its caller makes them, and is responsible for
-limits, retries and the repair of unusable answers.
+same order. At its end it returns the evaluation. A program makes no calls. The caller of the program makes the calls,
+and is responsible for limits, retries and the repair of unusable answers.
 
 Each answer has a bill: the cost of all calls for the question, including failed calls and repairs.
 """
@@ -39,13 +39,13 @@ NO_BILL = QuestionBill()
 
 @dataclass(frozen=True)
 class Question(Generic[T]):
-    """A question to the model, the shape of its answer, and its parser."""
+    """A question to the model, with the shape of the answer and the answer's parser."""
 
     messages: tuple[Message, ...]
     schema_name: str
     schema: Schema
     parse: Callable[[object], T]  # reads the decoded JSON; raises `InvalidAnswer`
-    temperature: float | None = None  # None: the worker's setting; if that is None too, no temperature is ever sent
+    temperature: float | None = None  # None: the worker's setting. A worker whose setting is None never sends one
     sample: int = 0  # distinguishes equal questions that must not share a cached answer
     tokens: int = 0  # tokens that the answer may need; the worker's limit applies if it is larger
     model: str | None = None  # model to ask; None: the batch's model
@@ -74,7 +74,7 @@ OperationProgram: TypeAlias = Generator[tuple[Question[Any], ...], tuple[Questio
 
 
 class EvaluationFailed(Exception):
-    """Raised if a program ends without an evaluation. Its kind becomes the error of the item."""
+    """Raised if a program ends without an evaluation. The exception's kind becomes the kind of the item's error."""
 
     def __init__(self, kind: ErrorKind, message: str, panel: PanelResult | None = None) -> None:
         """Make the error. `panel`: the verdicts of the panel's models that answered."""
@@ -112,7 +112,7 @@ def asks_once(
     parse: Callable[[Asking, object], Decided],
     decision: DecisionField | None = None,
 ) -> Callable[..., OperationProgram]:
-    """Return the program of an operation that asks one question. Its answer is the evaluation."""
+    """Return the program of an operation that asks one question. The value of the answer is the evaluation."""
 
     def program(operation: Asking, item: Item, *, shown: Item) -> OperationProgram:
         name, shape = operation_name(type(operation)), response_schema(operation)

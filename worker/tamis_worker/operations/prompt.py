@@ -65,7 +65,7 @@ def user_message(*sections: str) -> str:
 
 
 def two_messages(system: str, *sections: str) -> tuple[Message, ...]:
-    """Return a system message, and a user message that consists of these sections."""
+    """Return a system message, and a user message that consists of the given sections."""
     return Message("system", system), Message("user", user_message(*sections))
 
 
@@ -129,7 +129,7 @@ def shown_chunks(shown: Item, retrieved: Retrieved) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Fitted:
-    """An item, and its form to send."""
+    """An item, and the form of the item that is sent to the model."""
 
     item: Item  # the whole item
     shown: Item  # the form to send
@@ -179,7 +179,7 @@ def _surely_fits(fields: Mapping[str, Any], limit: int) -> bool:
 
 
 def _beyond(named: Mapping[str, int], limit: int) -> frozenset[str]:
-    """Return the last fields, from the first field whose name does not fit beside the names before it."""
+    """Return the last fields: those whose names no longer fit into `limit` characters after all earlier names."""
     return frozenset(name for name, taken in zip(named, accumulate(named.values()), strict=True) if taken > limit)
 
 
@@ -195,7 +195,7 @@ def _level(lengths: list[int], room: int) -> int:
 
 
 def _to_a_word(text: str, length: int) -> str:
-    """Return the beginning of a text, at most `length` characters. It ends at the end of a word if possible."""
+    """Return the beginning of a text, at most `length` characters. The result ends at the end of a word if possible."""
     if length <= 0:
         return ""
     if text[length] == " ":

@@ -64,7 +64,7 @@ async def return_claims(engine: AsyncEngine, dispatcher: Dispatcher, returns: Se
         try:
             await asyncio.to_thread(dispatcher.republish, batch_id, operation, addresses)
         except BrokerUnavailable as error:
-            log.warning("%d items given back are left to the reconciler: %s", len(addresses), error)
+            log.warning("%d released items wait for the reconciler: %s", len(addresses), error)
     gone = await cancelled(engine, [claim.key for claim, sent in zip(claims, to_publish, strict=True) if not sent])
     return [claim.key in gone for claim in claims]
 
@@ -88,7 +88,8 @@ class EvaluationStack:
     ) -> None:
         """Prepare the parts, without a connection. Raise `ConfigurationError` if a setting is missing or invalid.
 
-        `dispatcher` publishes returned items. `redact` learns each API key before its first call.
+        `dispatcher` publishes returned items. `redact` removes secrets. Each API key is added to these secrets before
+        the key's first call.
         """
         policy = CallPolicy.of(settings)
         prices = known_prices(settings.prices)

@@ -1,8 +1,8 @@
 """One worker process, from its settings to its end.
 
 The bodies of the Celery tasks parse their arguments and wait for the engine. Tasks of items and shards never raise,
-because an exception in a chord's header would keep its body from running. The ledger holds an item's error, and the
-reconciler finds other failures. Tasks that services send by name raise errors for their senders.
+because an exception in a chord's header would keep the chord's body from running. The ledger holds an item's error, and
+the reconciler finds other failures. Tasks that services send by name raise errors for their senders.
 """
 
 import gc
@@ -47,7 +47,10 @@ ANSWER_WITHIN = 5.0  # s; during that time the consumer's thread takes no messag
 
 
 def controls_of(runtime: Runtime, settings: WorkerSettings, redact: Redaction) -> EngineControls:
-    """Return the functions of a worker process for remote control. Their replies contain no secret of the process."""
+    """Return the functions of a worker process for remote control.
+
+    The values that they return contain no secret of the process.
+    """
     engine = runtime.ledger.transactions
 
     return EngineControls(
@@ -181,14 +184,14 @@ def register(app: Celery, runtime: Runtime) -> None:
             elif closing is Closing.COMPLETED:
                 log.info("batch=%s completed", batch_id)
                 for following in follow(runtime.dispatch_engine, UUID(batch_id)):
-                    log.info("batch=%s takes up what passed batch=%s", following, batch_id)
+                    log.info("batch=%s continues with the records that passed batch=%s", following, batch_id)
                     runtime.dispatcher.fill_window(following)
             return closing
         except Unavailable as error:
-            log.warning("batch=%s shard=%s left to the reconciler: %s", batch_id, shard, error)
+            log.warning("batch=%s shard=%s waits for the reconciler: %s", batch_id, shard, error)
         except Exception:  # the shard stays dispatched in the ledger; the reconciler closes it
             log.exception("batch=%s shard=%s could not be closed", batch_id, shard)
-        return "left to the reconciler"
+        return "waits for the reconciler"
 
     for operation in OPERATIONS:
         name = wire.task_name(operation_name(operation))

@@ -68,7 +68,7 @@ class Runtime:
     def __init__(self, settings: WorkerSettings, app: Celery, redact: Redaction) -> None:
         """Prepare the parts, without a connection. Raise `ConfigurationError` if a setting is missing.
 
-        `redact` removes this process's secrets. It learns each new API key.
+        `redact` removes this process's secrets. Each new API key is added to these secrets.
         """
         # Always unique: host names and process numbers repeat, and with them a dead worker's claims would return.
         self.worker_id = f"{os.getpid()}-{secrets.token_hex(4)}@{socket.gethostname()}"
@@ -223,7 +223,7 @@ def _redis_of_broker(url: str) -> "redis.Redis | None":
 
 
 class SentTasks:
-    """The answers to tasks that services send by name. They use a client, which connects with the first task."""
+    """The answers to tasks that services send by name. A client gets them. It connects at the first task."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         """Prepare the client, without a connection. Raise `ConfigurationError` if a setting is missing."""
@@ -260,7 +260,7 @@ class BatchFollower:
     backpressure: Backpressure
 
     async def look(self) -> None:
-        """Check once. If the ledger does not answer, report it to the backpressure."""
+        """Check the batches once. If the ledger does not answer, report that to the backpressure."""
         try:
             for batch_id in await self.interrupts.refresh(self._not_running):
                 if await close_cancelled(self.engine, batch_id):
@@ -272,7 +272,7 @@ class BatchFollower:
     async def _not_running(self, batch_ids: Collection[UUID]) -> Collection[UUID]:
         running = await running_batches(self.engine, batch_ids)
         for batch_id in self.configs.follow(running):
-            log.info("batch=%s goes on with priority %s", batch_id, running[batch_id])
+            log.info("batch=%s continues with priority %s", batch_id, running[batch_id])
             self.limiters.reweigh(batch_id, running[batch_id])
         return set(batch_ids) - set(running)
 
@@ -281,5 +281,5 @@ async def revoke_lost_claims(engine: AsyncEngine, held: HeldClaims, interrupts: 
     """Stop the items in this process that are no longer claimed for this worker. Raise `LedgerUnavailable`."""
     theirs = await lost(engine, held.copy(), worker=worker)
     if theirs:
-        log.warning("%d items were taken over while the lease was over", len(theirs))
+        log.warning("other workers took %d items while the lease was expired", len(theirs))
     interrupts.revoke(theirs)

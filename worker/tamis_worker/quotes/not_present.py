@@ -24,5 +24,5 @@ NOT_PRESENT = frozenset(
 
 
 def means_not_present(value: object) -> bool:
-    """Return whether a value is such a word, so that it means "not in the source data"."""
+    """Return whether a value is a text that means "not in the source data"."""
     return isinstance(value, str) and (value.isspace() or (len(value) <= _LONGEST and _bare(value) in NOT_PRESENT))

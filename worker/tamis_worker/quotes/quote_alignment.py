@@ -69,7 +69,7 @@ def aligned(quote: Tokens, passage: Tokens, *, may_break_off: bool) -> Alignment
 def _agreeing(quoted: Sequence[str], recorded: Sequence[str]) -> list[tuple[int, int]]:
     """Return the indexes of agreeing tokens in quote and record, in order: the longest common subsequence.
 
-    A run of tokens at either end is dropped as chance if its gap to the next run is longer than the run.
+    A run of tokens at either end is dropped as accidental if its gap to the next run is longer than the run itself.
     """
     runs = [op for op in Indel.opcodes(quoted, recorded) if op.tag == "equal"]
     while len(runs) > 1 and _is_chance(runs[0], runs[0], runs[1]):
@@ -85,7 +85,7 @@ def _is_chance(run: Opcode, before: Opcode, behind: Opcode) -> bool:
 
 
 def extended(quote: Tokens, record: Tokens, run: range) -> range:
-    """Return the run of the record's tokens, extended by function words at both ends that the quote has too."""
+    """Return the run of the record's tokens, extended at both ends by function words that the quote also has there."""
     start, end = run.start, run.stop
     for token in reversed(quote.raw[: quote.content[0]]):
         if not start or record.raw[start - 1] != token:
@@ -118,10 +118,12 @@ def _left_out_behind(quote: Tokens, record: Tokens, last: int) -> list[WordDiffe
 
 
 def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> list[WordDifference]:
-    """Return the difference at one edge of a quote, if any. `outward`: the record's tokens, read away from the quote.
+    """Return the difference at one edge of a quote, as a list of one; without a difference, an empty list.
 
-    The difference is a word of the record that the quote omits between its function words. Or it is the quote's
-    function words, if the record lacks more of them than the quote has content tokens.
+    `outward`: the record's tokens from that edge, read away from the quote.
+
+    The difference is a word of the record that the quote omits between its function words. Or the difference is the
+    quote's function words, if the record lacks too many: more than the quote has content tokens.
     """
     if not edge:
         return []
@@ -156,7 +158,7 @@ def _nowhere(record: Tokens, outward: range) -> tuple[int, int]:
 def _reach(agreeing: Sequence[tuple[int, int]], quote_length: int, passage_length: int) -> tuple[int, int]:
     """Return the first and last token of the passage that match the quote's first and last token.
 
-    Beyond the agreeing tokens, the passage gets as many as the quote has.
+    Beyond the agreeing tokens, the passage gets as many further tokens as the quote has.
     """
     (begin, first), (end, last) = agreeing[0], agreeing[-1]
     return max(0, first - begin), min(passage_length - 1, last + quote_length - 1 - end)
@@ -211,7 +213,7 @@ def _letters(tokens: Tokens, places: range) -> str | None:
 
 
 def _paired(block: _Block) -> Iterator[_Block]:
-    """Yield pairs of tokens if quote and passage have the same number; otherwise yield the whole block."""
+    """Yield pairs of tokens if quote and passage have equally many; otherwise yield the whole block."""
     if len(block.quote) != len(block.passage):
         yield block
         return
@@ -231,7 +233,7 @@ def _difference(quote: Tokens, passage: Tokens, block: _Block) -> WordDifference
 
 
 def _characters(tokens: Tokens, content: range) -> tuple[int, int]:
-    """Return the characters from the first to the last token; without tokens, the place after the token before."""
+    """Return the characters from the first to the last token; without tokens, the place after the preceding token."""
     if not content:
         place = tokens.spans[tokens.content[content.start - 1]][1] if content.start else 0
         return place, place

@@ -95,7 +95,7 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 class Tokens:
     """The tokens of a folded text. `words` has their canonical forms, which are empty for function words and markup.
 
-    A space follows numbers, negations and signs in `words`, and precedes numbers and signs.
+    In `words`, a space follows each number, negation and sign. A space also precedes each number and sign.
     """
 
     def __init__(self, folded: str, *, every_word: bool = False) -> None:
@@ -119,7 +119,7 @@ class Tokens:
 
     @cached_property
     def spans(self) -> list[tuple[int, int]]:
-        """The characters of each token in the folded text."""
+        """The start and the end of each token in the folded text."""
         return [match.span() for match in _TOKEN.finditer(self._folded)]
 
     @cached_property

@@ -85,7 +85,7 @@ class QuotedField:
 
 @lru_cache(maxsize=1_000)
 def _prefix(name: str) -> str:
-    """Return what a model may copy before a quote: the folded field name and a colon."""
+    """Return the text that a model may copy before a quote: the folded field name and a colon."""
     return FoldedText(name).folded.strip() + ":"
 
 
@@ -105,7 +105,7 @@ class QuotePart:
 class Match:
     """The passage of a folded field that matches a quote, exactly or nearly.
 
-    `start` and `end` count characters of the folded field, differences characters of both texts.
+    `start` and `end` are positions in the folded field. Each difference has positions in both folded texts.
     """
 
     state: QuoteState = QuoteState.NOT_FOUND
@@ -121,7 +121,7 @@ MatchIn: TypeAlias = Callable[[QuotedField, QuotePart, int], Match]  # match of 
 
 
 def in_order(field: QuotedField, parts: Sequence[QuotePart], match_in: MatchIn) -> Match:
-    """Return the match of a quote in one field. `match_in` matches its parts, which must be in order."""
+    """Return the match of a quote in one field. `match_in` finds the match of one part. The parts must be in order."""
     matches: list[Match] = []
     end = 0
     for part in parts:
@@ -134,7 +134,7 @@ def in_order(field: QuotedField, parts: Sequence[QuotePart], match_in: MatchIn) 
 
 
 def exact(folded: str, words: str, begin: int) -> Match | None:
-    """Return the first passage from `begin` on with the same whole words; None if there is none."""
+    """Return the first passage from `begin` on with the same whole words; None if there is no such passage."""
     start = folded.find(words, begin)
     for _ in range(TRIED):
         if start < 0:
@@ -147,7 +147,10 @@ def exact(folded: str, words: str, begin: int) -> Match | None:
 
 
 def _inside(folded: str, place: int) -> bool:
-    """Return whether a place is within a word or number. So "treatment" does not have "men", nor "1.5 mg" "5 mg"."""
+    """Return whether a place is within a word or number.
+
+    So "men" is not found in "treatment", and "5 mg" is not found in "1.5 mg".
+    """
     if not 0 < place < len(folded):
         return False
     before, after = folded[place - 1], folded[place]
@@ -161,7 +164,7 @@ def _inside(folded: str, place: int) -> bool:
 
 
 def _breaks_off(folded: str, words: str, end: int) -> bool:
-    """Return whether a long quote ends within a word, because an endpoint may have cut it at the longest length."""
+    """Return whether a long quote ends within a word, because an endpoint may have cut it at the length limit."""
     return len(words) >= BROKEN_OFF and folded[end - 1].isalpha() and folded[end].isalpha()
 
 
@@ -233,7 +236,7 @@ def _tightened(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence
 def _joined(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence[Match]) -> Match:
     """Return the match of a whole quote from the matches of its parts.
 
-    If an ellipsis omits only a few words with a negation, the quote is altered.
+    If an ellipsis omits only a few words, and a negation is among them, the quote is altered.
     """
     if not matches:
         return NOWHERE
@@ -310,7 +313,10 @@ class QuotedRecord:
                 yield QuotedField(name, text, has_places=isinstance(value, str))
 
     def _without_name(self, whole: QuotePart) -> QuotePart:
-        """Return the quote without a field's name at its beginning. Models copy it, as prompts show `title: ...`."""
+        """Return the quote without a field's name at its beginning.
+
+        Models copy the name, because prompts show `title: ...`.
+        """
         for field in self._fields:
             if len(field.prefix) > 1 and whole.words.startswith(field.prefix):
                 return _core(whole.words, len(field.prefix), len(whole.words), whole.start)
@@ -330,9 +336,10 @@ class QuotedRecord:
 
 
 def confidence_after(confidence: float, quotes: Sequence[Quote]) -> float:
-    """Return the confidence after the check of the quotes: `confidence * (1 - 0.5 * missing / given)`.
+    """Return the confidence after the check of the quotes: `confidence * (1 - 0.5 * missing / all)`.
 
-    So half of the confidence remains if no quote is in the record. Without quotes, all of it remains.
+    Missing quotes are not in the record. If all are missing, half of the confidence remains. Without quotes, all of it
+    remains.
     """
     return after_quotes(confidence, sum(not quote.found for quote in quotes), len(quotes))
 

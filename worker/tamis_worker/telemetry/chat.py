@@ -1,4 +1,6 @@
-"""The span of one LLM call, after the semantic conventions for generative AI. It contains no prompt and no answer.
+"""The span of one LLM call, according to the semantic conventions for generative AI.
+
+It contains no prompt and no answer.
 
 The evaluation metrics of a result become events (`gen_ai.evaluation.result`) of the span of the call that gave the
 answer. If the answer came from the cache, there was no call, and the events go to the item's span.
@@ -35,7 +37,10 @@ EVENT = "gen_ai.evaluation.result"
 
 @dataclass(frozen=True)
 class EndpointAddress:
-    """An endpoint's provider, host and port for spans. The rest of its URL may contain a password."""
+    """An endpoint's provider, host and port for spans.
+
+    Other parts of the URL are omitted, because they may contain a password.
+    """
 
     provider: str = "openai"
     address: str | None = None
@@ -57,9 +62,9 @@ UNKNOWN = EndpointAddress()
 
 
 class ChatSpan:
-    """The span of a call. `begin` begins it, and the end of its `with` block ends it, at the time of the reply.
+    """The span of a call. `begin` begins the span. The end of the `with` block ends the span, at the time of the reply.
 
-    After `keep` it stays open for ratings of the answer, until `end`.
+    After `keep`, the span stays open for ratings of the answer, until `end`.
     """
 
     __slots__ = ("_kept", "_replied_at", "_request", "_server", "span")
@@ -164,7 +169,10 @@ def submit(evaluations: Iterable[Evaluation], to: Rated) -> None:
 
 
 def attributes_of(evaluation: Evaluation) -> Attributes:
-    """Return an evaluation as attributes of the conventions. The field's name is an attribute of Tamis."""
+    """Return an evaluation as attributes that the conventions define.
+
+    Only the attribute for the field is Tamis's own.
+    """
     value = evaluation.value
     return {
         "gen_ai.evaluation.name": evaluation.label,

@@ -54,7 +54,10 @@ def configure(level: str = "INFO", *, redact: Redaction | None = None) -> None:
 
 
 def _printable_event(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Return the event with control characters escaped, which a terminal would interpret. JSON needs no such step."""
+    """Return the event with escaped control characters, so that no terminal interprets them.
+
+    JSON needs no such step.
+    """
     event["event"] = printable(str(event.get("event", "")))
     return event
 

@@ -7,7 +7,7 @@ from ..llm.chat import Reply
 
 
 class Measures:
-    """The hooks, which do nothing here. A collector of metrics overrides them. They must never raise."""
+    """The hooks, which do nothing here. A collector of metrics overrides the hooks. A hook must never raise."""
 
     def claimed(self, granted: bool) -> None:
         """Count a claim of an item, granted or refused."""

@@ -1,4 +1,4 @@
-"""The metrics of a worker process for Prometheus: a registry of their own, and hooks that cannot fail.
+"""The metrics of a worker process for Prometheus: a separate registry, and hooks that cannot fail.
 
 No label names a batch or an item. Users choose the names of models, so after `MODELS` names, further models have the
 label `other`.
@@ -71,7 +71,7 @@ class Metrics(Measures):
         self._redact = redact
         self._labels: dict[str, str] = {}  # of models, by the requested name
         counter, histogram = partial(Counter, registry=registry), partial(Histogram, registry=registry)
-        info = Gauge("tamis_worker_info", "1; the release that runs.", ["version"], registry=registry)
+        info = Gauge("tamis_worker_info", "1; the running release.", ["version"], registry=registry)
         info.labels(version("tamis")).set(1)
         self._items = counter("tamis_items", "Items.", ["operation", "outcome"])
         self._item_seconds = histogram(
@@ -83,12 +83,12 @@ class Metrics(Measures):
         self._call_seconds = histogram(
             "tamis_llm_call_seconds", "From request to reply.", ["model"], buckets=CALL_SECONDS
         )
-        self._tokens = counter("tamis_llm_tokens", "Tokens that were paid for.", ["model", "kind"])
+        self._tokens = counter("tamis_llm_tokens", "Paid tokens.", ["model", "kind"])
         self._cost = counter("tamis_llm_cost_dollars", "Cost of calls.", ["model"])
-        self._unpriced = counter("tamis_llm_unpriced_calls", "Calls whose cost is not known.", ["model"])
+        self._unpriced = counter("tamis_llm_unpriced_calls", "Calls with an unknown cost.", ["model"])
         self._cache_hits = counter("tamis_cache_hits", "Questions answered from the cache.")
         self._waits = histogram("tamis_limiter_wait_seconds", "Waits for a permit.", ["model"], buckets=WAIT_SECONDS)
-        self._swept = counter("tamis_reconciler_actions", "What was set going again.", ["action"])
+        self._swept = counter("tamis_reconciler_actions", "Repairs by the reconciler.", ["action"])
         self._foreign = counter("tamis_foreign_messages", "Messages that no worker understands.")
         self._groups = histogram("tamis_group_commit_entries", "Entries of one commit.", ["writer"], buckets=ENTRIES)
         # Looking up a child by its labels costs as much as counting.
@@ -150,7 +150,7 @@ class Metrics(Measures):
             self._swept.labels(action).inc(count)
 
     def label(self, model: str) -> str:
-        """Return a model's label: its name, or `other` if there are too many."""
+        """Return a model's label: its name, or `other` if there are too many models."""
         label = self._labels.get(model)
         if label is None:
             if len(self._labels) >= MODELS:
@@ -188,7 +188,7 @@ class _Handler(WSGIRequestHandler):
     timeout = READ_WITHIN
 
     def log_message(self, *_: object) -> None:
-        """Do not log scrapes."""
+        """Do nothing, so that scrapes are not logged."""
 
 
 @dataclass(eq=False)
@@ -240,7 +240,7 @@ class Exposition:
             except OSError as error:
                 if error.errno != errno.EADDRINUSE:
                     raise
-        raise OSError(errno.EADDRINUSE, f"taken, and so are those up to {min(last, 65_536) - 1}")
+        raise OSError(errno.EADDRINUSE, f"in use, as are the ports up to {min(last, 65_536) - 1}")
 
 
 class QueueDepths(Collector):
@@ -249,8 +249,8 @@ class QueueDepths(Collector):
     def __init__(self, ask: Callable[[], Mapping[str, int]], *, within: float = ASKED_WITHIN) -> None:
         """Prepare the collector.
 
-        `ask` returns the number of waiting messages per queue, or raises `BrokerUnavailable`. A scrape waits for it at
-        most `within` seconds.
+        `ask` returns the number of waiting messages per queue, or raises `BrokerUnavailable`. A scrape waits for `ask`
+        at most `within` seconds.
         """
         self._ask = ask
         self._within = within
@@ -292,12 +292,12 @@ class QueueDepths(Collector):
 
     @staticmethod
     def _family() -> GaugeMetricFamily:
-        return GaugeMetricFamily("tamis_queue_messages", "Messages that wait, as this worker sees.", labels=["queue"])
+        return GaugeMetricFamily("tamis_queue_messages", "Waiting messages, as this worker sees.", labels=["queue"])
 
 
 @dataclass(eq=False)
 class Present(Collector):
-    """The items and calls of this process in flight, and the used share of the limits.
+    """The collector of present figures: this process's items and calls in flight, and the used share of the limits.
 
     `label` returns the label of a model's name. Models with the same label share a value.
     """
@@ -336,9 +336,9 @@ class Present(Collector):
     def _families() -> tuple[GaugeMetricFamily, ...]:
         model = ["model"]
         return (
-            GaugeMetricFamily("tamis_items_in_flight", "Items that this process evaluates."),
-            GaugeMetricFamily("tamis_holding_back", "1 while Postgres or Redis is in trouble."),
-            GaugeMetricFamily("tamis_llm_calls_in_flight", "Calls of this process.", labels=model),
-            GaugeMetricFamily("tamis_limiter_calls", "Calls that all may have in flight.", labels=model),
-            GaugeMetricFamily("tamis_limiter_used_ratio", "Of a limit, the share in use.", labels=[*model, "limit"]),
+            GaugeMetricFamily("tamis_items_in_flight", "Items in evaluation in this process."),
+            GaugeMetricFamily("tamis_holding_back", "1 while Postgres or Redis does not work."),
+            GaugeMetricFamily("tamis_llm_calls_in_flight", "Calls in flight in this process.", labels=model),
+            GaugeMetricFamily("tamis_limiter_calls", "Limit of calls in flight, for all workers.", labels=model),
+            GaugeMetricFamily("tamis_limiter_used_ratio", "Share of a limit that is in use.", labels=[*model, "limit"]),
         )

@@ -109,7 +109,10 @@ def _names(environment: Mapping[str, str]) -> list[str]:
 
 
 def _exporter(name: str) -> "Callable[[], SpanExporter]":
-    """Return a function that makes the exporter. Raises `ModuleNotFoundError` if no package offers this name."""
+    """Return a function that makes the exporter.
+
+    Raises `ModuleNotFoundError` if no installed package has an exporter of this name.
+    """
     from importlib.metadata import entry_points
 
     offered = entry_points(group=EXPORTERS, name=name)
@@ -139,9 +142,9 @@ def reporting(exporter: "SpanExporter", where: str) -> "SpanExporter":
                 result = SpanExportResult.FAILURE
             failed = result is not SpanExportResult.SUCCESS
             if failed and not self.failing:
-                log.warning("traces are lost: %s does not take them; the work goes on", where)
+                log.warning("traces are lost: %s does not accept them; the work continues", where)
             elif self.failing and not failed:
-                log.warning("traces are exported again: %s takes them", where)
+                log.warning("traces are exported again: %s accepts them", where)
             self.failing = failed
             return result
 

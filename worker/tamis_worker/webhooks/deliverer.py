@@ -1,4 +1,4 @@
-"""The deliverer: claims due webhooks, sends each in its own task, and records the result.
+"""The deliverer: claims due webhooks, sends each in a separate task of the loop, and records the result.
 
 It runs in every worker. Delivery is at least once: if no answer is recorded (worker dead, ledger unavailable), the
 claim expires, and the webhook is sent again with the same id and body.
@@ -48,7 +48,7 @@ class Sends(Protocol):
 
 @dataclass(eq=False)
 class Deliverer:
-    """The delivery of a ledger's webhooks, until its `run` is cancelled.
+    """The deliverer of a ledger's webhooks. It works until `run` is cancelled.
 
     `tasks` sends Celery tasks in place of webhooks. Without a secret for signatures, `sender` is None, and only tasks
     are sent.
@@ -67,13 +67,13 @@ class Deliverer:
 
     @classmethod
     def of(cls, engine: AsyncEngine, settings: WorkerSettings, app: Celery) -> Self:
-        """Return the deliverer of a worker. It sends tasks through the Celery application `app`."""
+        """Return the deliverer of a worker. The deliverer sends Celery tasks through the application `app`."""
         secret = settings.webhook_secret
         sender = None if secret is None else Sender(secret, private=settings.webhook_private)
         return cls(engine, sender, tasks=TaskSender(app), keep_days=settings.webhook_keep_days)
 
     async def run(self) -> None:
-        """Check and send until cancelled. Unfinished tries are repeated when their claims expire."""
+        """Check and send until cancelled. Unfinished tries are repeated when the claims of their webhooks expire."""
         try:
             await Looper("webhooks", self.look, POLL).run()
         finally:

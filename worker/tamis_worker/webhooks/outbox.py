@@ -1,7 +1,7 @@
 """The outbox of webhooks: claimed by one worker at a time, and kept until delivered or given up.
 
 Triggers write its rows in the transactions that change batches (migration 0011). This module claims and ends the rows.
-All times are the database's.
+All times are by the database's clock.
 """
 
 import json
@@ -84,7 +84,7 @@ async def claim(engine: AsyncEngine, most: int, *, signed: bool = True) -> list[
 async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decision: DeliveryDecision) -> None:
     """Record the result of a try. Raises `LedgerUnavailable`. In that case the webhook is sent once more.
 
-    A delivery always counts. A failure counts only if no later try or replay has begun.
+    A success is always recorded. A failure is recorded only if no later try or replay has begun.
     """
     w = webhooks.c
     values: dict[str, Any] = {"last_at": func.now(), "last_status": status, "last_said": decision.said}
@@ -101,7 +101,10 @@ async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decisio
 
 
 async def say_why_they_wait(engine: AsyncEngine, reason: str) -> int:
-    """Store `reason` in due webhooks that cannot be signed. Return how many lacked it. Raises `LedgerUnavailable`."""
+    """Store `reason` in due webhooks that cannot be signed.
+
+    Return how many webhooks did not have this reason before. Raises `LedgerUnavailable`.
+    """
     w = webhooks.c
     due = and_(w.state == WebhookState.WAITING, w.next_at <= func.now(), w.last_said.is_distinct_from(reason))
     due = and_(due, w.url.not_like(TASKS))
@@ -110,7 +113,7 @@ async def say_why_they_wait(engine: AsyncEngine, reason: str) -> int:
 
 
 async def tell_failing(engine: AsyncEngine) -> int:
-    """Write a webhook for each open batch with too many failures, once a round, and return their number.
+    """Write a webhook for each open batch with too many failures, once for each round. Return the number of webhooks.
 
     If another worker is doing the same, nothing is written. Raises `LedgerUnavailable`.
     """
@@ -148,7 +151,7 @@ def body_of(event: str, at: datetime, data: dict[str, Any]) -> str:
 
 
 async def _counts(connection: AsyncConnection, row: Row[Any]) -> Counts:
-    """Return the counts of the round's summary for the event `completed`, else the present counts."""
+    """Return the counts for a webhook: the round's summary for the event `completed`, otherwise the present counts."""
     written = select(summaries.c.summary["counts"]).where(
         summaries.c.batch_id == row.batch_id, summaries.c.round == row.round
     )

@@ -1,6 +1,6 @@
 """The schedule of a webhook's tries: a pure function of the receiver's answer and the number of tries.
 
-The waits are the ones that Standard Webhooks suggests, for one day.
+The tries follow the suggestion of Standard Webhooks, and end after one day.
 """
 
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ def decide(answer: DeliveryAnswer, tries: int, *, jitter: float = 0.0) -> Delive
     if answer.delivered:
         return DeliveryDecision(True, None, answer.said)
     if answer.status == HTTPStatus.GONE:
-        return DeliveryDecision(False, None, f"{answer.said}: the receiver wants no more; given up")
+        return DeliveryDecision(False, None, f"{answer.said}: the receiver wants no more webhooks; given up")
     if tries > len(WAITS):
         return DeliveryDecision(False, None, f"{answer.said}; given up after {tries} tries in a day")
     requested = answer.retry_after if answer.status in MAY_ASK else None

@@ -1,11 +1,11 @@
 """One try of a webhook, or of a task in its place, and its result in a few words.
 
-A webhook is a signed request to a public address. Every user who may submit a batch chooses a URL, and the worker that
-calls it is inside a private network. So private addresses are refused unless the operator allows them. A task goes
+A webhook is a signed request to a public address. A user who may submit a batch chooses the URL, but the worker that
+calls the URL is inside a private network. So private addresses are refused unless the operator allows them. A task goes
 through the broker.
 
-Only the status of the receiver's answer is read. The ledger would store more, and so a user could read the answers of a
-server that only this machine reaches.
+Only the status of the receiver's answer is read. A body would be stored in the ledger. Users could then read the
+answers of servers that only this machine reaches.
 """
 
 import asyncio
@@ -63,7 +63,8 @@ class Sender:
     ) -> None:
         """Prepare the sender, without a connection.
 
-        `private`: allow http, and addresses that are not public. `tls`: None: trust the system's authorities.
+        `private`: allow http, and addresses that are not public. `tls`: the settings of TLS; None: the system's
+        authorities are trusted.
         """
         self._webhook = Webhook(secret.get_secret_value())
         self._private = private
@@ -88,7 +89,7 @@ class Sender:
                 return DeliveryAnswer(reply.status, _said(reply.status), retry_after(reply.headers))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             if refused:  # even if other addresses of the name were tried without an answer
-                return DeliveryAnswer(None, f"not sent: {refused[0]} is no public address; {ALLOW}")
+                return DeliveryAnswer(None, f"not sent: {refused[0]} is not a public address; {ALLOW}")
             return DeliveryAnswer(None, _why(error, self._within))
 
     async def close(self) -> None:
@@ -113,12 +114,13 @@ class Sender:
     def _socket(self, address: tuple[Any, ...]) -> socket.socket:
         """Return a socket for the address to connect to. Raise `PrivateAddress` if the address is not allowed.
 
-        The check is not at the look-up of the name, because a second look-up could return another address.
+        The check is here, because a check at the look-up of the name is not enough: a second look-up could return
+        another address.
         """
         family, kind, protocol, _, host_port = address
         if not self._private and not is_public(str(host_port[0])):
             _refused.get().append(str(host_port[0]))
-            raise PrivateAddress(f"{host_port[0]} is no public address")
+            raise PrivateAddress(f"{host_port[0]} is not a public address")
         opened = socket.socket(family, kind, protocol)
         opened.setblocking(False)
         return opened
@@ -126,31 +128,31 @@ class Sender:
 
 def _said(status: int) -> str:
     if 300 <= status < 400:
-        return f"answered {status}: redirections are not followed; name the URL that it leads to"
+        return f"answered {status}: redirects are not followed; name the final URL"
     return f"answered {status}"
 
 
 def _why(error: Exception, within: float) -> str:
-    """Return the reason of an error in a few words, without text from the receiver."""
+    """Return the cause of an error in a few words, without text from the receiver."""
     match error:
         case aiohttp.ClientConnectorCertificateError():
             inner = error.certificate_error
             why = str(getattr(inner, "verify_message", "")).rstrip(".") or type(inner).__name__
             return f"its certificate is not valid: {why}"
         case aiohttp.ClientSSLError() | ssl.SSLError():
-            return "TLS failed: it speaks another protocol, or none"
+            return "TLS failed: the receiver does not use TLS, or another version"
         case aiohttp.ClientConnectorDNSError():
-            return "its name is not known"
+            return "its host name is unknown"
         case TimeoutError():
             return f"no answer within {within:g} s"
         case aiohttp.ClientConnectorError():
             return f"no connection: {os.strerror(error.os_error.errno) if error.os_error.errno else 'refused'}"
         case aiohttp.ClientResponseError() | aiohttp.ClientPayloadError():
-            return "what it answered is no HTTP"
+            return "its answer is not HTTP"
         case aiohttp.InvalidURL() | ValueError():
             return "the URL cannot be called"
         case _:
-            return f"the connection ended: {type(error).__name__}"
+            return f"the connection broke: {type(error).__name__}"
 
 
 def is_task(url: str) -> bool:
@@ -175,7 +177,7 @@ class TaskSender:
             await asyncio.to_thread(self._publish, str(webhook_id), task, written["data"])
         except BrokerUnavailable as error:
             return DeliveryAnswer(None, str(error))
-        return DeliveryAnswer(HTTPStatus.ACCEPTED, f"sent into the queue {task.queue}")
+        return DeliveryAnswer(HTTPStatus.ACCEPTED, f"sent to the queue {task.queue}")
 
     async def close(self) -> None:
         """Do nothing: the application belongs to the worker."""

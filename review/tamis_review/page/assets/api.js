@@ -40,9 +40,9 @@ export const ask = async (path, { method = "GET", json, body, headers = {} } = {
     throw gone ? new Problem(422, `${gone} was changed, moved or deleted after it was chosen: choose it again.`) : new Problem(503, AWAY);
   });
   if (answer.ok) return answer;
-  if (answer.status === 401) throw new Problem(401, "This key opens nothing here: it is mistyped, or was revoked.");
+  if (answer.status === 401) throw new Problem(401, "This key is not valid here: it is mistyped or revoked.");
   const said = await answer.json().catch(() => ({}));
-  throw new Problem(answer.status, said.detail || `the gateway answers ${answer.status}`);
+  throw new Problem(answer.status, said.detail?.replace(/^terms: /, "") || `The gateway answered with status ${answer.status}.`);
 };
 
 // An XML document; the one way to have one without making it from text, which the page's policy forbids.
@@ -52,7 +52,7 @@ export const askDocument = (path) =>
     asked.open("GET", path);
     asked.setRequestHeader("Authorization", `Bearer ${key.get()}`);
     asked.responseType = "document";
-    asked.onload = () => (asked.status === 200 && asked.response ? resolve(asked.response) : reject(new Problem(asked.status, `the gateway answers ${asked.status}`)));
+    asked.onload = () => (asked.status === 200 && asked.response ? resolve(asked.response) : reject(new Problem(asked.status, `The gateway answered with status ${asked.status}.`)));
     asked.onerror = () => reject(new Problem(503, AWAY));
     asked.send();
   });

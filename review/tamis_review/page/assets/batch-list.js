@@ -22,7 +22,7 @@ const begun = (batch) => {
   const bar = make("progress", "");
   bar.max = batch.counts.n_items || 1;
   bar.setAttribute("aria-label", `Done of ${nameOf(batch)}`);
-  const cells = ["State", "Done", "Failed", "Rate", "To go", "Cost"].map((title, place) => {
+  const cells = ["State", "Done", "Failed", "Rate", "Time left", "Cost"].map((title, place) => {
     const cell = make("td", place > 1 ? "number" : "");
     cell.dataset.name = title;
     return cell;

@@ -64,7 +64,7 @@ export const showBatch = async (id, scopes) => {
     document.querySelector('label[for="by-outcome"]').textContent = "Result";
     document.querySelector('[data-sort="outcome"]').textContent = "Result";
     document.querySelector('[data-sort="reason"]').textContent = "Value";
-    document.querySelector('label[for="by-reason"]').textContent = "Why there is none";
+    document.querySelector('label[for="by-reason"]').textContent = "Reason for no value";
     at("table").classList.add("of-values");
   };
   const leaveOut = (records) => {

@@ -29,7 +29,7 @@ const Pair = ({ id, pair, facts }) => {
   const { first, second, agreement } = pair;
   const saying = (word) => sayingOf(facts, word);
   return html`<p class="conflicts-pair"><b>${first} and ${second}</b> agree on ${share(agreement.observed)} of the ${number(agreement.n)} ${agreement.n === 1 ? "record" : "records"} that both decided; ${kappaOf(agreement)}.</p>
-    <p class="small conflicts-cells">Records by what each said: ${agreement.cells.filter(({ n }) => n).map((cell) => html`<a key=${`${cell.first_said} ${cell.second_said}`} href=${addressOfCell(id, pair, cell)} aria-label=${`${number(cell.n)}: ${first} ${saying(cell.first_said)}, ${second} ${saying(cell.second_said)}`}>${number(cell.n)} ${saying(cell.first_said)} / ${saying(cell.second_said)}</a>`)}</p>`;
+    <p class="small conflicts-cells">Records by each pair of decisions: ${agreement.cells.filter(({ n }) => n).map((cell) => html`<a key=${`${cell.first_said} ${cell.second_said}`} href=${addressOfCell(id, pair, cell)} aria-label=${`${number(cell.n)}: ${first} ${saying(cell.first_said)}, ${second} ${saying(cell.second_said)}`}>${number(cell.n)} ${saying(cell.first_said)} / ${saying(cell.second_said)}</a>`)}</p>`;
 };
 
 export const PairsAgreement = ({ id, pairs, facts }) => pairs.length > 0 && html`<section class="conflicts-agreement" aria-label="Agreement">${pairs.map((pair) => html`<${Pair} key=${`${pair.first} ${pair.second}`} id=${id} pair=${pair} facts=${facts} />`)}</section>`;

@@ -25,7 +25,7 @@ const Voice = ({ one, facts }) => html`<li class="conflicts-voice">
 const OnDemand = ({ row, facts }) => {
   const [shown, setShown] = useState(false);
   return html`<section class="conflicts-software work-said" aria-label="The software">
-    <p><button type="button" aria-expanded=${String(shown)} onClick=${() => setShown(!shown)}>What the software says</button></p>
+    <p><button type="button" aria-expanded=${String(shown)} onClick=${() => setShown(!shown)}>Show the software’s decision</button></p>
     ${shown && html`<${Software} row=${row} facts=${facts} />`}
   </section>`;
 };
@@ -47,10 +47,10 @@ export const Conflict = ({ record, row, facts: all, finders, folded, fold, note 
     ${row?.by && html`<p class="by">${row.by}</p>`}
     ${row && html`<${Identifiers} row=${row} />`}
     ${record.settled && html`<p class="work-mine"><${Said} facts=${facts} decision=${record.settled} /> settled by me${record.settled.reason ? `: ${record.settled.reason}` : ""}${record.settled.note ? ` (${record.settled.note})` : ""}</p>`}
-    ${record.system_differs && html`<p>People agree, and the software says otherwise.</p>`}
+    ${record.system_differs && html`<p>People agree, but the software decided differently.</p>`}
     <ul class="conflicts-voices" aria-label="Who decided what">${record.decisions.map((one) => html`<${Voice} key=${one.reviewer} one=${one} facts=${facts} />`)}</ul>
     ${row ? html`<${Abstract} row=${row} shown=${{ finders, criteria: all.criteria }} folded=${folded} fold=${fold} />
-      <${OnDemand} row=${row} facts=${all} />` : html`<p class="small">The record is being read …</p>`}
-    ${note && html`<p class="field conflicts-note"><label for="conflicts-note">Note, kept with your decision</label>
+      <${OnDemand} row=${row} facts=${all} />` : html`<p class="small">Loading record …</p>`}
+    ${note && html`<p class="field conflicts-note"><label for="conflicts-note">Note on your decision</label>
       <input type="text" id="conflicts-note" maxlength="2000" autocomplete="off" aria-keyshortcuts="N" value=${note.text} onInput=${(event) => note.write(event.target.value)} onKeyDown=${note.leave} /></p>`}`;
 };

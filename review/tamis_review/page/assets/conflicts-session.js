@@ -90,14 +90,14 @@ export const conflictSession = ({ id, me, owner, changed }) => {
     // Back to what was said before it: a decision of the pair stands again as it was.
     undo: () => {
       const last = state.history.at(-1);
-      if (!last) return tell({ kind: "told", said: "There is nothing to take back." });
+      if (!last) return tell({ kind: "told", said: "There is nothing to undo." });
       const record = state.records.find(({ key }) => key === last.key);
       const before = last.before || record.own;
       if (queue.state().refused.some((one) => one.id === last.id)) queue.drop(last.id);
       else if (before) say(record, before);
       else keep(record, { kind: "withdraw", mine: null, said: "withdrawn" });
       settled.set(last.key, last.before);
-      tell({ kind: "undone", key: last.key, settled: last.before, said: `Record ${record.number}: taken back.` });
+      tell({ kind: "undone", key: last.key, settled: last.before, said: `Record ${record.number}: decision undone.` });
     },
     drop: ({ id: entry, key, before = null }) => {
       queue.drop(entry);

@@ -1,13 +1,13 @@
 // What the Conflicts view shows, as a value: every change gives a new one. No network, no elements.
 
-export const ORDERS = { number: "By number", apart: "Furthest apart first" };
+export const ORDERS = { number: "By number", apart: "Largest disagreement first" };
 
 // Which conflicts are not among them yet, by how people read.
 export const NOT_YET = {
   single: "",
-  pair: "People read blind: a conflict is shown once two people have decided on its record.",
-  model_second: "The model is the second reader: a conflict is shown once you have decided on its record yourself; where the model says otherwise, that is one, too.",
-  model_audited: "The model decides, and people audit it: what was said of a drawn record is shown once the record is judged. A judgement that says otherwise than the model is no conflict.",
+  pair: "People read blind: a conflict appears once two people have decided on its record.",
+  model_second: "The model is the second reader: a conflict appears once you have decided on its record. If the model disagrees with you, that is a conflict, too.",
+  model_audited: "People audit the model: the decisions on a sampled record appear once it is judged. A judgement against the model is not a conflict.",
 };
 
 export const orderOf = (search) => (new URLSearchParams(search).get("order") === "apart" ? "apart" : "number");

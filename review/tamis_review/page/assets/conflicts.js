@@ -14,36 +14,36 @@ import { BADGES, Lines } from "./work-list.js";
 import { current, sayingOf, wordOf } from "./work-state.js";
 
 const KEYS = [
-  ["I", "settle the record: include"],
-  ["E", "settle it: exclude; opens the reasons"],
+  ["I", "settle: include"],
+  ["E", "settle: exclude, opens the reasons"],
   ["1 – 9", "in the reasons: exclude for that reason"],
   ["Enter, E", "in the reasons: exclude without a reason"],
-  ["U", "settle it: uncertain"],
-  ["Z", "take back what I settled last"],
-  ["N", "write a note that is kept with the decision"],
-  ["J", "the next record"],
-  ["K", "the record before"],
-  ["Esc", "close what is open"],
-  ["?", "this list"],
+  ["U", "settle: uncertain"],
+  ["Z", "undo my last decision"],
+  ["N", "add a note to the decision"],
+  ["J", "next record"],
+  ["K", "previous record"],
+  ["Esc", "close the open panel"],
+  ["?", "show this list"],
 ];
 
 const Done = ({ id, state, again }) => {
   if (state.problem) return html`<p class="notice" role="alert">${state.problem}</p><p><button type="button" onClick=${again}>Try again</button></p>`;
-  if (!state.facts) return html`<p class="small">Conflicts are being read …</p>`;
+  if (!state.facts) return html`<p class="small">Loading conflicts …</p>`;
   const here = state.records.length;
   const { todo } = state.facts.counts;
   const left = unsettled(state).length;
-  if (left) return html`<h2 id="work-title" tabindex="-1">That was the last of them</h2><p>${number(left)} still to settle.</p><p class="actions"><button type="button" onClick=${again}>Back to the first</button></p>`;
+  if (left) return html`<h2 id="work-title" tabindex="-1">End of the list</h2><p>${number(left)} still to settle.</p><p class="actions"><button type="button" onClick=${again}>Back to the first</button></p>`;
   return html`<h2 id="work-title" tabindex="-1">${here ? "Every conflict is settled" : "No conflict is open"}</h2>
-    <p>${here ? `You settled ${number(here)} ${here === 1 ? "record" : "records"}.` : "Where several people decided on a record that you may see, they agree, or somebody has settled it."}</p>
+    <p>${here ? `You settled ${number(here)} ${here === 1 ? "record" : "records"}.` : "On the records that you may see, people agree, or a reviewer has settled the conflict."}</p>
     ${NOT_YET[state.facts.mode] && html`<p>${NOT_YET[state.facts.mode]}</p>`}
-    <p>What is next:</p>
+    <p>Next:</p>
     <ul class="conflicts-next">
       ${todo > 0 && html`<li><a href=${addressOf(id, "work")}>Work</a>: ${number(todo)} ${todo === 1 ? "record waits" : "records wait"} for you.</li>`}
-      <li><a href=${addressOf(id, "quality")}>Quality</a>: how far people agree.</li>
-      <li><a href=${addressOf(id)}>Figure and report</a>: with what was settled.</li>
+      <li><a href=${addressOf(id, "quality")}>Quality</a>: agreement between people.</li>
+      <li><a href=${addressOf(id)}>Figure and report</a>: with the settled records.</li>
     </ul>
-    <p class="actions"><button type="button" onClick=${again}>Look again</button></p>`;
+    <p class="actions"><button type="button" onClick=${again}>Reload conflicts</button></p>`;
 };
 
 const lineOf = (all) => ({ key, index, stage, number: n, title, item_id: id, settled }) => {

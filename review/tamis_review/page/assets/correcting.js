@@ -50,10 +50,10 @@ export const corrector = (id, operation, table) => {
     const path = `${batch}/items/${index}/override`;
     try {
       await (json ? ask(path, { method: "POST", json }) : ask(path, { method: "DELETE" }));
-      await redraw(index, json ? "your value is kept beside the software’s." : "your value is withdrawn.");
+      await redraw(index, json ? "your value is saved beside the software’s." : "your value is withdrawn.");
     } catch (error) {
       complain(error);
-      say(`Record ${index + 1}: not kept. ${error.message}`);
+      say(`Record ${index + 1}: not saved. ${error.message}`);
     }
   };
 
@@ -72,10 +72,10 @@ export const corrector = (id, operation, table) => {
     Object.assign(note, { type: "text", id: `note-${index}`, maxLength: 2000, autocomplete: "off" });
     note.dataset.part = "note";
     const noted = () => note.value.trim() || null;
-    const keep = button("Keep this value", "keep", () => send(index, { value: field.value, as_text: true, note: noted() }));
-    const none = operation === "extract" ? [button("The record does not hold it", "none", () => send(index, { value: null, note: noted() }))] : [];
-    const what = operation === "extract_fields" ? "The right fields, as JSON; null where the record does not hold one" : "The right value";
-    place.replaceChildren(labelled(field, what), labelled(note, "Note, kept with it"), make("div", "actions", keep, ...none));
+    const keep = button("Save value", "keep", () => send(index, { value: field.value, as_text: true, note: noted() }));
+    const none = operation === "extract" ? [button("Not in the record", "none", () => send(index, { value: null, note: noted() }))] : [];
+    const what = operation === "extract_fields" ? "Correct fields as JSON (null: not in the record)" : "Correct value";
+    place.replaceChildren(labelled(field, what), labelled(note, "Note on this value"), make("div", "actions", keep, ...none));
     field.focus();
   };
 
@@ -83,7 +83,7 @@ export const corrector = (id, operation, table) => {
   const block = (row) => {
     const place = places.get(row.i) ?? make("div", "");
     places.set(row.i, place);
-    const withdraw = button("Withdraw mine", "withdraw", () => send(row.i, null));
+    const withdraw = button("Withdraw my value", "withdraw", () => send(row.i, null));
     withdraw.disabled = !row.human && !row.voices;
     const begin = button("Correct the value", "correct", () => (at(`value-${row.i}`) ? at(`value-${row.i}`).focus() : open(row.i, place)));
     return make("div", "deciding", make("div", "actions", begin, withdraw), place);

@@ -28,7 +28,7 @@ export const decider = (id, operation, table) => {
     const row = table().row(index);
     if (!row || busy.has(index)) return;
     if (what === "withdraw" && !row.human && !row.voices && !row.hidden) {
-      say(`Record ${index + 1}: nobody decided, there is nothing to withdraw.`);
+      say(`Record ${index + 1}: there is no decision to withdraw.`);
       return;
     }
     busy.add(index);
@@ -42,13 +42,13 @@ export const decider = (id, operation, table) => {
       table().change(fresh.rows[0]);
       const now = fresh.rows[0];
       const told = fresh.facts.names[now.outcome];
-      if (now.hidden) say(`Record ${index + 1}: ${what === "withdraw" ? "withdrawn" : "your decision is kept"}. What was decided is hidden until the record has been read.`);
-      else if (now.outcome === "conflict") say(`Record ${index + 1}: people decided differently, so nobody’s decision counts until somebody settles it.`);
-      else say(what === "withdraw" ? `Record ${index + 1}: withdrawn; it is “${told}” again.` : `Record ${index + 1}: “${told}” by you. W takes it back.`);
+      if (now.hidden) say(`Record ${index + 1}: ${what === "withdraw" ? "withdrawn" : "your decision is saved"}. All decisions are hidden until the record has been read.`);
+      else if (now.outcome === "conflict") say(`Record ${index + 1}: people decided differently. No decision counts until a person settles the record.`);
+      else say(what === "withdraw" ? `Record ${index + 1}: withdrawn. It is “${told}” again.` : `Record ${index + 1}: “${told}” by you. Press W to withdraw it.`);
       changed();
     } catch (error) {
       complain(error);
-      say(`Record ${index + 1}: not decided. ${error.message}`);
+      say(`Record ${index + 1}: not saved. ${error.message}`);
     } finally {
       busy.delete(index);
     }
@@ -64,7 +64,7 @@ export const decider = (id, operation, table) => {
       changed();
     } catch (error) {
       complain(error);
-      say(`Record ${index + 1}: not decided. ${error.message}`);
+      say(`Record ${index + 1}: not saved. ${error.message}`);
     } finally {
       busy.delete(index);
     }
@@ -75,7 +75,7 @@ export const decider = (id, operation, table) => {
     const reason = make("input", "");
     Object.assign(reason, { type: "text", id: `reason-${row.i}`, maxLength: 2000, autocomplete: "off" });
     reason.dataset.part = "reason";
-    const label = make("label", "", "Reason, where it is not retrieved or excluded");
+    const label = make("label", "", "Reason, if not retrieved or excluded");
     label.htmlFor = reason.id;
     const buttons = REPORT.map(([said, what]) => {
       const button = make("button", "", said);
@@ -84,7 +84,7 @@ export const decider = (id, operation, table) => {
       button.addEventListener("click", () => assess(row.i, said, what));
       return button;
     });
-    return [make("h3", "", "Its report"), make("p", "field", label, reason), make("div", "actions", ...buttons)];
+    return [make("h3", "", "Report"), make("p", "field", label, reason), make("div", "actions", ...buttons)];
   };
 
   // What stands below the reasons of an open record.
@@ -92,7 +92,7 @@ export const decider = (id, operation, table) => {
     const note = make("input", "");
     Object.assign(note, { type: "text", id: `note-${row.i}`, maxLength: 2000, autocomplete: "off" });
     note.dataset.part = "note";
-    const label = make("label", "", "Note, kept with your decision");
+    const label = make("label", "", "Note on your decision");
     label.htmlFor = note.id;
     const buttons = Object.entries(KEYS).map(([letter, what]) => {
       const button = make("button", "", word[what]);
@@ -108,7 +108,7 @@ export const decider = (id, operation, table) => {
       const settles = make("input", "");
       Object.assign(settles, { type: "checkbox", id: `settles-${row.i}` });
       settles.dataset.part = "settles";
-      parts.push(make("p", "", make("label", "", settles, " It settles the record: it counts, whatever others say")));
+      parts.push(make("p", "", make("label", "", settles, " It settles the record: it overrides other decisions")));
     }
     const passed = row.outcome === "passed" ? report(row) : [];
     return make("div", "deciding", ...parts, make("div", "actions", ...buttons), ...passed);

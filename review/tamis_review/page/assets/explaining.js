@@ -3,7 +3,7 @@ import { ask } from "./api.js";
 import { complain, make } from "./words.js";
 
 const SHOWN_BESIDE = new Set(["Batch", "Record", "Criteria"]); // the details have them already
-const OPEN = new Set(["Source", "Decision", "People", "Prompts and answers", "Bill"]);
+const OPEN = new Set(["Source", "Decision", "Human decisions", "Prompts and answers", "Cost"]);
 
 // A heading is a line that begins with "# "; of foreign text every line is set in, so none can pass for one.
 const sections = (text) =>

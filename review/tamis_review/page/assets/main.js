@@ -85,7 +85,7 @@ at("sign-in").addEventListener("submit", async (event) => {
   const given = at("key").value.trim();
   at("key").value = "";
   if (!IS_KEY.test(given)) {
-    complain("That is no key: a key begins with tamis_.");
+    complain("This is not a key. A key begins with tamis_.");
     return;
   }
   key.set(given);

@@ -14,18 +14,18 @@ const said = async (text, answer) => {
 
 // The answer of a dry run, and that of a submission, which leads to the new batch.
 export const rehearsed = async (answer) => {
-  const told = await said("The dry run is worked out.", answer);
+  const told = await said("Calculating the dry run …", answer);
   say(`${number(told.calls)} calls. Nothing was submitted.`);
   return told;
 };
 
-export const submitted = async (answer) => location.assign(addressOf((await said("It is being submitted.", answer)).batch.id));
+export const submitted = async (answer) => location.assign(addressOf((await said("Submitting …", answer)).batch.id));
 
 // What became no record of the files, and what may be there twice.
 export const LeftOut = ({ found }) => html`
-  ${found.notes.length > 0 && html`<details><summary>${counted(found.notes.length, "note", "notes")} on what became no record</summary>
+  ${found.notes.length > 0 && html`<details><summary>${counted(found.notes.length, "note", "notes")} on skipped or unreadable text</summary>
     <ul class="small">${found.notes.map((note) => html`<li>${note.file}, line ${note.line}: ${note.text}${note.n > 1 && ` (${number(note.n)} times)`}</li>`)}</ul></details>`}
-  ${found.doubtful.length > 0 && html`<details><summary>${counted(found.doubts, "pair", "pairs")} of records that may be copies; both are asked about</summary>
+  ${found.doubtful.length > 0 && html`<details><summary>${counted(found.doubts, "pair", "pairs")} of possible copies; both records are asked about</summary>
     <ul class="small">${found.doubtful.map((pair) => html`<li>${pair.titles.map((title, n) => title || pair.ids[n]).join(" / ")}: ${pair.reason}</li>`)}</ul></details>`}`;
 
 const Found = ({ found, left, what, children }) => {
@@ -37,6 +37,6 @@ const Found = ({ found, left, what, children }) => {
 
 export const Seen = ({ found, busy, deed, left, what, children }) => html`
   <section class="operations-found dry-run">${found && html`<${Found} found=${found} left=${left} what=${what}>${children}<//>`}</section>
-  <p class="actions"><button type="submit" value=${DRY_RUN} class=${found ? "" : "main"} disabled=${busy}>Dry run: prompts, calls, money and time</button>
+  <p class="actions"><button type="submit" value=${DRY_RUN} class=${found ? "" : "main"} disabled=${busy}>Dry run: prompts, calls, cost and time</button>
     ${found && html`<button type="submit" value="submit" class="main" disabled=${busy || !found.asked}>${deed}</button>`}</p>
-  ${!found && html`<p class="small">Nothing is asked of a model before you have seen what it takes.</p>`}`;
+  ${!found && html`<p class="small">No model is asked before you have seen the dry run.</p>`}`;

@@ -16,7 +16,7 @@ export const NO_FIELD = { name: "", type: "text", values: "", about: "" };
 
 const property = ({ type, values, about }, name) => {
   const choices = values.split(",").map((one) => one.trim()).filter(Boolean);
-  if (type === "enum" && !choices.length) throw new Error(`Field ${name}: name the values that it is one of.`);
+  if (type === "enum" && !choices.length) throw new Error(`Field ${name}: list its values, separated by commas.`);
   return { ...TYPES[type][1], ...(type === "enum" ? { enum: choices } : {}), ...(about.trim() ? { description: about.trim() } : {}) };
 };
 
@@ -25,7 +25,7 @@ const ofTable = (fields) => {
   const nameless = names.findIndex((name) => !name);
   if (nameless >= 0) throw new Error(`Field ${nameless + 1} has no name.`);
   const twice = names.find((name, n) => names.indexOf(name) < n);
-  if (twice) throw new Error(`Two fields are called ${twice}: each needs a name of its own.`);
+  if (twice) throw new Error(`Two fields are called ${twice}: each needs its own name.`);
   const properties = Object.fromEntries(fields.map((field, n) => [names[n], property(field, names[n])]));
   return { type: "object", properties, required: names };
 };
@@ -34,7 +34,7 @@ const ofText = (text) => {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`The JSON Schema is no JSON: ${error.message}`);
+    throw new Error(`The JSON Schema is not valid JSON: ${error.message}`);
   }
 };
 
@@ -59,7 +59,7 @@ const Row = ({ n, field, change, take }) => {
     <td data-name="Type"><select aria-label=${named("Type")} value=${field.type} onChange=${(event) => change({ type: event.target.value })}>${Object.entries(TYPES).map(([type, [text]]) => html`<option value=${type}>${text}</option>`)}</select>
       ${field.type === "enum" && html`<input aria-label=${named("Values")} placeholder="RCT, cohort, other" ...${typed("values")} />`}</td>
     <td data-name="Description"><input aria-label=${named("Description")} ...${typed("about")} /></td>
-    <td>${take && html`<button type="button" onClick=${take} aria-label=${`Take field ${n + 1} away`}>Take away</button>`}</td></tr>`;
+    <td>${take && html`<button type="button" onClick=${take} aria-label=${`Remove field ${n + 1}`}>Remove field</button>`}</td></tr>`;
 };
 
 const Table = ({ fields, set }) => html`<table class="plain operations-fields">
@@ -70,7 +70,7 @@ const Table = ({ fields, set }) => html`<table class="plain operations-fields">
       take=${fields.length > 1 && (() => set(fields.filter((_, m) => m !== n)))} />`)}</tbody></table>
   <p><button type="button" onClick=${() => set([...fields, NO_FIELD])}>Add a field</button></p>`;
 
-const SchemaFile = ({ form }) => html`<p class="field"><label for=${`${form.id}-schema-file`}>Read it from a file (JSON)</label><input type="file" id=${`${form.id}-schema-file`} accept=".json" onChange=${(event) => event.target.files[0]?.text().then((text) => form.set("schema", text), complain)} /></p>`;
+const SchemaFile = ({ form }) => html`<p class="field"><label for=${`${form.id}-schema-file`}>Schema file (JSON)</label><input type="file" id=${`${form.id}-schema-file`} accept=".json" onChange=${(event) => event.target.files[0]?.text().then((text) => form.set("schema", text), complain)} /></p>`;
 
 export const Fields = ({ form }) => {
   const { values, set } = form;
@@ -82,5 +82,5 @@ export const Fields = ({ form }) => {
     ${values.described === "table" ? html`<${Table} fields=${values.fields} set=${(fields) => set("fields", fields)} />` : html`
       <${SchemaFile} form=${form} />
       <${Text} form=${form} name="schema" label="JSON Schema of an object" rows=${10} spellcheck="false" required />
-      <${Text} form=${form} name="single" label="Instructions for single fields, NAME=INSTRUCTION, one a line" />`}`;
+      <${Text} form=${form} name="single" label="Instructions for single fields, NAME=INSTRUCTION, one per line" />`}`;
 };

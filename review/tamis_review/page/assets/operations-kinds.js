@@ -18,39 +18,39 @@ export const FIRST = {
 const Reasoning = ({ form }) => html`<${Check} form=${form} name="reasoning" label="Ask for an explanation with every answer" />`;
 
 const Panel = ({ form }) => html`<details><summary>A panel of several models</summary>
-  <${Text} form=${form} name="models" label="Models, one a line; none: the one below" spellcheck="false" />
-  <div class="side"><${Choice} form=${form} name="policy" label="How it decides" of=${[["", "as usual"], ...POLICIES.map((one) => [one, one])]} /></div></details>`;
+  <${Text} form=${form} name="models" label="Models, one per line (empty: the model below)" spellcheck="false" />
+  <div class="side"><${Choice} form=${form} name="policy" label="How it decides" of=${[["", "default"], ...POLICIES.map((one) => [one, one])]} /></div></details>`;
 
 const panelOf = ({ models, policy }) => {
   const named = linesOf(models);
-  if (!named.length && policy) throw new Error("A panel needs its models: name them, one a line.");
+  if (!named.length && policy) throw new Error("A panel needs models: name them, one per line.");
   return named.length ? { models: named, policy: policy || "unanimous-exclude" } : null;
 };
 
 const FilterForm = ({ form }) => html`
   <${Text} form=${form} name="asked" label="The question, answered with yes or no" about="For example: Is this about oncology?" required />
-  <${Reasoning} form=${form} /><${Check} form=${form} name="graded" label="Have the model grade the relevance of each record, too, from 0 to 100" /><${Panel} form=${form} />`;
+  <${Reasoning} form=${form} /><${Check} form=${form} name="graded" label="Have the model grade each record’s relevance from 0 to 100, too" /><${Panel} form=${form} />`;
 
 const ScoreForm = ({ form }) => html`
   <${Text} form=${form} name="asked" label="What to rate" about="For example: Rate the methodological quality." required />
   <div class="side"><${Count} form=${form} name="low" label="Lowest score" required /><${Count} form=${form} name="high" label="Highest score" required />
-  <${Count} form=${form} name="interval" label="Step between scores; any if empty" min="0" /></div><${Reasoning} form=${form} />`;
+  <${Count} form=${form} name="interval" label="Step between scores (empty: any)" min="0" /></div><${Reasoning} form=${form} />`;
 
 const ExtractForm = ({ form }) => html`
-  <${Text} form=${form} name="asked" label="What to extract" about="For example: How many people took part? Nothing where a record does not hold it." required />
+  <${Text} form=${form} name="asked" label="What to extract" about="For example: How many people took part? The value is empty if the record does not have it." required />
   <${Choice} form=${form} name="output" label="The value is" of=${OUTPUTS} />
-  ${form.values.output === "enum" && html`<${Text} form=${form} name="choices" label="Its values, one a line" rows=${3} required />`}<${Reasoning} form=${form} />`;
+  ${form.values.output === "enum" && html`<${Text} form=${form} name="choices" label="Its values, one per line" rows=${3} required />`}<${Reasoning} form=${form} />`;
 
 const FieldsForm = ({ form }) => html`
-  <${Text} form=${form} name="asked" label="What to extract, in general" about="For example: What the record says of the trial." required />
+  <${Text} form=${form} name="asked" label="What to extract, in general" about="For example: What the record says about the trial." required />
   <${Fields} form=${form} /><${Reasoning} form=${form} />`;
 
 const AnswerForm = ({ form }) => html`
-  <${Text} form=${form} name="asked" label="The question or the task" about="Asked of each record; without a file of records it is answered once." required />
+  <${Text} form=${form} name="asked" label="The question or the task" about="Asked about each record. Without a file of records, it is answered once." required />
   <${Input} form=${form} name="format" label="How the answer should look" required /><${Text} form=${form} name="good" label="What makes an answer good" required />
   <div class="side"><${Count} form=${form} name="tries" label="How often to try, 1 to 10" min="1" max="10" step="1" required />
-  <${Count} form=${form} name="threshold" label="Good enough, 0 to 1" min="0" max="1" required />
-  <${Count} form=${form} name="attempts" label="Answers side by side, 1 to 10" min="1" max="10" step="1" required /></div>`;
+  <${Count} form=${form} name="threshold" label="Score that is good enough, 0 to 1" min="0" max="1" required />
+  <${Count} form=${form} name="attempts" label="Parallel answers, 1 to 10" min="1" max="10" step="1" required /></div>`;
 
 // By the operation's name: what it is called, its form, and its parameters.
 export const KINDS = {
@@ -63,7 +63,7 @@ export const KINDS = {
 
 const JudgeForm = ({ form }) => html`
   <${Text} form=${form} name="asked" label="Guidelines: which evidence counts" about="For example: Only words of the abstract itself are evidence." rows=${4} required />
-  <div class="side"><${Input} form=${form} name="noun" label="What a reasoning cites by number" maxlength="40" required /><${Count} form=${form} name="block" label="Evidence below this quality blocks a result, 0 to 1" min="0" max="1" required /></div>`;
+  <div class="side"><${Input} form=${form} name="noun" label="Noun for numbered references, such as Abstract" maxlength="40" required /><${Count} form=${form} name="block" label="Evidence below this quality blocks a result, 0 to 1" min="0" max="1" required /></div>`;
 
 // Those that can be a stage of a review: a judge needs a stage before it.
-export const STAGE_KINDS = { ...KINDS, judge: ["Judge: the evidence behind each answer of the stage before", JudgeForm, (v) => ({ guidelines: v.asked, noun: v.noun, block_threshold: numberOf(v.block) })] };
+export const STAGE_KINDS = { ...KINDS, judge: ["Judge: the evidence behind each answer of the previous stage", JudgeForm, (v) => ({ guidelines: v.asked, noun: v.noun, block_threshold: numberOf(v.block) })] };

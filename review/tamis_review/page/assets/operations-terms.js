@@ -4,29 +4,29 @@ import { Check, Choice, Count, Input } from "./operations-inputs.js";
 import { html } from "./ui.js";
 
 const PRIORITIES = ["low", "normal", "high"];
-const TIERS = [["", "as the workers are set"], ["standard", "standard"], ["flex", "flex: half the price, slow"], ["priority", "priority"]];
+const TIERS = [["", "the workers’ default"], ["standard", "standard"], ["flex", "flex: half the price, slow"], ["priority", "priority"]];
 const ONE_ANSWER = '{"id": "answer"}\n'; // where there are no records
 const LONGEST_LABEL = 80; // characters of a question that names its batch
 const LONGEST_NAME = 200; // characters of a file's name, as the gateway takes them
 
 export const USUAL = { model: "", most: "", effort: "", tier: "", priority: "normal", label: "", cache: true, copies: false, strict: false };
 
-export const Model = ({ form }) => html`<div class="side"><${Input} form=${form} name="model" label="Model, if not the workers’ own" spellcheck="false" /><${Count} form=${form} name="most" label="Budget in dollars; none if empty" min="0" /></div>`;
+export const Model = ({ form }) => html`<div class="side"><${Input} form=${form} name="model" label="Model (empty: the workers’ default)" spellcheck="false" /><${Count} form=${form} name="most" label="Budget in dollars (empty: no limit)" min="0" /></div>`;
 
 export const Steered = ({ form }) => html`<${Input} form=${form} name="effort" label="Reasoning effort, such as low" spellcheck="false" /><${Choice} form=${form} name="tier" label="Tier" of=${TIERS} />`;
 
 // `named`: what it is called where nobody says it; `children` stand below the fields that are seldom needed.
 export const How = ({ form, named, children }) => html`<${Model} form=${form} />
   <details><summary>More</summary>
-    <${Input} form=${form} name="label" label=${`Name of the batch; ${named} if empty`} maxlength="500" />
+    <${Input} form=${form} name="label" label=${`Name of the batch (empty: ${named})`} maxlength="500" />
     <div class="side"><${Steered} form=${form} />
-    <${Choice} form=${form} name="priority" label="Priority where batches wait" of=${PRIORITIES.map((one) => [one, one])} /></div>
-    <${Check} form=${form} name="cache" label="Take answers that were given before" />
+    <${Choice} form=${form} name="priority" label="Priority among waiting batches" of=${PRIORITIES.map((one) => [one, one])} /></div>
+    <${Check} form=${form} name="cache" label="Use cached answers" />
     ${children}</details>`;
 
 export const OfFiles = ({ form }) => html`
   <${Check} form=${form} name="copies" label="Ask about every copy of a record" />
-  <${Check} form=${form} name="strict" label="A record that cannot be read is an error; else it is left out, and said" />`;
+  <${Check} form=${form} name="strict" label="Refuse files with unreadable records instead of skipping the records" />`;
 
 const steering = ({ effort, tier }) => ({ ...(effort.trim() ? { reasoning_effort: effort.trim() } : {}), ...(tier ? { tier } : {}) });
 

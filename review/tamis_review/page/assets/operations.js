@@ -23,11 +23,11 @@ const Operation = () => {
   return html`<form class="form operations" onSubmit=${send} aria-labelledby="title">
     <fieldset><legend>Records</legend>
       <p class="field"><label for="operation-files">Files of records</label><input type="file" id="operation-files" multiple required=${kind !== "answer"} aria-describedby="operation-files-about" onChange=${(event) => { changed(); setFiles([...event.target.files]); }} /></p>
-      <p class="small" id="operation-files-about">RIS, NBIB (MEDLINE), BibTeX, EndNote XML, CSV, TSV or JSONL. Copies of a record are kept out and counted.</p></fieldset>
+      <p class="small" id="operation-files-about">RIS, NBIB (MEDLINE), BibTeX, EndNote XML, CSV, TSV or JSONL. Copies of a record are removed and counted.</p></fieldset>
     <fieldset><legend>What to ask</legend>
       <p class="field"><label for="operation-kind">Operation</label><select id="operation-kind" value=${kind} onChange=${(event) => { changed(); choose(event.target.value); }}>${Object.entries(KINDS).map(([name, [title]]) => html`<option value=${name}>${title}</option>`)}</select></p>
       <${Parameters} form=${form} /></fieldset>
-    <fieldset><legend>How</legend><${How} form=${form} named="that of its files"><${OfFiles} form=${form} /><//></fieldset>
+    <fieldset><legend>Settings</legend><${How} form=${form} named="its files’ names"><${OfFiles} form=${form} /><//></fieldset>
     <${Seen} found=${found} busy=${busy} deed=${left}><${LeftOut} found=${found} /><//></form>`;
 };
 

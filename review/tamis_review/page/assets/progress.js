@@ -6,7 +6,7 @@ const LOOK_AGAIN = 3000; // ms after a batch paused itself
 
 const NUMBERS = [
   ["records", (counts) => counts.n_items],
-  ["kept out before any model", (counts) => counts.excluded_by_filter],
+  ["removed before any call", (counts) => counts.excluded_by_filter],
   ["decided", (counts) => counts.decided],
   ["failed", (counts) => counts.failed],
   ["waiting or running", (counts) => counts.pending + counts.running],
@@ -14,17 +14,17 @@ const NUMBERS = [
 ];
 
 const SAID = {
-  pause: "Paused: nothing further begins.",
-  resume: "It goes on.",
-  raise: "It has a new budget.",
-  cancel: "Cancelled; results are kept.",
-  retry: "The failed items are asked about again.",
+  pause: "Paused. No new call begins.",
+  resume: "The batch is resumed.",
+  raise: "The new budget is set.",
+  cancel: "Cancelled. Results are kept.",
+  retry: "The retry has begun.",
 };
 const ROUTES = { raise: "resume" }; // where it is not called as the action is
 
 const paused = ({ kind, message }) => {
-  if (kind === "requested") return "Paused: nothing further begins until somebody resumes it.";
-  const remedy = kind === "budget" ? "Resume it with a larger budget." : "Put that right, then resume it.";
+  if (kind === "requested") return "Paused. No new call begins until a person resumes the batch.";
+  const remedy = kind === "budget" ? "Resume it with a larger budget." : "Fix the cause, then resume it.";
   return `Paused by itself, ${kind.replaceAll("_", " ")}${message ? `: ${message.replace(/\.$/, "")}` : ""}. ${remedy}`;
 };
 

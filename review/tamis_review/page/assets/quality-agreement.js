@@ -5,7 +5,7 @@ import { html, useEffect, useRef, useState } from "./ui.js";
 import { number } from "./words.js";
 import { sayingOf } from "./work-state.js";
 
-const STAGES = { own: "", retrieval: ", whether reports were had", "full-text": ", full texts" };
+const STAGES = { own: "", retrieval: ", report retrieval", "full-text": ", full texts" };
 
 export const rounded = (value) => (Math.round(100 * value) / 100 + 0).toFixed(2); // nothing is -0.00
 export const share = (value) => (value === null ? "–" : `${(100 * value).toFixed(1)}%`);
@@ -85,14 +85,14 @@ const Table = ({ batch, table: { name, who, one, asked } }) => {
 
 export const Agreement = ({ batch, found }) => {
   const tables = tablesOf(found).filter(({ one }) => one.n > 0);
-  return html`${tables.length === 0 && html`<p>No record was decided by the software and by people, or by two people. The Work view decides records.</p>`}
+  return html`${tables.length === 0 && html`<p>No record was decided by the software and a person, or by two people. Decide records in Work.</p>`}
     ${tables.length > 0 && html`<div class="quality-scroll" tabindex="0" role="group" aria-label="Figures of agreement"><table class="plain">
         <caption class="hidden">Agreement on the records that both decided</caption>
         <thead><tr><th scope="col">Who</th><th scope="col" class="number">Records</th><th scope="col" class="number">Agree</th><th scope="col" class="number">Cohen’s kappa</th><th scope="col" class="number">Gwet’s AC1</th></tr></thead>
         <tbody>${tables.map(({ name, one }) => html`<${Figures} name=${name} one=${one} />`)}</tbody></table></div>
-      <p class="small">In brackets the 95% intervals. Overridden records are no random sample: people looked at them for a reason. Audited ones are, of exclusions alone, so that kappa says nothing of them.</p>
-      <h3>The records behind each number</h3>
+      <p class="small">Brackets show 95% intervals. Overridden records are no random sample: people looked at them for a reason. Audited records are a random sample, but only of exclusions, so kappa says nothing about them.</p>
+      <h3>Records behind each number</h3>
       <div class="quality-pairs">${tables.map((table) => html`<${Table} key=${table.name} batch=${batch} table=${table} />`)}</div>`}
-    ${found.undecided > 0 && html`<p class="small">${number(found.undecided)} left out: the software had not decided about them (uncertain, failed, cancelled, or a copy).</p>`}
+    ${found.undecided > 0 && html`<p class="small">${number(found.undecided)} omitted, without a decision of the software (uncertain, failed, cancelled, or a copy).</p>`}
     <${Terminal}>tamis agreement ${batch.id.slice(0, SHORT)}<//>`;
 };

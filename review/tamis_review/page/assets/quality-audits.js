@@ -10,7 +10,7 @@ const MOST = 500; // whose texts are asked for together
 const Judged = ({ item, row, decide, judge }) => html`<li>
   <p><strong>${number(item.index + 1)}: ${row?.title || item.item_id}</strong></p>
   ${(row?.fields || []).map((field) => html`<p class="small">${field.text}</p>`)}
-  <p class="actions">${item.include === null ? "" : html`<span>${item.include ? "should have been included" : "rightly excluded"}, says ${item.reviewer}</span>`}
+  <p class="actions">${item.include === null ? "" : html`<span>${item.include ? "should have been included" : "rightly excluded"} (${item.reviewer})</span>`}
     ${decide && item.include === null && html`<button type="button" onClick=${() => judge(item, false)}>Rightly excluded</button><button type="button" onClick=${() => judge(item, true)}>Should have been included</button>`}</p></li>`;
 
 const Audit = ({ batch, path, audit, decide, changed }) => {
@@ -33,9 +33,9 @@ const Audit = ({ batch, path, audit, decide, changed }) => {
   };
   return html`<section aria-label=${`Audit with seed ${audit.seed}`}>
     <p>${audit.verdict.words}</p>
-    ${[...rows.values()].some(({ hidden }) => hidden) && html`<p>It is read blind: <a href=${addressOf(batch.id, "work")}>Work</a> shows its records one after the other, without what the model said.</p>`}
+    ${[...rows.values()].some(({ hidden }) => hidden) && html`<p>People judge it blind: <a href=${addressOf(batch.id, "work")}>Work</a> shows its records without the model’s decisions.</p>`}
     ${problem && html`<p class="notice" role="alert">${problem}</p>`}
-    <details><summary>Its ${number(audit.items.length)} records</summary>
+    <details><summary>Show all ${number(audit.items.length)} records</summary>
       <ol>${audit.items.map((item) => html`<${Judged} key=${item.index} item=${item} row=${rows.get(item.index)} decide=${decide} judge=${judge} />`)}</ol></details></section>`;
 };
 

@@ -15,7 +15,7 @@ const Threshold = ({ words, save }) => html`
   <p class="actions"><button type="button" onClick=${save}>Save which records are kept (CSV)</button></p>`;
 
 const Calibrated = ({ found, save }) => html`
-  <p>${recordsOf(found.matching.labelled)} ${found.matching.labelled === 1 ? "has" : "have"} a label.${!found.finished && " The batch is not finished: what is still to do counts as referred to a human."}</p>
+  <p>${recordsOf(found.matching.labelled)} ${found.matching.labelled === 1 ? "has" : "have"} a label.${!found.finished && " The batch is not finished: open records count as referred to a human."}</p>
   ${found.words.remarks.map((remark) => html`<p class="small">Note: ${remark}.</p>`)}
   ${found.refusal === null ? html`<${Threshold} words=${found.words} save=${save} />` : html`<${Refused} found=${found} />`}`;
 
@@ -49,4 +49,4 @@ const ByFile = ({ batch, path }) => {
     <${Terminal}>tamis calibrate ${batch.id.slice(0, SHORT)} --labels FILE --recall 0.95 --delta 0.05<//>`;
 };
 
-export const Calibration = (given) => html`<${Closed} text="Calibrate by a file of labels"><${ByFile} ...${given} /><//>`;
+export const Calibration = (given) => html`<${Closed} text="Calibrate with a file of labels"><${ByFile} ...${given} /><//>`;

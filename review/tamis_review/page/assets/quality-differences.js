@@ -26,10 +26,10 @@ export const Differences = ({ batch, path, pilot, labels, lost }) => {
     keptInVain(path, pilot.records.filter((_, n) => labels[n] === false).map((one) => one.index)).then(setKept, (error) => setProblem(error.message));
   }, []);
   if (!kept) return html`<${Problem} text=${problem} />`;
-  if (!kept.length && !lost.length) return html`<p>Wherever the software decided, it decided as you did: these labels show nothing to mend in the criteria.</p>`;
-  return html`<section class="quality-differences" aria-labelledby="quality-mend"><h3 id="quality-mend">What there may be to mend in the criteria</h3>
-    ${lost.length > 0 && html`<p>Your includes that the software excludes, by its reason:</p><ul>${byReason(lost).map(([reason, n]) => html`<li key=${reason}>${reason}: ${recordsOf(n)}</li>`)}</ul>`}
-    ${kept.length > 0 && html`<p>${recordsOf(kept.length)} that you exclude and no criterion kept out:</p>
+  if (!kept.length && !lost.length) return html`<p>Wherever the software decided, it agrees with you: these labels show no problem in the criteria.</p>`;
+  return html`<section class="quality-differences" aria-labelledby="quality-mend"><h3 id="quality-mend">Possible problems in the criteria</h3>
+    ${lost.length > 0 && html`<p>Records that you include and the software excludes, by its reason:</p><ul>${byReason(lost).map(([reason, n]) => html`<li key=${reason}>${reason}: ${recordsOf(n)}</li>`)}</ul>`}
+    ${kept.length > 0 && html`<p>${recordsOf(kept.length)} that you exclude and the software includes:</p>
       <ul>${kept.slice(0, LISTED).map((record) => html`<li key=${record.index}><${RecordLink} batch=${batch} record=${record} /></li>`)}</ul>${kept.length > LISTED && html`<p class="small">And ${number(kept.length - LISTED)} more.</p>`}`}
-    <p class="small">Each record, opened, shows what was said of every criterion, with quotes. Labels by which criteria were mended flatter the new ones: draw another pilot for those.</p></section>`;
+    <p class="small">Open a record to see the verdict and quote for each criterion. If you change the criteria, draw a new pilot: the old labels make the new criteria look too good.</p></section>`;
 };

@@ -13,7 +13,7 @@ const [, JudgeForm] = STAGE_KINDS.judge;
 
 const resultsOf = (n) => `${number(n)} ${n === 1 ? "result" : "results"}`;
 
-const leftOf = ({ records, asked }) => `Of ${resultsOf(records)} ${number(records - asked)} ${records - asked === 1 ? "is" : "are"} not judged: without a reason, or with a person’s decision in its place. `;
+const leftOf = ({ records, asked }) => `Of ${resultsOf(records)}, ${number(records - asked)} ${records - asked === 1 ? "is" : "are"} not judged: no reason was given, or a person’s decision replaces the result. `;
 
 // The fields of the form, by the names of the terms.
 const FIELDS = { guidelines: "asked", noun: "noun", block_threshold: "block", model: "model", max_cost: "most", label: "label" };
@@ -37,13 +37,13 @@ const Judging = ({ path }) => {
   useWrong(form);
   return html`<form class="form operations" onSubmit=${send} aria-label="Judge the reasoning">
     <${JudgeForm} form=${form} />
-    <${How} form=${form} named="“judgement of” and the name of this one" />
+    <${How} form=${form} named="“judgement of” and this batch’s name" />
     <${Problem} text=${!wrong?.name && wrong?.text} />
     <${Seen} found=${found} busy=${busy} deed=${found && `Judge ${resultsOf(found.asked)}`} left=${found && leftOf(found)} what="results to judge" /></form>`;
 };
 
 export const Judge = ({ path, finished, submit }) => {
-  if (!finished) return html`<p>Its reasoning can be judged once the batch is finished.</p>`;
-  if (!submit) return html`<p>Whoever has a key with the scope <code>submit</code> can have it judged.</p>`;
+  if (!finished) return html`<p>You can judge the reasoning once the batch is finished.</p>`;
+  if (!submit) return html`<p>To have the reasoning judged, use a key with the scope <code>submit</code>.</p>`;
   return html`<${Closed} text="Have a model judge it"><${Judging} path=${path} /><//>`;
 };

@@ -7,9 +7,9 @@ import { number } from "./words.js";
 const LISTED = 20; // records of lost evidence
 
 export const Evaluated = ({ batch, found: { words, lost, matching, finished } }) => html`
-  <p>${recordsOf(matching.labelled)} ${matching.labelled === 1 ? "has" : "have"} a label.${!finished && " The batch is not finished: what is still to do counts as referred to a human."}</p>
+  <p>${recordsOf(matching.labelled)} ${matching.labelled === 1 ? "has" : "have"} a label.${!finished && " The batch is not finished: open records count as referred to a human."}</p>
   ${words.sampling && html`<p class="notice">${words.sampling}.</p>`}
-  <${Figures} name="Rates" heads=${["referred to a human is kept", "referred is left out"]} rows=${words.rates} />
+  <${Figures} name="Rates" heads=${["referred counts as kept", "without referred records"]} rows=${words.rates} />
   <${Figures} name="Further figures" heads=${["Value"]} rows=${words.more} />
   <p>${lost.length ? `${recordsOf(lost.length)} that the human included ${lost.length === 1 ? "is" : "are"} excluded:` : "No record that the human included is excluded."}</p>
   <ul>${lost.slice(0, LISTED).map((one) => html`<li key=${one.index}><${RecordLink} batch=${batch} record=${one} /> <span class="small">(${one.reason})</span></li>`)}</ul>
@@ -25,7 +25,7 @@ export const LabelsForm = ({ id, deed, waiting, send, children }) => {
   };
   return html`<form class="form" onSubmit=${sent}>
       <p class="field"><label for=${id}>File of labels: ids, and 1 for included or 0 for excluded</label><input type="file" id=${id} name="labels" required onClick=${anew} /></p>
-      <p class="field"><label for=${`${id}-column`}>Its column of labels; found by itself if empty</label><input type="text" id=${`${id}-column`} name="column" autocomplete="off" /></p>
+      <p class="field"><label for=${`${id}-column`}>Column of labels (empty: found automatically)</label><input type="text" id=${`${id}-column`} name="column" autocomplete="off" /></p>
       ${children}
       <p><button type="submit" disabled=${waiting}>${deed}</button></p></form>`;
 };

@@ -42,7 +42,7 @@ export const Asked = ({ deed, words, no, yes, act }) => {
 // Rows of { name, values, about }: what each figure is stands beside it.
 export const Figures = ({ name, heads, rows }) => html`<table class="plain quality-figures">
   <caption class="hidden">${name}</caption>
-  <thead><tr><th scope="col">Figure</th>${heads.map((head) => html`<th scope="col">${head}</th>`)}<th scope="col">What it is</th></tr></thead>
+  <thead><tr><th scope="col">Figure</th>${heads.map((head) => html`<th scope="col">${head}</th>`)}<th scope="col">Meaning</th></tr></thead>
   <tbody>${rows.map((row) => html`<tr key=${row.name}><th scope="row">${row.name}</th>${row.values.map((value, n) => html`<td data-name=${heads.length > 1 ? heads[n] : null}>${value}</td>`)}<td class="small">${row.about}</td></tr>`)}</tbody></table>`;
 
 export const recordsOf = (n) => `${number(n)} ${n === 1 ? "record" : "records"}`;
@@ -60,7 +60,7 @@ const recordAddress = (batch, { index, title }) =>
 
 export const RecordLink = ({ batch, record }) => html`<a href=${recordAddress(batch, record)}>${record.index + 1}: ${record.title || record.item_id}</a>`;
 
-const CHANGED = "The file was changed, or is gone, since it was chosen: choose it again.";
+const CHANGED = "The file was changed or deleted after it was chosen: choose it again.";
 
 // A file as the gateway takes it, with how it is to be read. A browser sends none that was changed since it was chosen.
 export const upload = async (terms, file) => {

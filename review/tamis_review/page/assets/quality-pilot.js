@@ -20,12 +20,12 @@ const Drawn = ({ batch, path, kept, given, forget }) => {
     setProblem("");
     download(`${path}/pilots?form=csv`, `pilot-${batch.id.slice(0, SHORT)}.csv`, drawing(n, pilot.seed)).then((name) => say(`${name} is saved.`), (error) => setProblem(error.message));
   };
-  return html`<p>${number(pilot.records.length)} of ${number(pilot.population)} records, drawn with seed ${pilot.seed}. As far as you are from the first one on, they are a random sample.</p>
-    <p class="actions"><button type="button" onClick=${save}>Save it as a table (CSV)</button></p>
-    <p class="small">The table is filled in from the top, in its column “include” with yes or no, and read by the sections <a href="#quality-evaluate">Evaluate by labels</a> and <a href="#quality-calibrate">Calibrate</a>.</p>
+  return html`<p>${number(pilot.records.length)} of ${number(pilot.population)} records, drawn with seed ${pilot.seed}. Label them in this order. At every point, the labelled records are a random sample.</p>
+    <p class="actions"><button type="button" onClick=${save}>Save as table (CSV)</button></p>
+    <p class="small">Fill in its column “include” with yes or no, from the top. Then choose the table in <a href="#quality-evaluate">Evaluate by labels</a> or <a href="#quality-calibrate">Calibrate</a>.</p>
     <${Problem} text=${problem} />
     <${Labelling} batch=${batch} path=${path} pilot=${pilot} first=${labels} keep=${(all) => kept.put({ n, seed: pilot.seed, labels: all })} />
-    <${Asked} deed="Draw another …" words=${() => lost(kept.get()?.labels.length || 0)} no="Keep them" yes="Drop them" act=${forget} />`;
+    <${Asked} deed="Draw another pilot …" words=${() => lost(kept.get()?.labels.length || 0)} no="Keep labels" yes="Discard labels" act=${forget} />`;
 };
 
 const Pilots = ({ batch, path, owner }) => {
@@ -58,9 +58,9 @@ const Pilots = ({ batch, path, owner }) => {
   if (given) return html`<${Drawn} key=${given.pilot.seed} batch=${batch} path=${path} kept=${kept} given=${given} forget=${forget} />`;
   return html`<form class="actions quality-drawing" onSubmit=${asked}>
       <span class="field"><label for="quality-pilot-n">Records to draw at random</label><input type="number" id="quality-pilot-n" name="n" min="1" max=${MOST} required defaultValue=${USUAL} /></span>
-      <span class="field"><label for="quality-pilot-seed">Seed; a new one if empty</label><input type="number" id="quality-pilot-seed" name="seed" min="0" step="1" /></span>
+      <span class="field"><label for="quality-pilot-seed">Seed (empty: a new seed)</label><input type="number" id="quality-pilot-seed" name="seed" min="0" step="1" /></span>
       <button type="submit">Draw a pilot</button></form>
     <${Problem} text=${problem} />`;
 };
 
-export const Pilot = (given) => html`<${Closed} text="Draw a pilot, or go on with one"><${Pilots} ...${given} /><//>`;
+export const Pilot = (given) => html`<${Closed} text="Draw or continue a pilot"><${Pilots} ...${given} /><//>`;

@@ -7,8 +7,8 @@ const inBrackets = ({ none_found: clean, as_expected: more }) => (more !== null 
 
 const Price = ({ price, chosen, choose }) => {
   const { none_found: clean, recall, confidence } = price;
-  if (clean === null) return html`<span class="small">not to be had</span>`;
-  if (clean === 0) return "kept";
+  if (clean === null) return html`<span class="small">not possible</span>`;
+  if (clean === 0) return "met";
   const words = `${number(clean)}${inBrackets(price)}`;
   const label = `${words}: ${percent(recall)}% recall, ${percent(confidence)}% sure`;
   return html`<button type="button" aria-pressed=${chosen ? "true" : "false"} aria-label=${label} onClick=${() => choose({ recall, confidence })}>${words}</button>`;
@@ -20,7 +20,7 @@ export const Prices = ({ answer, choose }) => {
   const of = (recall, confidence) => answer.prices.find((one) => one.recall === recall && one.confidence === confidence);
   const asked = (one) => one.recall === answer.recall && one.confidence === answer.confidence;
   return html`<h3 id="quality-prices">What each promise costs</h3>
-    <p class="small">Records of the sample to read from here if none of them is an include; in brackets with as many as are expected by now. A number asks for that promise.</p>
+    <p class="small">More records of the sample to read if none is an include. In brackets: if as many are includes as expected by now. Select a number to ask for that promise.</p>
     <div class="quality-scroll" tabindex="0" role="group" aria-label="Price list"><table class="quality-table quality-prices" aria-labelledby="quality-prices">
       <thead><tr><th scope="col">Recall</th>${confidences.map((confidence) => html`<th scope="col">${percent(confidence)}% sure</th>`)}</tr></thead>
       <tbody>${each("recall").map((recall) => html`<tr key=${recall}><th scope="row">${percent(recall)}%</th>${confidences.map((confidence) => {

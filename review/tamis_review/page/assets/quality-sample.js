@@ -19,8 +19,8 @@ const Drawing = ({ path, n, open, draw }) => {
     draw({ ...(seed?.value && { seed: Number(seed.value) }), ...(audit?.value && { audit: audit.value }) });
   };
   return html`<form class="actions quality-drawing" onSubmit=${drawn}>
-    ${!open && html`<span class="field"><label for="quality-seed">Seed; a new one if empty</label><input type="number" id="quality-seed" name="seed" min="0" step="1" /></span>`}
-    ${audits.length > 0 && html`<span class="field"><label for="quality-begins">It begins with</label><select id="quality-begins" name="audit"><option value="">nothing: a new draw</option>${audits.map((one) => html`<option value=${one.id}>the audit with seed ${one.seed}</option>`)}</select></span>`}
+    ${!open && html`<span class="field"><label for="quality-seed">Seed (empty: a new seed)</label><input type="number" id="quality-seed" name="seed" min="0" step="1" /></span>`}
+    ${audits.length > 0 && html`<span class="field"><label for="quality-begins">Beginning of the sample</label><select id="quality-begins" name="audit"><option value="">a new draw</option>${audits.map((one) => html`<option value=${one.id}>the audit with seed ${one.seed}</option>`)}</select></span>`}
     <button type="submit" class="main">${open ? `Draw ${recordsOf(n)} more` : "Draw the sample"}</button></form>`;
 };
 
@@ -31,12 +31,12 @@ const Reading = ({ batch, path, sample, waiting }) => {
     download(`${path}/stop?form=csv`, `sample-${sample.number}-${batch.id.slice(0, SHORT)}.csv`).then((name) => say(`${name} is saved.`), (error) => setProblem(error.message));
   };
   return html`<p>${recordsOf(waiting.length)} to read next, in this order: ${waiting.slice(0, NAMED).map((record, n) => html`${n ? ", " : ""}<${RecordLink} batch=${batch} record=${record} />`)}${waiting.length > NAMED && ` and ${number(waiting.length - NAMED)} more`}.</p>
-    <p class="actions"><a class="button" href=${`${addressOf(batch.id, "work")}&order=next`}>Read the sample in Work</a><button type="button" onClick=${save}>Save it as a table (CSV)</button></p>
-    <p class="small">The table is filled in from the top, in its column “decision”, and read by <code>tamis override ${batch.id.slice(0, SHORT)} --file FILE --reviewer NAME</code>.</p>
+    <p class="actions"><a class="button" href=${`${addressOf(batch.id, "work")}&order=next`}>Read the sample in Work</a><button type="button" onClick=${save}>Save as table (CSV)</button></p>
+    <p class="small">Fill in its column “decision”, from the top. Then run <code>tamis override ${batch.id.slice(0, SHORT)} --file FILE --reviewer NAME</code>.</p>
     <${Problem} text=${problem} />`;
 };
 
-const CLOSING = "Nothing more is drawn from it, and it is not opened again. What was read of it goes on counting; the next sample is another attempt, and may spend a smaller part of the doubt.";
+const CLOSING = "You can neither extend nor reopen a closed sample. Decisions on it still count. The next sample is another attempt, and may use only a smaller part of the allowed error.";
 
 export const Sample = ({ batch, path, answer, people, decide, told }) => {
   const sample = answer.samples.find((one) => one.closed_at === null);

@@ -18,8 +18,8 @@ const Wanted = ({ answer, people, look }) => {
   return html`<form class="actions quality-promise" onSubmit=${asked} key=${`${answer.recall} ${answer.confidence}`}>
     <span class="field"><label for="quality-recall">Recall: includes to be found, in %</label><input type="number" id="quality-recall" name="recall" min="0.1" max="100" step="any" required defaultValue=${percent(answer.recall)} /></span>
     <span class="field"><label for="quality-confidence">Confidence of the promise, in %</label><input type="number" id="quality-confidence" name="confidence" min="0.1" max="99.99" step="any" required defaultValue=${percent(answer.confidence)} /></span>
-    <button type="submit">Look</button>
-    <span class="check"><input type="checkbox" id="quality-people" name="people" defaultChecked=${people} /><label for="quality-people">Take in what people overlook, as far as records that two of them read show it</label></span></form>`;
+    <button type="submit">Check promise</button>
+    <span class="check"><input type="checkbox" id="quality-people" name="people" defaultChecked=${people} /><label for="quality-people">Allow for includes that people overlook, estimated from records that two people read</label></span></form>`;
 };
 
 const Looked = ({ batch, path, decide }) => {
@@ -38,15 +38,15 @@ const Looked = ({ batch, path, decide }) => {
   useEffect(() => {
     look({}, true);
   }, []);
-  if (!answer) return problem ? html`<${Problem} text=${problem} />` : html`<p class="small">It is worked out …</p>`;
+  if (!answer) return problem ? html`<${Problem} text=${problem} />` : html`<p class="small">Calculating …</p>`;
   return html`<${Wanted} answer=${answer} people=${people} look=${look} />
     <${Problem} text=${problem} />
     <div role="status"><p class=${`quality-verdict ${VERDICTS[answer.verdict]}`}>${answer.headline}</p></div>
     <${Sample} batch=${batch} path=${path} answer=${answer} people=${people} decide=${decide} told=${told} />
-    <${Figures} name="What is known of the reading" heads=${["Value"]} rows=${answer.figures.map(({ name, value, meaning }) => ({ name, values: [value], about: meaning }))} />
+    <${Figures} name="State of the reading" heads=${["Value"]} rows=${answer.figures.map(({ name, value, meaning }) => ({ name, values: [value], about: meaning }))} />
     ${answer.unread > 0 && html`<${Prices} answer=${answer} choose=${(promise) => look(promise, people)} />`}
     ${answer.methods && html`<h3>For the methods section</h3><blockquote class="quality-methods">${answer.methods}</blockquote>`}
     <${Terminal}>${command(batch, answer, people)}<//>`;
 };
 
-export const Stop = (given) => html`<${Closed} text="Look whether reading may stop"><${Looked} ...${given} /><//>`;
+export const Stop = (given) => html`<${Closed} text="Check whether reading may stop"><${Looked} ...${given} /><//>`;

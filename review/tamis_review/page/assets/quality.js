@@ -15,14 +15,14 @@ import { at } from "./words.js";
 
 // The sections: where each is led to, what it is called, what it asks, and what of the gateway it begins with.
 const SECTIONS = [
-  ["agreement", "Agreement", "Do software and people decide alike?", "agreement", ({ batch, found }) => html`<${Agreement} batch=${batch} found=${found} />`],
-  ["panel", "Panel", "What has each of its models brought, and do they err together?", null, (given) => html`<${Panel} ...${given} />`],
-  ["stop", "Stop rule", "May people stop reading, with a promise that can be checked, and what does each promise cost?", null, (given) => html`<${Stop} ...${given} />`],
-  ["pilot", "Pilot", "What do you say of a random sample of the records, without knowing what the software said, and where do you differ?", null, (given) => html`<${Pilot} ...${given} />`],
-  ["evaluate", "Evaluate by labels", "What are the decisions worth by a file of a person’s labels? Nothing of it is kept.", null, ({ batch, path }) => html`<${Labels} batch=${batch} path=${path} />`],
-  ["calibrate", "Calibrate", "From which score on have records to be kept, so that hardly an include is lost? By labels of a random sample; nothing of it is kept.", null, (given) => html`<${Calibration} ...${given} />`],
-  ["audit", "Audit of exclusions", "How many of the excluded records should have been included, at most?", "audits", ({ batch, path, found, decide }) => html`<${Audits} batch=${batch} path=${path} first=${found} decide=${decide} />`],
-  ["judge", "Judge the reasoning", "Is what the software gives as its reasons evidence of the right kind, and how strong is it? A model judges each reasoning against its record, as a batch of its own.", null, (given) => html`<${Judge} ...${given} />`],
+  ["agreement", "Agreement", "Do the software and people agree?", "agreement", ({ batch, found }) => html`<${Agreement} batch=${batch} found=${found} />`],
+  ["panel", "Panel", "What does each model add, and do the models make the same errors?", null, (given) => html`<${Panel} ...${given} />`],
+  ["stop", "Stop rule", "May people stop reading? What can they promise, and what does each promise cost?", null, (given) => html`<${Stop} ...${given} />`],
+  ["pilot", "Pilot", "Where do your blind labels of a random sample differ from the software’s decisions?", null, (given) => html`<${Pilot} ...${given} />`],
+  ["evaluate", "Evaluate by labels", "How good are the decisions, measured by a file of a person’s labels? The file is not kept.", null, ({ batch, path }) => html`<${Labels} batch=${batch} path=${path} />`],
+  ["calibrate", "Calibrate", "Above which score must records be kept to lose hardly any include? This needs labels of a random sample. The file is not kept.", null, (given) => html`<${Calibration} ...${given} />`],
+  ["audit", "Audit of exclusions", "How many excluded records should have been included, at most?", "audits", ({ batch, path, found, decide }) => html`<${Audits} batch=${batch} path=${path} first=${found} decide=${decide} />`],
+  ["judge", "Judge the reasoning", "Are the software’s reasons the right kind of evidence, and how strong are they? A model judges them in a new batch.", null, (given) => html`<${Judge} ...${given} />`],
 ];
 
 // What decides nothing has reasons that can be judged, and nothing else of these.
@@ -45,7 +45,7 @@ const Quality = (given) => {
     if (!name) return show({ ...given, path });
     const { found, problem } = got[name] || {};
     if (problem) return html`<${Problem} text=${problem} />`;
-    return found ? show({ batch, path, decide, found }) : html`<p class="small">It is read …</p>`;
+    return found ? show({ batch, path, decide, found }) : html`<p class="small">Loading …</p>`;
   };
   return html`<div class="quality"><nav class="quality-nav" aria-label="Sections">${sections.map(([id, title]) => html`<a href=${`#quality-${id}`}>${title}</a>`)}</nav>
     ${sections.map(([id, title, question, name, show]) => html`<section key=${id} id=${`quality-${id}`} aria-labelledby=${`quality-${id}-title`}>

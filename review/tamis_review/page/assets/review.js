@@ -16,7 +16,7 @@ const Stage = ({ n, stage }) => {
   return html`<li>
     <h2>${name}</h2>
     <p class="share"><progress max=${batch.counts.n_items || 1} value=${done(batch.counts)} aria-label=${`Done of ${name}`}></progress>${number(done(batch.counts))} of ${number(batch.counts.n_items)} done</p>
-    <p class="left"><${State} batch=${batch} /> ${leftOf(stage) || "Nothing is left for you."}</p>
+    <p class="left"><${State} batch=${batch} /> ${leftOf(stage) || "You have no work left here."}</p>
     <p class="ways">${viewsOf(batch).map(([view, text]) => html`<a href=${addressOf(batch.id, view)} aria-label=${`${text}, ${name}`}>${text}</a>`)}</p>
   </li>`;
 };
@@ -28,12 +28,12 @@ const save = async (review) => {
 };
 
 const Review = ({ review }) => html`<div class="stages">
-  <p class="next"><strong>${review.next_step}</strong> <span class="by">begun ${when(review.created_at)} · cost ${review.paid}</span></p>
+  <p class="next"><strong>${review.next_step}</strong> <span class="by">started ${when(review.created_at)} · cost ${review.paid}</span></p>
   <ol>
     ${review.stages.map((stage, n) => html`<${Stage} key=${stage.batch.id} n=${n} stage=${stage} />`)}
-    ${review.planned.map((name, n) => (n < review.stages.length ? null : html`<li key=${n} class="ahead"><h2>${stageName(n, name)}</h2><p>not begun</p></li>`))}
+    ${review.planned.map((name, n) => (n < review.stages.length ? null : html`<li key=${n} class="ahead"><h2>${stageName(n, name)}</h2><p>not started</p></li>`))}
   </ol>
-  <p class="actions"><button type="button" onClick=${() => save(review)}>Save the report of all stages</button></p>
+  <p class="actions"><button type="button" onClick=${() => save(review)}>Save report of all stages</button></p>
 </div>`;
 
 // Fills the element, and looks again while the review goes on; `title` says what it is called.

@@ -21,7 +21,7 @@ const Stage = ({ n, stage, review }) => {
   </li>`;
 };
 
-const Ahead = ({ n, name }) => html`<li class="ahead"><span>${stageName(n, name)}</span><span class="share">not begun</span></li>`;
+const Ahead = ({ n, name }) => html`<li class="ahead"><span>${stageName(n, name)}</span><span class="share">not started</span></li>`;
 
 const Review = ({ review }) => html`<article class="review" aria-label=${review.label}>
   <h3><a href=${addressOfReview(review.id)}>${review.label}</a></h3>

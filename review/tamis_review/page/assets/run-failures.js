@@ -21,10 +21,10 @@ const Retry = ({ batch, kinds, retry }) => {
     });
   };
   return html`<form class="actions" onSubmit=${send} aria-label="Retry">
-    ${failed > 0 && html`<label for="run-kind">Ask again about</label>
-      <select id="run-kind" name="kind"><option value="">${failed === 1 ? "the one" : `all ${number(failed)}`} that failed</option>${kinds.map((kind) => html`<option value=${kind}>those that failed with ${plain(kind)}</option>`)}</select>`}
-    ${cancelled > 0 && html`<span class="field check"><input type="checkbox" id="run-cancelled" name="again" defaultChecked=${failed === 0} /><label for="run-cancelled">the ${number(cancelled)} cancelled</label></span>`}
-    ${batch.budget && html`<label for="run-most">New budget in dollars; the same if empty</label><input type="number" id="run-most" name="most" min="0" step="any" />`}
+    ${failed > 0 && html`<label for="run-kind">Records to retry</label>
+      <select id="run-kind" name="kind"><option value="">${failed === 1 ? "the failed record" : `all ${number(failed)} failed records`}</option>${kinds.map((kind) => html`<option value=${kind}>only ${plain(kind)}</option>`)}</select>`}
+    ${cancelled > 0 && html`<span class="field check"><input type="checkbox" id="run-cancelled" name="again" defaultChecked=${failed === 0} /><label for="run-cancelled">the ${number(cancelled)} cancelled records</label></span>`}
+    ${batch.budget && html`<label for="run-most">New budget in dollars (empty: unchanged)</label><input type="number" id="run-most" name="most" min="0" step="any" />`}
     <button type="submit">Retry</button></form>`;
 };
 
@@ -41,13 +41,13 @@ export const Failures = ({ path, standing, retry }) => {
   const kinds = [...new Set(rounds.flatMap((one) => Object.keys(one.kinds)))];
   const more = found && found.of !== batch.counts.failed;
   return html`<section aria-labelledby="run-failures-heading">
-    <h2 id="run-failures-heading">What failed</h2>
+    <h2 id="run-failures-heading">Failures</h2>
     ${problem && html`<p class="notice" role="alert">${problem}</p>`}
     ${found && (rounds.some((one) => one.failed) ? html`<div class="run-scroll"><table class="plain">
-      <caption class="hidden">What failed, by round and kind</caption>
-      <thead><tr><th scope="col">Round</th><th scope="col" class="number">Ended</th><th scope="col" class="number">Failed</th><th scope="col">With</th></tr></thead>
+      <caption class="hidden">Failures by round and kind</caption>
+      <thead><tr><th scope="col">Round</th><th scope="col" class="number">Evaluated</th><th scope="col" class="number">Failed</th><th scope="col">Kinds</th></tr></thead>
       <tbody>${rounds.map((one) => html`<${Round} key=${one.round} one=${one} />`)}</tbody></table></div>
       ${rounds.map((one) => one.comparisons.length > 0 && html`<p>Round ${one.round}:</p><ul class="small">${one.comparisons.map((each) => html`<li>${each.sentence}</li>`)}</ul>`)}` : html`<p>No record failed.</p>`)}
-    ${more && html`<p><button type="button" onClick=${read}>Look again: ${number(batch.counts.failed)} failed by now</button></p>`}
+    ${more && html`<p><button type="button" onClick=${read}>Reload failures: ${number(batch.counts.failed)} by now</button></p>`}
     ${retry && finished && batch.counts.failed + batch.counts.cancelled > 0 && html`<${Retry} batch=${batch} kinds=${kinds} retry=${retry} />`}</section>`;
 };

@@ -5,13 +5,13 @@ import { say } from "./words.js";
 
 // What each is called, and what it hides.
 export const MODES = {
-  single: ["Openly", "Everybody sees everybody’s decisions, and the model’s, from the beginning."],
-  pair: ["In pairs, blind", "A record’s decisions, people’s and the model’s, are hidden from everybody until two people have decided on it."],
-  model_second: ["The model as the second reader", "A record’s decisions are hidden from each person until their own stands on it; where the model differs, it is a conflict."],
-  model_audited: ["The model decides, people audit it", "Work is a random sample of what the model excluded. What was said of a drawn record is hidden from everybody until somebody has judged it; then it is known how many the model missed at most."],
+  single: ["Openly", "Everyone sees all decisions, including the model’s, from the beginning."],
+  pair: ["In pairs, blind", "A record’s decisions, including the model’s, are hidden until two people have decided on it."],
+  model_second: ["The model as the second reader", "A record’s decisions are hidden from each person until they have decided on it. If the model differs, that is a conflict."],
+  model_audited: ["The model decides, people audit it", "Work shows a random sample of the model’s exclusions. A record’s decisions are hidden until a person has judged it. The result is an upper bound on the records that the model missed."],
 };
 
-const setWords = ({ set_by: by, set_at: at }) => (by ? `Set by ${by}, ${new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })}.` : "Nobody has set it: it is as batches begin.");
+const setWords = ({ set_by: by, set_at: at }) => (by ? `Set by ${by}, ${new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })}.` : "This is the default mode.");
 
 export const Mode = ({ path, control }) => {
   const [now, setNow] = useState(null);
@@ -29,18 +29,18 @@ export const Mode = ({ path, control }) => {
     setProblem("");
     try {
       told(await (await ask(`${path}/mode`, { method: "PUT", json: { mode: chosen } })).json());
-      say(`People read it so from now on: ${MODES[chosen][0].toLowerCase()}.`);
+      say(`The screening mode is now: ${MODES[chosen][0].toLowerCase()}.`);
     } catch (error) {
       setProblem(error.message);
     }
   };
   return html`<section aria-labelledby="run-mode-heading">
-    <h2 id="run-mode-heading">How people read it</h2>
+    <h2 id="run-mode-heading">Screening mode</h2>
     ${problem && html`<p class="notice" role="alert">${problem}</p>`}
     ${now && html`<form onSubmit=${set} aria-labelledby="run-mode-heading">
       ${Object.entries(MODES).map(([mode, [name, hides]]) => html`<p class="run-mode" key=${mode}>
         <input type="radio" name="mode" id=${`run-mode-${mode}`} value=${mode} checked=${chosen === mode} disabled=${!control} onChange=${() => choose(mode)} aria-describedby=${`run-hides-${mode}`} />
         <label for=${`run-mode-${mode}`}>${name}</label> <span class="small" id=${`run-hides-${mode}`}>${hides}</span></p>`)}
-      <p class="small">${setWords(now)} While a record is hidden from you, the figure, the report and files of results are refused.</p>
-      ${control && html`<p><button type="submit" disabled=${chosen === now.mode}>Set how people read</button></p>`}</form>`}</section>`;
+      <p class="small">${setWords(now)} While a record is hidden from you, you cannot open the figure, the report or result files.</p>
+      ${control && html`<p><button type="submit" disabled=${chosen === now.mode}>Set screening mode</button></p>`}</form>`}</section>`;
 };

@@ -16,15 +16,15 @@ export const Priority = ({ path, now }) => {
     setProblem("");
     try {
       await ask(`${path}/priority`, { method: "PUT", json: { priority: chosen } });
-      say(`Its priority is ${chosen}.`);
+      say(`The priority is now ${chosen}.`);
     } catch (error) {
       setProblem(error.message);
     }
   };
   return html`<section aria-labelledby="run-priority-heading"><h2 id="run-priority-heading">Priority</h2><form class="actions" onSubmit=${set}>
-    <label for="run-priority">Where batches wait for each other</label>
+    <label for="run-priority">Priority of this batch</label>
     <select id="run-priority" value=${chosen} onChange=${(event) => choose(event.target.value)}>${PRIORITIES.map((one) => html`<option value=${one}>${one}</option>`)}</select>
-    <button type="submit">Set the priority</button></form><${Problem} text=${problem} /></section>`;
+    <button type="submit">Set priority</button></form><${Problem} text=${problem} /></section>`;
 };
 
 export const Labels = ({ path, id }) => {
@@ -34,5 +34,5 @@ export const Labels = ({ path, id }) => {
     ask(`${path}/labels`).then((answer) => answer.json()).then((labels) => setFound(Object.entries(labels)), (error) => setProblem(error.message));
   }, []);
   return html`<section aria-labelledby="run-labels-heading"><h2 id="run-labels-heading">Labels</h2><${Problem} text=${problem} />
-    ${found && (found.length ? html`<ul class="run-labels">${found.map(([label, n]) => html`<li><a href=${`${addressOf(id, "work")}&show=all&label=${encodeURIComponent(label)}`}>${label}</a> <span class="small">${number(n)} ${n === 1 ? "record" : "records"}</span></li>`)}</ul>` : html`<p>No record bears a label. In Work, the key L puts one on it.</p>`)}</section>`;
+    ${found && (found.length ? html`<ul class="run-labels">${found.map(([label, n]) => html`<li><a href=${`${addressOf(id, "work")}&show=all&label=${encodeURIComponent(label)}`}>${label}</a> <span class="small">${number(n)} ${n === 1 ? "record" : "records"}</span></li>`)}</ul>` : html`<p>No record has a label. In Work, press L to add one.</p>`)}</section>`;
 };

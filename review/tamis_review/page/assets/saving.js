@@ -6,25 +6,25 @@ import { calm, complain, nameOf, say } from "./words.js";
 // Where it is, how the file's name ends, what it is called, and what it holds.
 const REPORT = [
   ["report", "html", "Report (HTML)", "The whole report in one page: figure, tables, methods, every decision with its reasons."],
-  ["report?form=svg", "svg", "Figure (SVG)", "The flow of records alone, as a drawing for a manuscript."],
-  ["report?form=png", "png", "Figure (PNG)", "The flow of records alone, as a picture of 300 dots an inch."],
+  ["report?form=svg", "svg", "Figure (SVG)", "Only the flow of records, as a drawing for a manuscript."],
+  ["report?form=png", "png", "Figure (PNG)", "Only the flow of records, as an image at 300 dpi."],
   ["report?form=md", "md", "Methods (Markdown)", "The flow as a table, and the methods in words."],
   ["report?form=json", "json", "Figures (JSON)", "Every number of the report, for a program."],
 ];
 const RESULTS = [
   ["results?form=csv", "csv", "Results (CSV)", "A table with a row for each record: its decision, confidence and reason."],
-  ["results", "jsonl", "Everything (JSONL)", "All that is known of each record, one a line, for a program."],
+  ["results", "jsonl", "Everything (JSONL)", "All data on each record, one per line, for a program."],
 ];
 const FIELDS = "The records with their decisions and reasons";
 const RECORDS = [
-  ["export", null, "As they came", `${FIELDS}, in the format of the files that were screened, with every field of theirs.`],
-  ["export?format=ris", "ris", "RIS", `${FIELDS}, for EndNote, Zotero, Rayyan and their like.`],
+  ["export", null, "Original format", `${FIELDS}, in the format of the screened files, with all their fields.`],
+  ["export?format=ris", "ris", "RIS", `${FIELDS}, for EndNote, Zotero, Rayyan and similar programs.`],
   ["export?format=nbib", "nbib", "NBIB (MEDLINE)", `${FIELDS}, in PubMed’s format.`],
   ["export?format=bibtex", "bib", "BibTeX", `${FIELDS}, for LaTeX and JabRef.`],
   ["export?format=endnote", "xml", "EndNote XML", `${FIELDS}, for EndNote.`],
   ["export?format=csv", "csv", "CSV", `${FIELDS}, as a table.`],
-  ["export?format=tsv", "tsv", "TSV", `${FIELDS}, as a table with tabs.`],
-  ["export?format=jsonl", "jsonl", "JSONL", `${FIELDS}, one a line, with every field.`],
+  ["export?format=tsv", "tsv", "TSV", `${FIELDS}, as a table separated by tabs.`],
+  ["export?format=jsonl", "jsonl", "JSONL", `${FIELDS}, one per line, with every field.`],
 ];
 const FILES = [...REPORT, ...RESULTS, ...RECORDS];
 const OF = { all: [], included: ["include"], "included and uncertain": ["include", "uncertain"], uncertain: ["uncertain"], excluded: ["exclude"] };

@@ -45,7 +45,7 @@ const tell = (doubts) => {
   at("doubts").replaceChildren(...doubts.map((doubt) => make("li", "", ...phrased(doubt))));
 };
 
-const doubtsOf = ({ switched_off: off, doubts }) => [...Object.entries(off).map(([rule, why]) => `Initial filter, without its rule ${rule}: ${why}`), ...doubts];
+const doubtsOf = ({ switched_off: off, doubts }) => [...Object.entries(off).map(([rule, why]) => `The initial filter skips its rule ${rule}: ${why}`), ...doubts];
 
 // Fills the fields in from a file's text.
 export const fill = async (text) => {
@@ -92,6 +92,6 @@ const doubtsNow = async () => {
   try {
     return doubtsOf(await read(JSON.stringify(criteria())));
   } catch (error) {
-    return [`Not complete yet: ${error.message}`];
+    return [`Incomplete: ${error.message}`];
   }
 };

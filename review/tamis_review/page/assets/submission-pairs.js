@@ -7,8 +7,8 @@ const Side = ({ record, what }) => html`<div><p class="small">${what}</p><p>${re
   <p class="small">${record.file}, record ${number(record.index + 1)}${record.line && `, line ${number(record.line)}`}</p></div>`;
 
 const WORDS = {
-  copy: ["Kept out", "Stays", (n) => `${number(n)} ${n === 1 ? "copy is" : "copies are"} kept out`],
-  doubt: ["One", "The other", (n) => `${number(n)} ${n === 1 ? "pair" : "pairs"} may be copies: look at ${n === 1 ? "it" : "them"}, both records stay`],
+  copy: ["Removed copy", "Kept record", (n) => `${number(n)} ${n === 1 ? "copy" : "copies"} removed`],
+  doubt: ["First record", "Second record", (n) => `${number(n)} ${n === 1 ? "pair" : "pairs"} of possible copies to check; both records are kept`],
 };
 
 const Kind = ({ kind, n, pairs, shown }) => {
@@ -16,7 +16,7 @@ const Kind = ({ kind, n, pairs, shown }) => {
   return n > 0 && html`<details><summary>${summary(n)}</summary>
     <ol class="new-pairs">${pairs.map((pair) => html`<li><p>${pair.reason}</p>
       <div class="new-pair"><${Side} record=${pair.record} what=${one} /><${Side} record=${pair.stays} what=${other} /></div></li>`)}</ol>
-    ${n > shown && html`<p class="small">These are the first ${number(shown)}; the file has all.</p>`}</details>`;
+    ${n > shown && html`<p class="small">These are the first ${number(shown)}. The CSV file has all.</p>`}</details>`;
 };
 
 export const Pairs = ({ found, shown, save }) => {

@@ -51,10 +51,10 @@ const File = ({ file, n, unfolded }) => {
     <p class="small">${file.format}, ${counted(file.records, "record", "records")}${file.completes && `; it completes ${file.completes}`}${file.replaced > 0 && `; ${counted(file.replaced, "byte is", "bytes are")} not ${file.encoding}`}</p>
     <div class="side"><p class="field"><label for=${`source-${n}`}>Database or register</label>
         <input type="text" id=${`source-${n}`} data-source maxlength="200" autocomplete="off" value=${said.name || told} onInput=${take("name")} aria-describedby=${told || said.name ? null : `source-${n}-about`} />
-        ${!told && !said.name && html`<span id=${`source-${n}-about`}>The file does not say it; reports call it by its file.</span>`}</p>
+        ${!told && !said.name && html`<span id=${`source-${n}-about`}>Not named in the file. Reports use the file name.</span>`}</p>
       <p class="field"><label for=${`searched-${n}`}>Searched on</label><input type="date" id=${`searched-${n}`} data-source value=${said.searched || ""} onInput=${take("searched")} /></p></div>
     <${Notes} file=${file} />
-    <details open=${unfolded}><summary>The first ${file.first.length === 1 ? "record" : `${file.first.length} records`}</summary>
+    <details open=${unfolded}><summary>First ${file.first.length === 1 ? "record" : `${file.first.length} records`}</summary>
       <ol class="new-first">${file.first.map((record) => html`<${First} record=${record} />`)}</ol></details></li>`;
 };
 
@@ -65,9 +65,9 @@ const save = async () => {
 };
 
 const Preview = ({ busy, problem, found }) => html`
-  <div role="status">${busy && html`<p class="small">The files are being read.</p>`}
+  <div role="status">${busy && html`<p class="small">Reading files …</p>`}
     ${problem && html`<p class="notice">${problem}</p>`}
-    ${found && html`<p>${counted(found.records, "record was", "records were")} read. ${found.copies ? `${counted(found.copies, "is a copy", "are copies")} of another one.` : "None is a copy of another one."}</p>`}</div>
+    ${found && html`<p>${counted(found.records, "record was", "records were")} read. ${found.copies ? `${counted(found.copies, "is a copy", "are copies")} of another record.` : "There are no copies."}</p>`}</div>
   ${found && html`<ul class="new-files">${found.files.map((file, n) => html`<${File} key=${file.file} file=${file} n=${n} unfolded=${found.files.length <= UNFOLDED} />`)}</ul>
     <${Pairs} found=${found} shown=${SHOWN} save=${save} />`}`;
 

@@ -7,7 +7,7 @@ import { at, say } from "./words.js";
 
 const FIRST_NUMBER = 2; // the number of the first one: the screening is stage 1
 const MOST = 9; // a plan has ten, with the screening
-const PASSES = [["include", "what is included"], ["include uncertain", "what is included or uncertain"]];
+const PASSES = [["include", "included"], ["include uncertain", "included or uncertain"]];
 
 let changed = () => {};
 let passes = PASSES[0][0]; // what goes on from the screening
@@ -37,7 +37,7 @@ const add = () => {
 
 const takeAway = (n) => {
   take(stages.filter((_, m) => m !== n));
-  say(`Stage ${n + FIRST_NUMBER} is taken away.`);
+  say(`Stage ${n + FIRST_NUMBER} is removed.`);
   (at("add-stage") || at("stages-passes")).focus(); // behind a judge no stage is added
 };
 
@@ -45,7 +45,7 @@ const swap = (n, by) => {
   const next = [...stages];
   [next[n], next[n + by]] = [next[n + by], next[n]];
   take(next);
-  say(`It is stage ${n + by + FIRST_NUMBER} now.`);
+  say(`This is now stage ${n + by + FIRST_NUMBER}.`);
   (at(`${next[n + by].id}${by < 0 ? "-up" : "-down"}`) || at(`${next[n + by].id}-kind`)).focus();
 };
 
@@ -61,22 +61,22 @@ const Stage = ({ n, stage }) => {
   return html`<fieldset class="new-stage"><legend>Stage ${n + FIRST_NUMBER}</legend>
     <p class="field"><label for=${`${id}-kind`}>Operation</label><select id=${`${id}-kind`} value=${kind} onChange=${(event) => change(id, () => ({ kind: event.target.value }))}>${offered.map(([one, [title]]) => html`<option value=${one}>${title}</option>`)}</select></p>
     <${Parameters} form=${form} />
-    ${kind === "score" && !last && html`<${Count} form=${form} name="least" label="The lowest score that goes on; every score if empty" />`}
+    ${kind === "score" && !last && html`<${Count} form=${form} name="least" label="Lowest score that passes (empty: every score)" />`}
     <${Model} form=${form} />
     <details><summary>More</summary><div class="side"><${Steered} form=${form} /></div></details>
-    <p class="actions">${movable(stages[n - 1], stage) && button("Earlier", `Earlier, ${name}`, () => swap(n, -1), `${id}-up`)}
-      ${movable(stage, stages[n + 1]) && button("Later", `Later, ${name}`, () => swap(n, 1), `${id}-down`)}
-      ${button("Take away", `Take away, ${name}`, () => takeAway(n))}</p></fieldset>`;
+    <p class="actions">${movable(stages[n - 1], stage) && button("Move earlier", `Move earlier, ${name}`, () => swap(n, -1), `${id}-up`)}
+      ${movable(stage, stages[n + 1]) && button("Move later", `Move later, ${name}`, () => swap(n, 1), `${id}-down`)}
+      ${button("Remove stage", `Remove ${name}`, () => takeAway(n))}</p></fieldset>`;
 };
 
 // Whether people decide without the model's word, which a stage behind them would give away: it begins before they have read.
 const readBlind = () => !at("mode-field").hidden && ["pair", "model_second"].includes(at("mode").value);
 
 const Stages = () => html`
-  ${stages.length === 0 && html`<p class="small">If you like, more is asked of what passes the screening, one stage after the other, such as what to extract. Without a stage the review ends with the screening.</p>`}
-  ${stages.length > 0 && html`<${Choice} form=${{ id: "stages", values: { passes }, set: (_, value) => { passes = value; take(stages); } }} name="passes" label="What goes on from the screening" of=${PASSES} />`}
-  ${stages.length > 0 && html`<p class="small">Model, reasoning effort, tier and budget above are the screening’s alone; each stage has its own.</p>`}
-  ${stages.length > 0 && readBlind() && html`<p class="notice">Stage 2 begins as soon as the model has screened, before people have read: which records are in it tells them what the model let pass, although they read blind.</p>`}
+  ${stages.length === 0 && html`<p class="small">Optional. Further stages ask more about the records that pass screening, for example to extract data. Without them, the review ends with screening.</p>`}
+  ${stages.length > 0 && html`<${Choice} form=${{ id: "stages", values: { passes }, set: (_, value) => { passes = value; take(stages); } }} name="passes" label="Records that pass screening" of=${PASSES} />`}
+  ${stages.length > 0 && html`<p class="small">Model, reasoning effort, tier and budget above apply only to screening. Each stage has its own.</p>`}
+  ${stages.length > 0 && readBlind() && html`<p class="notice">Stage 2 begins when the model has screened, before people have read. Its list of records reveals which records the model passed, although people read blind.</p>`}
   ${stages.map((stage, n) => html`<${Stage} key=${stage.id} n=${n} stage=${stage} />`)}
   ${stages.length < MOST && !judges(stages.at(-1)) && html`<p class="actions"><button type="button" id="add-stage" onClick=${add}>${stages.length ? "Add another stage" : "Add a stage"}</button></p>`}`;
 
@@ -94,7 +94,7 @@ export const severalStages = () => stages.length > 0;
 export const stagesOf = () => (stages.length ? { passes: passes.split(" "), stages: stages.map(ofStage) } : {});
 
 // A complaint of the gateway, with a stage under the number that it has here.
-export const withStage = (message) => message.replace(/^terms: stages\.(\d+)(\.operation\.\w+)?[.:]\s*/, (_, n) => `Stage ${Number(n) + FIRST_NUMBER}: `);
+export const withStage = (message) => message.replace(/^stages\.(\d+)(\.operation\.\w+)?[.:]\s*/, (_, n) => `Stage ${Number(n) + FIRST_NUMBER}: `);
 
 // Offers them; `tell` hears that something was changed.
 export const offerStages = (tell) => {

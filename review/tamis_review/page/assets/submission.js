@@ -35,7 +35,7 @@ const setMode = async (batch) => {
   try {
     await ask(`/v1/batches/${encodeURIComponent(batch.id)}/mode`, { method: "PUT", json: { mode: at("mode").value } });
   } catch (error) {
-    throw new Error(`The records are submitted, but how people read them could not be set: ${error.message} Send it again, or set it in the view Run.`);
+    throw new Error(`The records are submitted, but the screening mode could not be set: ${error.message} Submit again, or set it in Run.`);
   }
 };
 
@@ -45,7 +45,7 @@ const submit = async () => {
   const { batch } = await answer.json();
   const title = at("review-title").value.trim();
   if (title && answer.headers.has("Idempotency-Replayed") && !batch.label.startsWith(`${title}: `)) {
-    throw new Error(`The same files were submitted with the same terms before: ${batch.label}, batch ${batch.id.slice(0, 8)}. It is that review, and no new one.`);
+    throw new Error(`These files were already submitted with the same settings: ${batch.label}, batch ${batch.id.slice(0, 8)}. No new review was created.`);
   }
   await setMode(batch);
   location.assign(severalStages() ? addressOfReview(batch.review_id) : addressOf(batch.id));
@@ -82,7 +82,7 @@ const lookByItself = () => {
   if (!ready()) {
     looked = null;
     showRun({ note: begun() && recordsRead() > 0 ? NOT_COMPLETE : NOT_READY });
-  } else if (recordsRead() > BY_ITSELF) showRun({ note: `What ${number(recordsRead())} records would take is worked out when you ask for it.` });
+  } else if (recordsRead() > BY_ITSELF) showRun({ note: `To see calls, cost and time for ${number(recordsRead())} records, press “Recalculate”.` });
   else if (looked !== key) look();
 };
 
@@ -147,7 +147,7 @@ export const submission = (mayControl) => {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     at("submit").disabled = true;
-    say("The records are being sent.");
+    say("Sending records …");
     await trying(submit)();
     at("submit").disabled = false;
   });

@@ -47,10 +47,10 @@ const records = (n) => `${number(n)} ${n === 1 ? "record" : "records"}`;
 export const cancelling = ({ counts }) => ({
   question: [
     "Cancel this batch?",
-    `${records(counts.pending)} not begun yet will not be asked about.`,
-    counts.running ? `The calls for ${records(counts.running)} in flight are finished.` : "",
-    `Kept as they are: ${number(counts.decided)} decided and ${number(counts.failed)} failed.`,
-    "A cancelled batch cannot be resumed; `tamis retry --cancelled` asks about its cancelled records again.",
+    `Cancelled before any call: ${records(counts.pending)}.`,
+    counts.running ? `Finished first: the calls for ${records(counts.running)}.` : "",
+    `Kept: ${number(counts.decided)} decided and ${number(counts.failed)} failed.`,
+    "You cannot resume a cancelled batch. `tamis retry --cancelled` asks about its cancelled records again.",
   ].filter(Boolean).join(" "),
   yes: counts.pending ? `Cancel ${records(counts.pending)}` : "Cancel the batch",
   no: "Do not cancel",
@@ -86,9 +86,9 @@ export const calm = () => {
 // What a page does while nothing new can be read.
 export const tellLost = (lost) => {
   if (lost) {
-    complain("The gateway does not answer. What is shown may be old; it is asked again by itself.");
+    complain("The gateway does not answer. This page may be out of date. It keeps trying.");
     return;
   }
   calm();
-  say("The gateway is back.");
+  say("The gateway answers again.");
 };

@@ -11,18 +11,18 @@ const newSeed = () => crypto.getRandomValues(new Uint32Array(1))[0] >>> 1;
 
 export const KEYS = [
   ["E", "rightly excluded"],
-  ["I", "it should have been included"],
-  ["N", "write a note"],
-  ["L", "put a label on it"],
-  ["J", "the next record"],
-  ["K", "the record before: another judgement replaces the first"],
+  ["I", "should have been included"],
+  ["N", "add a note"],
+  ["L", "add a label"],
+  ["J", "next record"],
+  ["K", "previous record, to change your judgement"],
   ["/", "search"],
-  ["Esc", "close what is open"],
-  ["?", "this list"],
+  ["Esc", "close the open panel"],
+  ["?", "show this list"],
 ];
 
 // Above the record: which sample it is of, and how far it is.
-export const Drawn = ({ facts, counts }) => html`<p class="work-audit">Audit: <b>${number(counts.records - counts.todo)} of ${number(counts.records)}</b> drawn records judged (seed ${facts.audit.seed}).</p>`;
+export const Drawn = ({ facts, counts }) => html`<p class="work-audit">Audit: <b>${number(counts.records - counts.todo)} of ${number(counts.records)}</b> sampled records judged (seed ${facts.audit.seed}).</p>`;
 
 const Draw = ({ batch, drawn }) => {
   const [seed] = useState(newSeed);
@@ -39,20 +39,20 @@ const Draw = ({ batch, drawn }) => {
     }
   };
   return html`<form class="work-draw" onSubmit=${draw}>
-    <p class="field"><label for="work-draw-n">Records to draw</label><input type="number" id="work-draw-n" name="n" min="1" max=${MOST} defaultValue=${USUAL} required aria-describedby="work-draw-about" /><span class="small" id="work-draw-about">The more, the closer the bound. All are drawn where there are fewer.</span></p>
-    <p class="field"><label for="work-draw-seed">Seed</label><input type="number" id="work-draw-seed" name="seed" min="0" max=${Number.MAX_SAFE_INTEGER} defaultValue=${seed} required aria-describedby="work-draw-same" /><span class="small" id="work-draw-same">The same one draws the same records, as long as the same ones are excluded.</span></p>
+    <p class="field"><label for="work-draw-n">Records to draw</label><input type="number" id="work-draw-n" name="n" min="1" max=${MOST} defaultValue=${USUAL} required aria-describedby="work-draw-about" /><span class="small" id="work-draw-about">More records give a tighter bound. If there are fewer, all are drawn.</span></p>
+    <p class="field"><label for="work-draw-seed">Seed</label><input type="number" id="work-draw-seed" name="seed" min="0" max=${Number.MAX_SAFE_INTEGER} defaultValue=${seed} required aria-describedby="work-draw-same" /><span class="small" id="work-draw-same">The same seed draws the same records from the same exclusions.</span></p>
     ${problem && html`<p class="notice" role="alert">${problem}</p>`}
-    <p class="actions"><button type="submit" class="main">Draw the audit</button></p></form>`;
+    <p class="actions"><button type="submit" class="main">Draw the audit sample</button></p></form>`;
 };
 
-const None = ({ batch, may, again }) => html`<h2 id="work-title" tabindex="-1">No audit is drawn yet</h2>
-  <p>The model decides this batch. An audit draws records at random from those that it excluded; people judge them without seeing what it said, and the result is how many it missed at most.</p>
-  ${batch.state !== "completed" && html`<p>It can be drawn once the batch is completed. The batch is ${batch.state}.</p>`}
-  ${batch.state === "completed" && (may ? html`<${Draw} batch=${batch} drawn=${again} />` : html`<p>This key reads; it does not draw.</p>`)}`;
+const None = ({ batch, may, again }) => html`<h2 id="work-title" tabindex="-1">No audit sample yet</h2>
+  <p>The model decides this batch. An audit is a random sample of its exclusions. People judge the sample without seeing the model’s decisions. The result is an upper bound on the records that the model missed.</p>
+  ${batch.state !== "completed" && html`<p>You can draw it once the batch is completed. The batch is ${batch.state}.</p>`}
+  ${batch.state === "completed" && (may ? html`<${Draw} batch=${batch} drawn=${again} />` : html`<p>To draw a sample, use a key with the scope <code>decide</code>.</p>`)}`;
 
-const Judged = ({ batch, audit }) => html`<h2 id="work-title" tabindex="-1">Every drawn record is judged</h2>
-  <p>${audit.words ?? "The result is told once the last judgement has reached the gateway."}</p>
-  ${audit.words && html`<p class="actions"><a href=${`${addressOf(batch.id, "quality")}#quality-audit`}>The audit, record by record</a></p>`}`;
+const Judged = ({ batch, audit }) => html`<h2 id="work-title" tabindex="-1">All sampled records are judged</h2>
+  <p>${audit.words ?? "The result appears when the last judgement has reached the gateway."}</p>
+  ${audit.words && html`<p class="actions"><a href=${`${addressOf(batch.id, "quality")}#quality-audit`}>Audit results by record</a></p>`}`;
 
 // What stands there where no record is left: the way to a sample, or its verdict.
 export const AuditEnd = ({ batch, may, facts, again }) => html`<div class="work-card">${facts.audit ? html`<${Judged} batch=${batch} audit=${facts.audit} />` : html`<${None} batch=${batch} may=${may} again=${again} />`}</div>`;

@@ -34,10 +34,10 @@ const Writing = ({ field, known, keep, close }) => {
     close();
   };
   return html`<form class="work-panel" onSubmit=${send} onKeyDown=${leave}>
-    <p class="field"><label for="work-writing">${field === "labels" ? "Label, as your team words it" : "Note on this record, which your team can read"}</label>
+    <p class="field"><label for="work-writing">${field === "labels" ? "Label, in your team’s words" : "Note on this record, visible to your team"}</label>
     <input type="text" id="work-writing" ref=${input} maxlength=${field === "labels" ? 100 : 2000} autocomplete="off" list=${field === "labels" ? "work-known" : null} /></p>
     ${field === "labels" && html`<datalist id="work-known">${known.map((one) => html`<option key=${one} value=${one} />`)}</datalist>`}
-    <p class="actions"><button type="submit" class="main">Keep</button><button type="button" onClick=${close}>Close</button></p>
+    <p class="actions"><button type="submit" class="main">Save ${field === "labels" ? "label" : "note"}</button><button type="button" onClick=${close}>Close</button></p>
   </form>`;
 };
 
@@ -46,8 +46,8 @@ const Waiting = ({ queue, drop, retry, send }) => {
   const { waiting, refused, away, kept } = queue;
   const many = waiting.length === 1 ? "1 decision waits" : `${waiting.length} decisions wait`;
   return html`<div class="work-waiting" role="status">
-    ${waiting.length > 0 && away && html`<p><b>${many} to be sent.</b> The gateway does not answer. ${kept ? "They are kept in this browser and sent by themselves." : "This browser keeps nothing: leave this tab open."} <button type="button" onClick=${send}>Send now</button></p>`}
-    ${refused.map((entry) => html`<p key=${entry.id}><b>Record ${entry.number}, “${entry.said}”, was not taken:</b> ${entry.refused} <button type="button" onClick=${retry}>Send again</button> <button type="button" onClick=${() => drop(entry)}>Drop it</button></p>`)}
+    ${waiting.length > 0 && away && html`<p><b>${many} to be sent.</b> The gateway does not answer. ${kept ? "This browser keeps them and sends them later." : "This browser cannot store them: keep this tab open."} <button type="button" onClick=${send}>Send now</button></p>`}
+    ${refused.map((entry) => html`<p key=${entry.id}><b>Record ${entry.number}, “${entry.said}”, was not saved:</b> ${entry.refused} <button type="button" onClick=${retry}>Send again</button> <button type="button" onClick=${() => drop(entry)}>Discard it</button></p>`)}
   </div>`;
 };
 
@@ -62,7 +62,7 @@ export const Bar = ({ state, queue, may, labels, act, without = [] }) => {
       <${Waiting} queue=${queue} drop=${(entry) => act("drop", entry)} retry=${() => act("retry")} send=${() => act("send")} />
       ${open === "reasons" && html`<${Reasons} reasons=${facts.reasons} exclude=${(reason) => act("reason", reason)} close=${close} />`}
       ${(open === "notes" || open === "labels") && html`<${Writing} key=${open} field=${open} known=${labels} keep=${(field, text) => act("remark", { field, text })} close=${close} />`}
-      <p class="work-status" role="status" aria-live="polite">${said || (may ? "" : "This key reads; it does not decide.")}</p>
+      <p class="work-status" role="status" aria-live="polite">${said || (may ? "" : "To decide, use a key with the scope decide.")}</p>
       ${words.length > 0 && html`<div class="work-decide" role="group" aria-label="Decide">
         ${words.map((word) => html`<button type="button" key=${word} class=${word} disabled=${!here} aria-keyshortcuts=${LETTERS[word]} aria-expanded=${word === "exclude" && facts.reasons.length ? String(open === "reasons") : null} onClick=${() => act(word)}>${capital(sayingOf(facts, word))}<${Key}>${LETTERS[word]}<//></button>`)}
       </div>`}

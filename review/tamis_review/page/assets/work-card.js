@@ -28,7 +28,7 @@ export const Texts = ({ row, shown }) => {
     ${!abstract && html`<p class="work-none">This record has no abstract.</p>`}
     ${fields.map(({ name, text, marks, cut }) => html`<section key=${name} class="work-field">
       ${name !== "abstract" && html`<h3>${capital(name)}</h3>`}
-      <p class="text"><${Marked} text=${text} marks=${marks} ...${shown} finders=${finders} />${cut ? ` […] ${cut.toLocaleString("en")} more characters are in the ledger.` : ""}</p>
+      <p class="text"><${Marked} text=${text} marks=${marks} ...${shown} finders=${finders} />${cut ? ` […] The ledger has ${cut.toLocaleString("en")} more characters.` : ""}</p>
     </section>`)}`;
 };
 
@@ -55,9 +55,9 @@ export const Software = ({ row, facts }) => {
 
 // Of a hidden record, by how people read.
 const ALONE = {
-  pair: "Decided alone: others’ decisions are shown when both are in.",
-  model_second: "Decided alone: what the model and others say is shown once your own decision is in.",
-  model_audited: "Judged alone: what the model said, and why, is shown once the record is judged.",
+  pair: "Decide alone: other decisions appear once two people have decided.",
+  model_second: "Decide alone: the decisions of the model and of others appear after yours.",
+  model_audited: "Judge alone: the model’s decision and reasons appear once the record is judged.",
 };
 
 // What the software and others said. Of a hidden record the gateway sends nothing of it.
@@ -66,9 +66,9 @@ const Said = ({ record, facts }) => {
   if (record.hidden) return html`<p class="notice">${ALONE[facts.mode]}</p>`;
   const others = (row.voices || (row.human ? [{ ...row.human, value: facts.names[row.outcome] }] : [])).filter(({ by }) => by !== facts.me);
   return html`<section class="work-said" aria-labelledby="said-title">
-    <h3 id="said-title">What the software says</h3>
+    <h3 id="said-title">The software’s decision</h3>
     <${Software} row=${row} facts=${facts} />
-    ${others.length > 0 && html`<h3>What others decided</h3>${others.map((one) => html`<p key=${one.by}>${one.by} says ${one.value}${one.settles ? ", settles it" : ""}${one.note ? `: “${one.note}”` : ""}</p>`)}`}
+    ${others.length > 0 && html`<h3>Others’ decisions</h3>${others.map((one) => html`<p key=${one.by}>${one.by}: ${one.value}${one.settles ? ", settles the record" : ""}${one.note ? ` (“${one.note}”)` : ""}</p>`)}`}
   </section>`;
 };
 
@@ -78,7 +78,7 @@ export const Card = ({ record, facts, finders, own, take }) => {
   const shown = { finders, criteria: facts.criteria };
   const title = (row.fields || []).find(({ name }) => name === "title");
   const signed = `${facts.me}: `; // the gateway says whose a note is
-  const off = (field, text) => own && html` <button type="button" class="take" onClick=${() => take(field, text)} aria-label=${`Take off: ${text}`}>×</button>`;
+  const off = (field, text) => own && html` <button type="button" class="take" onClick=${() => take(field, text)} aria-label=${`Remove: ${text}`}>×</button>`;
   return html`<article class="work-card" aria-labelledby="work-title">
     <p class="eyebrow">Record ${record.number.toLocaleString("en")}</p>
     <h2 id="work-title" tabindex="-1"><${Marked} text=${row.title || `(no title) ${row.id}`} marks=${title?.marks} ...${shown} /></h2>

@@ -2,19 +2,19 @@
 import { html, useLayoutEffect, useRef } from "./ui.js";
 
 const KEYS = [
-  ["I", "include the record"],
-  ["E", "exclude it: opens the reasons"],
+  ["I", "include"],
+  ["E", "exclude: opens the reasons"],
   ["1 – 9", "in the reasons: exclude for that reason"],
   ["Enter, E", "in the reasons: exclude without a reason"],
-  ["U", "uncertain: somebody else should see it"],
-  ["Z", "take my last decision back"],
-  ["N", "write a note"],
-  ["L", "put a label on it"],
-  ["J", "the next record"],
-  ["K", "the record before"],
+  ["U", "uncertain: another reviewer should see it"],
+  ["Z", "undo my last decision"],
+  ["N", "add a note"],
+  ["L", "add a label"],
+  ["J", "next record"],
+  ["K", "previous record"],
   ["/", "search"],
-  ["Esc", "close what is open"],
-  ["?", "this list"],
+  ["Esc", "close the open panel"],
+  ["?", "show this list"],
 ];
 const ACTIONS = { i: "include", e: "exclude", u: "uncertain", z: "undo", n: "notes", l: "labels", j: "next", k: "previous", "/": "search", "?": "help", Escape: "close" };
 
@@ -45,9 +45,9 @@ export const Help = ({ close, keys = KEYS }) => {
   useLayoutEffect(() => dialog.current.showModal(), []);
   return html`<dialog class="work-help" ref=${dialog} onClose=${close} aria-labelledby="help-title">
     <h2 id="help-title">Keys</h2>
-    <p class="small">They count only while no field is being written in. Every one of them has a button, too.</p>
+    <p class="small">Keys do nothing while you type in a field. Each key also has a button.</p>
     <table class="plain">
-      <thead class="hidden"><tr><th scope="col">Key</th><th scope="col">What it does</th></tr></thead>
+      <thead class="hidden"><tr><th scope="col">Key</th><th scope="col">Action</th></tr></thead>
       <tbody>${keys.map(([key, does]) => html`<tr key=${key}><th scope="row">${key.split(", ").map((one, n) => html`${n ? " or " : ""}<kbd>${one}</kbd>`)}</th><td>${does}</td></tr>`)}</tbody>
     </table>
     <p class="actions"><button type="button" class="main" onClick=${() => dialog.current.close()}>Close</button></p>

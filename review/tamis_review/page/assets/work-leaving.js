@@ -37,7 +37,7 @@ export const Leaving = ({ count, stay }) => {
     at("sign-out").click();
   };
   return html`<dialog ref=${dialog} onClose=${stay} aria-labelledby="leaving-text">
-    <p id="leaving-text">${count === 1 ? "1 decision is" : `${count} decisions are`} not in the ledger yet. They stay in this browser, and are sent when you sign in with the same key and open this view again.</p>
+    <p id="leaving-text">${count === 1 ? "1 decision is" : `${count} decisions are`} not in the ledger yet. This browser keeps unsent decisions, and sends them when you sign in with the same key and open this view again.</p>
     <p class="actions"><button type="button" class="main" onClick=${() => dialog.current.close()}>Stay</button><button type="button" onClick=${leave}>Sign out</button></p>
   </dialog>`;
 };

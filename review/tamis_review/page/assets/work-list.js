@@ -34,7 +34,7 @@ const Filters = ({ state, labels, filter }) => {
       ${!audited && html`<${Choice} name="outcome" text="Decision" value=${filters.outcome} choices=${outcomes} filter=${filter} all />`}
       ${reasons.length > 0 && html`<${Choice} name="reason" text="Reason" value=${filters.reason} choices=${reasons} filter=${filter} all />`}
       ${labels.length > 0 && html`<${Choice} name="label" text="Label" value=${filters.label} choices=${labels.map((one) => [one, one])} filter=${filter} all />`}
-      ${facts?.operation === "inclusion" && html`<p class="work-check"><input type="checkbox" id="work-flagged" checked=${Boolean(filters.flagged)} onChange=${(event) => filter({ flagged: event.target.checked ? "true" : "" })} /> <label for="work-flagged">A quote is altered, or not in the record</label></p>`}
+      ${facts?.operation === "inclusion" && html`<p class="work-check"><input type="checkbox" id="work-flagged" checked=${Boolean(filters.flagged)} onChange=${(event) => filter({ flagged: event.target.checked ? "true" : "" })} /> <label for="work-flagged">Quote altered or not in the record</label></p>`}
     </details>`}
   </form>`;
 };

@@ -72,15 +72,15 @@ export const workSession = ({ id, me, owner, changed }) => {
       tell({ kind: "decided", index: record.index, mine: decision, id: entry, said: `Record ${record.number}: ${sayingOf(state.facts, word)}${reason ? `, ${reason}` : ""}.` });
     },
     undo: () => {
-      if (isAudited(state.facts)) return tell({ kind: "told", said: "A judgement stays; another one replaces it. K goes back to the record." });
+      if (isAudited(state.facts)) return tell({ kind: "told", said: "You cannot undo a judgement. To change it, press K and judge again." });
       const last = state.history.at(-1);
-      if (!last) return tell({ kind: "told", said: "There is nothing to take back. What was decided before this view was opened is under “Decided by me”." });
+      if (!last) return tell({ kind: "told", said: "There is nothing to undo. To change an earlier decision, choose “Decided by me”." });
       const record = { index: last.index, number: last.index + 1, mine: last.mine };
       if (queue.state().refused.some((one) => one.id === last.id)) queue.drop(last.id);
       else if (last.before) deciding(record, last.before);
       else keep(record, { kind: "withdraw", mine: null, said: "withdrawn" });
       mine.set(last.index, last.before);
-      tell({ kind: "undone", index: last.index, mine: last.before, said: `Record ${record.number}: taken back.` });
+      tell({ kind: "undone", index: last.index, mine: last.before, said: `Record ${record.number}: decision undone.` });
     },
     drop: ({ id: entry, kind, index, stage = "own", before = null }) => {
       queue.drop(entry);
@@ -94,7 +94,7 @@ export const workSession = ({ id, me, owner, changed }) => {
       const body = { [field]: [text.trim()], ...(remove && { remove }) };
       queue.add({ kind: "remark", index: record.index, number: record.number, body, said: text.trim() });
       const shown = field === "notes" ? `${state.facts.me}: ${text.trim()}` : text.trim();
-      tell({ kind: "remarked", index: record.index, field, text: shown, remove, said: `Record ${record.number}: ${field === "labels" ? "label" : "note"} ${remove ? "taken off" : "kept"}.` });
+      tell({ kind: "remarked", index: record.index, field, text: shown, remove, said: `Record ${record.number}: ${field === "labels" ? "label" : "note"} ${remove ? "removed" : "saved"}.` });
     },
     filter: (change) => {
       const filters = { ...state.filters, ...change };

@@ -1,7 +1,7 @@
 // What the Work view shows, as a value: every change gives a new one. No network, no elements.
 
 export const SHOWN = { todo: "To do", mine: "Decided by me", all: "All records", conflicts: "In conflict" };
-export const ORDERS = { number: "By number", next: "Best to read first", disagreement: "Where models differ" };
+export const ORDERS = { number: "By number", next: "Best to read first", disagreement: "Disagreement first" };
 export const LONGEST_SEARCH = 200; // characters, as the gateway takes them
 const FILTERS = ["show", "order", "outcome", "reason", "label", "flagged", "q"];
 

@@ -16,16 +16,16 @@ const MARKING = "tamis.marking"; // in localStorage: whether words are marked, "
 
 const remembered = () => localStorage.getItem(MARKING) !== "no";
 
-const Marking = ({ on, turn }) => html`<p class="work-marking"><label><input type="checkbox" checked=${on} onChange=${(event) => turn(event.target.checked)} /> Mark words of</label> <span class=${on ? "word include" : ""}>inclusion</span>, <span class=${on ? "word exclude" : ""}>exclusion</span></p>`;
+const Marking = ({ on, turn }) => html`<p class="work-marking"><label><input type="checkbox" checked=${on} onChange=${(event) => turn(event.target.checked)} /> Highlight words for</label> <span class=${on ? "word include" : ""}>inclusion</span>, <span class=${on ? "word exclude" : ""}>exclusion</span></p>`;
 
 const Nothing = ({ state, batch, may, again }) => {
   if (state.problem) return html`<div class="work-card"><p class="notice" role="alert">${state.problem}</p><p><button type="button" onClick=${again}>Try again</button></p></div>`;
-  if (state.loading) return html`<div class="work-card"><p class="small">Records are being read …</p></div>`;
+  if (state.loading) return html`<div class="work-card"><p class="small">Loading records …</p></div>`;
   const done = state.filters.show === "todo" && !state.filters.q && !state.filters.outcome && !state.filters.reason && !state.filters.label && !state.filters.flagged;
   if (done && isAudited(state.facts)) return html`<${AuditEnd} batch=${batch} may=${may} facts=${state.facts} again=${again} />`;
-  return html`<div class="work-card"><h2 id="work-title" tabindex="-1">${done ? "Nothing is left to decide" : state.records.length ? "That was the last of them" : "No record matches"}</h2>
-    <p>${done ? "You have decided every record that waits for you." : "Change the search or a filter to see others."}</p>
-    <p class="actions"><button type="button" onClick=${again}>Look again</button></p></div>`;
+  return html`<div class="work-card"><h2 id="work-title" tabindex="-1">${done ? "Nothing is left to decide" : state.records.length ? "End of the list" : "No record matches"}</h2>
+    <p>${done ? "You have decided all your records." : "Change the search or a filter to see more records."}</p>
+    <p class="actions"><button type="button" onClick=${again}>Reload records</button></p></div>`;
 };
 
 const Work = ({ batch, me, owner, may }) => {

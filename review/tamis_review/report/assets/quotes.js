@@ -3,7 +3,7 @@
 const quotesMadeWith = (make) => {
   const says = {
     found: (field) => (field ? ` in ${field}` : ""),
-    altered: (field) => `This quote is altered: ${field || "the record"} has other words where it is marked.`,
+    altered: (field) => `This quote is altered: the marked words differ from ${field || "the record"}.`,
     "not found": () => "This quote is not in the record.",
   };
 

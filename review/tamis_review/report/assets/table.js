@@ -89,7 +89,7 @@ const decisionTable = (facts, rows, decide = null) => {
     const list = shown.slice(first, first + size);
     body.replaceChildren(...list.flatMap((row) => (isOpen(row) ? [line(row), detail(row)] : [line(row)])));
     if (!list.length) {
-      const cell = make("td", "", "No record matches. “Clear” shows all of them again.");
+      const cell = make("td", "", "No record matches. “Clear filters” shows all records.");
       cell.colSpan = columns();
       body.append(make("tr", "nothing", cell));
     }
@@ -125,7 +125,7 @@ const decisionTable = (facts, rows, decide = null) => {
     if (row.flagged) for (const text of quotes.flags(row.verdicts)) decision.append(make("span", "flag", text));
     if (row.because && row.outcome === "uncertain") decision.append(make("span", "by", row.because));
     if (row.weak) decision.append(make("span", "flag", "blocked: evidence too weak"));
-    if (row.cut) decision.append(make("span", "flag", "not sent whole"));
+    if (row.cut) decision.append(make("span", "flag", "not sent in full"));
     if (row.human) decision.append(make("span", "human", byHuman(row)));
     if (inConflict(row)) decision.append(make("span", "human", row.voices.map((voice) => `${voice.by}: ${voice.value}`).join("; ")));
     const sure = make("td", "sure");
@@ -164,14 +164,14 @@ const decisionTable = (facts, rows, decide = null) => {
       part("Decided by a human", ...humanSays(row));
       const sure = row.sure === undefined ? "" : ` confidence ${row.sure.toFixed(2)}`;
       if (byHand(row)) part("Decision of the software", make("p", "", badge({ outcome: row.system }), sure));
-      if (row.systemReason && row.systemReason !== row.reason && row.system !== "failed") saying("Its reason", row.systemReason);
+      if (row.systemReason && row.systemReason !== row.reason && row.system !== "failed") saying("Reason of the software", row.systemReason);
     }
     if (row.voices) {
-      const each = row.voices.map((voice) => make("p", "", `${voice.by}: ${voice.value}${voice.settles ? ", settles it" : ""}, ${voice.at}${voice.note ? `: ${voice.note}` : ""}`));
-      part(inConflict(row) ? "In conflict: people decided differently, and nobody’s decision counts" : "What each person decided", ...each);
+      const each = row.voices.map((voice) => make("p", "", `${voice.by}: ${voice.value}${voice.settles ? ", settles the record" : ""}, ${voice.at}${voice.note ? `: ${voice.note}` : ""}`));
+      part(inConflict(row) ? "Conflict: reviewers disagree, and no decision counts" : "Decisions of each reviewer", ...each);
       if (inConflict(row)) {
         part("Decision of the software", make("p", "", badge({ outcome: row.system }), row.sure === undefined ? "" : ` confidence ${row.sure.toFixed(2)}`));
-        if (row.systemReason && row.system !== "failed") saying("Its reason", row.systemReason);
+        if (row.systemReason && row.system !== "failed") saying("Reason of the software", row.systemReason);
       }
     }
     if (row.outcome === "excluded") saying("Exclusion reason", row.reason);
@@ -183,15 +183,15 @@ const decisionTable = (facts, rows, decide = null) => {
     if (row.outcome === "duplicate" && row.copy !== undefined) {
       const link = make("a", "", `Record ${number(row.copy + 1)}`);
       link.href = `#record-${row.copy + 1}`;
-      part("The copy that stays", make("p", "", link, rows[row.copy]?.title ? `: ${rows[row.copy].title}` : ""));
+      part("Record kept instead", make("p", "", link, rows[row.copy]?.title ? `: ${rows[row.copy].title}` : ""));
     }
-    saying("Not sent to the model whole", row.cut);
+    saying("Not sent to the model in full", row.cut);
     saying("Matched text", row.matched);
     if (row.said || row.saidSure !== undefined) {
       const said = [row.said && `decision “${row.said}”`, row.saidSure !== undefined && `confidence ${row.saidSure.toFixed(2)}`];
-      saying("What the model said before the software's checks", said.filter(Boolean).join(", "));
+      saying("Model's answer before the software's checks", said.filter(Boolean).join(", "));
     }
-    saying("Why the software made it uncertain", row.because && capital(row.because));
+    saying("Reason for the status uncertain", row.because && capital(row.because));
     if ((row.system || row.outcome) === "failed") saying("Error", [row.systemReason || row.reason, row.error].filter(Boolean).join(": "));
     if (row.verdicts) part("Verdict for each criterion", verdicts(row.verdicts));
     for (const said of row.later || []) part(`Stage ${said.stage + 1}: ${facts.stages[said.stage].noun}`, later(said));
@@ -205,7 +205,7 @@ const decisionTable = (facts, rows, decide = null) => {
       record.append(make("h3", "", label(field.name)), make("p", "text", ...marked(field), ...more));
     }
     if (row.title && !(row.fields || []).some((field) => field.name === "abstract" || field.name === "context")) {
-      record.append(make("h3", "", "Abstract"), make("p", "", "The record has none."));
+      record.append(make("h3", "", "Abstract"), make("p", "", "This record has no abstract."));
     }
     if (decide) reasons.append(decide(row));
     const cell = make("td", "", make("div", "panel", reasons, record));
@@ -254,14 +254,14 @@ const decisionTable = (facts, rows, decide = null) => {
     const names = facts.stages[said.stage].names;
     const box = make("div", "", make("p", "", badge(said.human ? { outcome: said.system } : said, names)));
     const confidence = said.sure === undefined ? "" : ` confidence ${said.sure.toFixed(2)}`;
-    box.firstChild.append(confidence, said.weak ? "; evidence found too weak to keep" : "");
+    box.firstChild.append(confidence, said.weak ? "; evidence too weak to keep" : "");
     if (said.value) box.append(make("p", "", said.value));
     if (said.values) box.append(values(said.values));
     if (said.verdicts) box.append(verdicts(said.verdicts));
     if (said.reason || said.error) box.append(make("p", "", [said.reason, said.error].filter(Boolean).join(": ")));
     if (said.because) box.append(make("p", "", capital(said.because)));
     if (said.why) box.append(make("p", "", said.why));
-    if (said.cut) box.append(make("p", "flag", `Not sent whole: ${said.cut}.`));
+    if (said.cut) box.append(make("p", "flag", `Not sent in full: ${said.cut}.`));
     if (said.human) box.append(make("h3", "", "Decided by a human"), ...humanSays(said, names));
     return box;
   };

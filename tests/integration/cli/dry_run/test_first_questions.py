@@ -45,7 +45,7 @@ def test_what_is_shown_is_what_is_sent_and_what_was_answered_is_not_counted(
     assert [one.item_id for one in again.samples] == ["rec-25", "rec-26", "rec-27"]
     assert again.prompt_tokens == pytest.approx(rehearsal.prompt_tokens * 5 / 30, rel=0.02)
     assert again.basis == "the latest answers of this model"
-    assert "as the latest ones took" in again.duration.bound
+    assert "as in the latest batches" in again.duration.bound
     anew = rehearse(Planned(ONCOLOGY, items, None, use_cache=False), settings)
     assert (anew.cached, anew.calls) == (None, 30)
     assert rehearse(Planned(ONCOLOGY, items, "other-1"), settings).calls == 30

@@ -81,7 +81,7 @@ def test_a_stop_leaves_no_process(folder: Path) -> None:
 def test_a_second_server_on_the_same_data_is_refused_naming_the_first(folder: Path) -> None:
     with (
         Postgres(folder) as first,
-        pytest.raises(ConfigurationError, match=rf"process {first.process.pid}\) runs on"),
+        pytest.raises(ConfigurationError, match=rf"process {first.process.pid}\) already uses"),
     ):
         # Its patience with processes that are about to end would be ten seconds.
         Postgres(folder, patience=0.1).start()

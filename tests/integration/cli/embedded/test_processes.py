@@ -147,7 +147,7 @@ def test_a_part_that_ends_by_itself_is_started_again_after_a_growing_delay(tmp_p
         waiter.wait_until_healthy()
         watch.look(now + 0.7)
         assert said == [
-            f"waiter was ended by SIGKILL; it is started again in 0.5 s (log: {first.command.log})",
+            f"waiter was ended by SIGKILL; it restarts in 0.5 s (log: {first.command.log})",
             "waiter works again",
         ]
 

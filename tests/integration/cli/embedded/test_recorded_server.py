@@ -48,7 +48,7 @@ def test_one_connection_serves_health_models_and_completions(connection: HTTPCon
     [
         ("GET", "/v1/files", None, 404, "there is no /v1/files"),
         ("POST", "/v1/embeddings", "{}", 404, "there is no /v1/embeddings"),
-        ("POST", "/v1/chat/completions", "{", 400, "no JSON"),
+        ("POST", "/v1/chat/completions", "{", 400, "not JSON"),
         ("POST", "/v1/chat/completions", QUESTION.replace("Known", "Unknown"), 400, "no answer is recorded"),
     ],
 )

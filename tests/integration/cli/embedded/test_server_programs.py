@@ -12,7 +12,7 @@ ANSWERS = [
     ("echo 'Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=5a'", (7, 0, 15)),
     ("echo 'postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)'", (15, 18)),
     ("echo 'postgres (PostgreSQL) 19beta1'", (19,)),
-    ("echo 'at your service'", "it does not say its version"),
+    ("echo 'at your service'", "it does not report its version"),
     (
         "echo \"thing: /lib/libc.so.6: version 'GLIBC_2.99' not found (required by thing)\" >&2; exit 1",
         "thing: /lib/libc.so.6: version 'GLIBC_2.99' not found (required by thing)",

@@ -65,13 +65,13 @@ def test_what_cannot_be_evaluated_is_refused_with_its_reason(client: Client, tmp
     batch = client.batch(screened(client))
     with pytest.raises(InvalidParameters, match="recall"):
         calibrate(batch, LABELS, recall=95)
-    with pytest.raises(InvalidRequest, match="no label is of a record of this batch"):
+    with pytest.raises(InvalidRequest, match="no label belongs to a record of this batch"):
         evaluate(batch, {"x": True})
     with pytest.raises(InputError, match=r"missing\.csv"):
         evaluate(batch, tmp_path / "missing.csv")
     scores = written_batch(client, [Ledgered({"id": "a"}, value=0.5)], operation=Score(criteria="How well?"))
     for refused in (evaluate, calibrate):
-        with pytest.raises(InvalidRequest, match="is of the operation 'score': labels say included or excluded"):
+        with pytest.raises(InvalidRequest, match="has the operation 'score', which labels cannot evaluate"):
             refused(scores, LABELS)
 
 

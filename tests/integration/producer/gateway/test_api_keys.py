@@ -58,10 +58,10 @@ def test_a_revoked_key_opens_nothing_and_is_still_listed(client: Client) -> None
 
 @pytest.mark.parametrize("label", ["", "  ", "x" * 101, "line\nbreak", "\x1b[2J"])
 def test_a_label_that_is_none_is_refused(client: Client, label: str) -> None:
-    with pytest.raises(InvalidParameters, match="whose it is"):
+    with pytest.raises(InvalidParameters, match="name its holder"):
         api_keys.create(client.engine, label, [Scope.READ])
 
 
 def test_a_key_without_a_scope_is_refused(client: Client) -> None:
-    with pytest.raises(InvalidParameters, match="opens nothing"):
+    with pytest.raises(InvalidParameters, match="needs a scope"):
         api_keys.create(client.engine, "Reviewer 3", [])

@@ -125,14 +125,14 @@ def test_a_stream_of_lines_is_a_batch_too(http: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        (b"", "line 1 is no JSON"),
+        (b"", "line 1 is not JSON"),
         (b'{"operation": {"operation": "filter"}}\n{"id": "1"}', "operation.filter.criteria: Field required"),
         (b'{"operation": {"operation": "guess"}}\n{"id": "1"}', "line 1: operation:"),
-        (json.dumps({"operation": FILTER}).encode() + b'\n{"id": "1"}\n{"id": ', "line 3 is no JSON"),
-        (json.dumps({"operation": FILTER}).encode() + b"\n[1]", "line 2: an item is a JSON object"),
+        (json.dumps({"operation": FILTER}).encode() + b'\n{"id": "1"}\n{"id": ', "line 3 is not JSON"),
+        (json.dumps({"operation": FILTER}).encode() + b"\n[1]", "line 2: an item must be a JSON object"),
         (json.dumps({"operation": FILTER, "color": 1}).encode(), "line 1: color: Extra inputs are not permitted"),
         (json.dumps({"operation": FILTER}).encode(), "items: there are none"),
-        (b"[" * 100_000, "line 1 is no JSON"),
+        (b"[" * 100_000, "line 1 is not JSON"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place_and_nothing_is_written(
@@ -228,4 +228,4 @@ def test_every_route_asks_for_its_scope(
     others = api_keys.create(client.engine, "All but one", set(Scope) - {scope})
     answer = http.request(method, f"/v1/batches{path}", headers={"Authorization": f"Bearer {others}"})
     assert answer.status_code == 403
-    assert f"no scope '{scope}'" in answer.json()["detail"]
+    assert f"lacks the scope '{scope}'" in answer.json()["detail"]

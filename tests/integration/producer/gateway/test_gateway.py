@@ -42,7 +42,7 @@ def test_what_is_no_key_opens_nothing(http: httpx.Client, given: str) -> None:
 def test_a_key_without_the_scope_is_refused_by_name(client: Client, http: httpx.Client) -> None:
     answer = http.get(OVERRIDES, headers=bearer(client, Scope.DECIDE))
     assert answer.status_code == 403
-    assert "has no scope 'read'" in answer.json()["detail"]
+    assert "lacks the scope 'read'" in answer.json()["detail"]
 
 
 def test_an_error_is_a_problem_with_type_title_status_and_detail(client: Client, http: httpx.Client) -> None:
@@ -50,7 +50,7 @@ def test_an_error_is_a_problem_with_type_title_status_and_detail(client: Client,
     assert answer.status_code == 404
     assert answer.json() == {
         "type": "urn:tamis:problem:unknown",
-        "title": "There is no such thing",
+        "title": "Not found",
         "status": 404,
         "detail": "there is no batch '00000000': `tamis batches` lists them",
     }
@@ -68,7 +68,7 @@ def test_a_request_that_is_too_large_is_not_read(client: Client, http: httpx.Cli
     body = {"value": "include", "note": "x" * 20_000}
     answer = http.post("/v1/batches/00000000/items/0/override", json=body, headers=bearer(client, Scope.DECIDE))
     assert answer.status_code == 413
-    assert "10,000 bytes at most" in answer.json()["detail"]
+    assert "at most 10,000 bytes" in answer.json()["detail"]
 
 
 def test_a_request_of_unknown_length_is_not_read(client: Client, http: httpx.Client) -> None:

@@ -47,10 +47,10 @@ def test_what_cannot_go_on_is_told_and_holds_nothing(http: httpx.Client, client:
     # A budget, and a model of the workers' own without a known price: they pause it before its first call.
     body = {"items": abstracts(2), "criteria": "Is this about oncology?", "max_cost": 1}
     told = http.post("/api/tablizer/filter", json=body).json()["results"]
-    assert all("no price is known" in one["error"] for one in told)
+    assert all("so no budget can be kept" in one["error"] for one in told)
     asked = {"instruct": "What is a sieve?", "resp_format": "One sentence.", "eval_crit": "Correct.", "max_cost": 1}
     answer = http.post("/api/lab/generate-answer", json=asked)
-    assert (answer.status_code, "no price is known" in answer.json()["detail"]) == (409, True)
+    assert (answer.status_code, "so no budget can be kept" in answer.json()["detail"]) == (409, True)
     with client.engine.connect() as connection:
         assert connection.execute(text("SELECT DISTINCT state FROM batches")).scalars().all() == ["cancelled"]
 

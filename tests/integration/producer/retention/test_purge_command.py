@@ -24,28 +24,29 @@ def test_an_operator_looks_archives_purges_and_restores(
         before = left(connection)
     looked = run("purge", "--older-than", "90d", "--dry-run")
     assert looked.code == 0, looked.err
-    assert "2 batches with 13 items and 0.0 MB of rows would go" in looked.out
+    assert "2 batches with 13 items and 0.0 MB of rows would be deleted" in looked.out
     assert str(review_id)[:8] in looked.out
     plan = json.loads(run("purge", "--older-than", "14w", "--dry-run", "--json").out)
     assert (plan["batches"], plan["items"], plan["dry_run"]) == (2, 13, True)
     assert plan["bytes"] == plan["subjects"][0]["bytes"] > 4_000
     refused = run("purge", "--older-than", "90d")
-    assert (refused.code, "say --yes" in refused.err) == (2, True)
+    assert (refused.code, "add --yes" in refused.err) == (2, True)
     with engine.connect() as connection:
         assert left(connection) == before
     done = run("purge", "--older-than", "90d", "--yes", "--archive", str(tmp_path / "old"), "--json")
     told = json.loads(done.out)
     assert (told["batches"], told["items"], len(told["archives"])) == (2, 13, 1)
     assert told["archives"] == [str(tmp_path / "old" / f"review-{review_id}")]
-    assert "nothing is to go" in run("purge", "--older-than", "90d", "--yes").out
+    assert "nothing to delete" in run("purge", "--older-than", "90d", "--yes").out
     restore(database_url, Path(told["archives"][0]))
     with engine.connect() as connection:
         assert left(connection) == before
     done = run("purge", str(review_id)[:8], "--yes", "--give-back", "--archive", "old")
     assert (
-        "purged 1 review with 13 items, archived in old; psql restores one by the restore.sql in its folder" in done.out
+        "purged 1 review with 13 items, archived in old; to restore one, run restore.sql in its folder with psql"
+        in done.out
     )
-    assert "the tables take" in done.out
+    assert "the tables use" in done.out
     with engine.connect() as connection:
         assert connection.execute(select(func.count()).select_from(reviews)).scalar_one() == 0
 
@@ -71,9 +72,9 @@ def test_answers_go_by_their_age_alone(run: Run, engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "say what is to go"),
-        (["3f2a91c0", "--label", "x"], "say what is to go"),
-        (["--older-than", "soon"], "'soon' is no age"),
+        ([], "give ids, or --older-than"),
+        (["3f2a91c0", "--label", "x"], "give ids, or --older-than"),
+        (["--older-than", "soon"], "'soon' is not an age"),
         (["3f2a91c0"], "there is no batch or review '3f2a91c0'"),
     ],
 )

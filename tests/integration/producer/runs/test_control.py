@@ -188,7 +188,9 @@ def test_a_batch_that_paused_itself_is_not_waited_for_and_one_that_was_asked_to_
     with pytest.raises(BatchPaused) as paused:
         batch.wait(timeout=5)
     assert paused.value.pause == BAD_KEY
-    assert str(paused.value).startswith(f"batch {batch.id} is paused: authentication: 401: no such key. Put it right")
+    assert str(paused.value).startswith(
+        f"batch {batch.id} is paused: authentication: 401: no such key. Correct the cause"
+    )
     assert f"`tamis resume {batch.id}`" in str(paused.value)
 
 
@@ -259,9 +261,9 @@ def test_the_command_line_controls_batches_and_reviews(
     short = batch.id[:8]
     paused = run("pause", short)
     assert paused.code == 0
-    assert f"tamis resume {batch.id} goes on" in paused.out
+    assert f"tamis resume {batch.id} continues it" in paused.out
     shown = run("status", short)
-    assert f"paused. `tamis resume {batch.id}` goes on" in " ".join(shown.out.split())
+    assert f"paused. `tamis resume {batch.id}` continues it" in " ".join(shown.out.split())
     assert "paused: requested" in run("batches").out
     assert run("resume", short).code == 0
     assert batch.status().state is BatchStatus.RUNNING
@@ -270,7 +272,7 @@ def test_the_command_line_controls_batches_and_reviews(
     assert "without a budget" in refused.err
     cancelled = run("cancel", short)
     assert cancelled.code == 0
-    assert "records are not asked about, 0 decided and 0 failed are kept, calls in flight are finished" in cancelled.out
+    assert "records are not asked about, 0 decided and 0 failed are kept, calls in flight finish" in cancelled.out
     assert run("cancel", short).code == 0
     again = run("resume", short)
     assert (again.code, f"batch {batch.id} is cancelled: there is nothing to resume" in again.err) == (2, True)
@@ -282,5 +284,5 @@ def test_following_a_batch_that_paused_itself_ends_with_the_reason_and_the_next_
     paused_by_itself(client, batch, BAD_KEY)
     followed = tamis("status", batch.id, "--watch", env=environment, cwd=tmp_path)
     assert followed.code == 1
-    assert "is paused: authentication: 401: no such key. Put it right" in followed.err
+    assert "is paused: authentication: 401: no such key. Correct the cause" in followed.err
     assert f"`tamis resume {batch.id}`" in followed.err

@@ -203,7 +203,9 @@ def test_a_batch_that_has_not_ended_is_refused_with_what_to_do(client: Client, s
     pause = Pause(kind=PauseKind.REQUESTED).model_dump_json() if state == "paused" else None
     sql(client, "ALTER TABLE batches DISABLE TRIGGER legal_transitions")
     sql(client, "UPDATE batches SET state = :state, pause = CAST(:pause AS json)", state=state, pause=pause)
-    told = f"`tamis resume {batch.id}` goes on" if state == "paused" else f"is still {state}: .*--watch` follows it"
+    told = (
+        f"`tamis resume {batch.id}` continues it" if state == "paused" else f"is still {state}: .*--watch` follows it"
+    )
     with pytest.raises(IllegalTransition, match=told):
         batch.retry()
     assert batch.status().round == 1
@@ -227,7 +229,7 @@ def test_a_batch_without_failures_of_a_kind_says_which_there_are(client: Client,
 def test_a_batch_without_failures_has_nothing_to_retry(client: Client) -> None:
     batch = client.submit(ONCOLOGY, abstracts(5))
     ended(client, batch.id, {}, cancelled=(0, 1))
-    with pytest.raises(InvalidRequest, match="no failed item: there is nothing to retry; of its items 2 are cancelled"):
+    with pytest.raises(InvalidRequest, match="no failed item: there is nothing to retry; 2 of its items are cancelled"):
         batch.retry()
 
 
@@ -242,7 +244,7 @@ def test_of_a_cancelled_batch_what_failed_is_retried_and_what_was_cancelled_only
     ended(client, batch.id, {0: "timeout", 1: "timeout"}, cancelled=(5, 6, 7))
     sql(client, "ALTER TABLE batches DISABLE TRIGGER legal_transitions")
     sql(client, "UPDATE batches SET state = 'cancelled', finished_at = NULL")
-    with pytest.raises(IllegalTransition, match="still in flight"):
+    with pytest.raises(IllegalTransition, match="last calls or its summary are not finished"):
         batch.retry()
     sql(client, "UPDATE batches SET finished_at = now()")
     assert batch.retry(["timeout"]) == 2
@@ -278,7 +280,7 @@ def test_a_used_up_budget_needs_a_larger_one(client: Client, batch: Batch) -> No
     sql(client, "UPDATE batches SET max_cost = 1.5")
     sql(client, "INSERT INTO spending (batch_id, spent, reserved) VALUES (:id, 1.3, 0.2)", id=batch.id)
     for too_little in (None, Decimal("1.5"), Decimal(1)):
-        with pytest.raises(InvalidParameters, match=r"\$1\.50 of batch .* budget of \$1\.50 are spent or held"):
+        with pytest.raises(InvalidParameters, match=r"\$1\.50 of batch .* budget of \$1\.50 are spent or reserved"):
             batch.retry(max_cost=too_little)
         assert batch.status().round == 1
     assert batch.retry(max_cost=Decimal(3)) == 4
@@ -400,13 +402,13 @@ def test_the_command_line_retries_and_says_what_failed(
 
     short = batch.id[:8]
     shown = run("status", short)
-    assert f"tamis retry {batch.id} asks about it again" in shown.out
+    assert f"tamis retry {batch.id} asks again" in shown.out
     told = run("failures", short)
     assert "round 1: 4 of 120 records failed: timeout 2, connection 1, malformed 1" in told.out
-    assert "Too few records to say whether failing depends on a record's length." in told.out
+    assert "Too few records to test whether failure depends on a record's length." in told.out
     assert json.loads(run("failures", short, "--json").out)["rounds"][0]["failed"] == 4
     wrong = run("retry", short, "--kind", "tiemout")
-    assert (wrong.code, "'tiemout' is no kind of error; these are: authentication" in wrong.err) == (2, True)
+    assert (wrong.code, "'tiemout' is not a kind of error; the kinds are: authentication" in wrong.err) == (2, True)
     none = run("retry", short, "--kind", "refused,empty")
     assert (none.code, "no failed item of kind empty or refused" in none.err) == (2, True)
     done = run("retry", short, "--kind", "timeout,connection")
@@ -416,7 +418,7 @@ def test_the_command_line_retries_and_says_what_failed(
     assert (again.code, "is still running (round 2)" in again.err) == (2, True)
     ended(client, batch.id, {3: "timeout"})
     rest = run("retry", "--all-failed")
-    assert (rest.code, f"batch {batch.id}: 2 items again" in rest.out) == (0, True)
+    assert (rest.code, f"batch {batch.id} retries 2 items" in rest.out) == (0, True)
     assert "no completed batch has failed items" in run("retry", "--all-failed").out
     assert run("retry").code == 2
     assert run("retry", short, "--all-failed").code == 2
@@ -436,14 +438,14 @@ def test_a_report_names_the_rounds_and_what_failed_in_them(client: Client, batch
     page, markdown, figures = (
         report(client, batch, form) for form in (ReportForm.HTML, ReportForm.MD, ReportForm.JSON)
     )
-    told = "no answer in time (2), no connection to the endpoint (1), an answer that is no JSON (1)."
+    told = "no answer in time (2), no connection to the endpoint (1), the answer is not JSON (1)."
     for text_ in (page, markdown.replace("\\", "")):
         assert "Rounds and failures" in text_
         assert "Round 1" in text_
         assert "Round 2" in text_
         assert f"4 of 120 records failed: {told}" in text_
         assert "1 of 3 records failed" in text_
-        assert "Too few records to say whether failing depends on a record's length." in html.unescape(text_)
+        assert "Too few records to test whether failure depends on a record's length." in html.unescape(text_)
     first, second = json.loads(figures)["batches"][0]["failures"]["rounds"]
     assert (first["failed"], second["failed"]) == (4, 1)
     assert first["comparisons"][0]["groups"][0].keys() == {"label", "records", "n", "failed", "rate"}

@@ -101,9 +101,13 @@ def test_every_record_is_drawn_about_equally_often() -> None:
 @pytest.mark.parametrize(
     ("rows", "more", "complaint"),
     [
-        (ROWS, {"state": "running"}, "is running: an audit is of all exclusions"),
-        (ROWS[31:], {}, "nothing excluded a record"),
-        ([Ledgered(record(0), ItemStatus.DECIDED, value=1.0)], {"operation": Score(criteria="x")}, "is of score"),
+        (ROWS, {"state": "running"}, "is running: an audit covers all exclusions"),
+        (ROWS[31:], {}, "has no exclusion without a human decision"),
+        (
+            [Ledgered(record(0), ItemStatus.DECIDED, value=1.0)],
+            {"operation": Score(criteria="x")},
+            "has the operation score",
+        ),
     ],
 )
 def test_where_there_is_nothing_to_audit_it_says_so(
@@ -151,15 +155,15 @@ def test_an_audit_from_draw_to_override(run: Run, client: Client, batch: Batch, 
     # 1 found in 10 of 30: K = 10: (C(20,10) + 10 C(20,9)) / C(30,10) = 0.062; K = 11: 0.037
     assert (
         "Of 30 records excluded by software, 10 were drawn at random and 10 judged by a human: 1 record should have "
-        "been included. With 95% confidence at most 10 of all 30 (33.3%) should have been, with that one among them."
+        "been included. With 95% confidence, at most 10 of all 30 (33.3%) should have been, including that one."
     ) in done.out
     missed = int(rows[6]["index"])
-    assert f"missed No. {missed + 1} (r{missed}), says Reviewer B: adults" in done.out
+    assert f"missed No. {missed + 1} (r{missed}), according to Reviewer B: adults" in done.out
     assert list_overrides(batch) == []
 
     done = run("audit", "record", "a.csv", "--reviewer", "Reviewer A", "--override")
     assert "0 new decisions recorded" in done.out
-    assert f"Included by an override each: No. {missed + 1} (r{missed})." in done.out
+    assert f"Included by override: No. {missed + 1} (r{missed})." in done.out
     (one,) = list_overrides(batch)
     assert (one.index, one.value, one.reviewer, one.note) == (missed, "include", "Reviewer B", "adults")
     assert run("audit", "record", "a.csv", "--reviewer", "Reviewer A", "--override").code == 0
@@ -180,11 +184,11 @@ def test_a_file_is_taken_as_a_whole_and_its_errors_name_the_line(run: Run, batch
     reasons = {row["excluded_by"] for row in filled(path, {})}
     assert reasons <= {"model", "title_pattern"}
     for place, columns, complaint in (
-        (1, {"include": "maybe"}, "a.csv:3: field 'include': 'maybe' is no decision"),
-        (2, {"index": "31", "id": ""}, "a.csv:4: No. 32 (index 31) is not of the sample"),
-        (2, {"id": "r999"}, "were columns sorted apart?"),
-        (3, {"audit": "0" * 8}, "a.csv:5: field 'audit': every row names the same audit"),
-        (4, {"index": "x"}, "a.csv:6: field 'index': 'x' is no index"),
+        (1, {"include": "maybe"}, "a.csv:3: field 'include': 'maybe' is not a decision"),
+        (2, {"index": "31", "id": ""}, "a.csv:4: No. 32 (index 31) is not in the sample"),
+        (2, {"id": "r999"}, "were columns sorted separately?"),
+        (3, {"audit": "0" * 8}, "a.csv:5: field 'audit': the column 'audit' must name the same audit"),
+        (4, {"index": "x"}, "a.csv:6: field 'index': 'x' is not an index"),
     ):
         path.write_bytes(blank)
         filled(path, dict.fromkeys(range(5), "no"), reviewer="Reviewer A")

@@ -119,7 +119,7 @@ def test_a_reviewers_latest_decision_counts_and_a_withdrawal_gives_the_software_
         ("include", None, False),
         (None, "a slip", True),
     ]
-    with pytest.raises(InvalidParameters, match="no human decision stands"):
+    with pytest.raises(InvalidParameters, match="there is no human decision to withdraw"):
         withdraw_override(batch, 1, reviewer="Reviewer A")
 
 
@@ -194,15 +194,15 @@ def test_a_person_may_look_at_a_screened_record_and_leave_it_to_others(client: C
         (SECOND, "yes", "True or False"),
         (SECOND, 1, "True or False"),
         (Score(criteria="How good?"), 1.5, "outside the scale"),
-        (Score(criteria="How good?", interval=0.5), 0.3, "no value of the scale"),
-        (Score(criteria="How good?"), True, "no number"),
-        (Score(criteria="How good?"), float("nan"), "no number"),
-        (Extract(instruction="What?"), "  ", "no text"),
+        (Score(criteria="How good?", interval=0.5), 0.3, "not a value of the scale"),
+        (Score(criteria="How good?"), True, "not a number"),
+        (Score(criteria="How good?"), float("nan"), "not a number"),
+        (Extract(instruction="What?"), "  ", "not a text"),
         (Extract(instruction="What?"), "a\x00b", "cannot store"),
-        (Extract(instruction="How many?", output_type="number"), "3", "no number"),
-        (Extract(instruction="Is it?", output_type="boolean"), 1, "no boolean"),
+        (Extract(instruction="How many?", output_type="number"), "3", "not a number"),
+        (Extract(instruction="Is it?", output_type="boolean"), 1, "not a boolean"),
         (Extract(instruction="Which?", output_type="enum", enum_values=["a", "b"]), "c", "none of a, b"),
-        (FIELDS, {"m": 3}, "'m' is no field"),
+        (FIELDS, {"m": 3}, "'m' is not a field"),
         (FIELDS, {"n": 0}, "n: 0 is less than the minimum"),
         (FIELDS, "n", "an object"),
         (Judge(guidelines="A number counts."), "strong", "cannot be overridden"),
@@ -221,8 +221,8 @@ def test_any_other_value_is_refused_and_nothing_is_written(
     ("index", "reviewer", "complaint"),
     [
         (8, "Reviewer A", r"no record No\. 9 \(index 8\)"),
-        (-1, "Reviewer A", "is no index"),
-        (True, "Reviewer A", "is no index"),
+        (-1, "Reviewer A", "is not an index"),
+        (True, "Reviewer A", "is not an index"),
         (0, " ", "who decided"),
     ],
 )
@@ -237,7 +237,7 @@ def test_of_many_decisions_all_are_written_or_none(batch: Batch) -> None:
         decide(batch, [good, bad])
     assert refused.value.number == 1
     assert list_overrides(batch) == []
-    with pytest.raises(RefusedDecision, match="second decision on No\\. 2"):
+    with pytest.raises(RefusedDecision, match="two decisions on No\\. 2"):
         decide(batch, [good, good])
     assert [one.index for one in decide(batch, [HumanDecision(3, "exclude", "Reviewer A"), good])] == [3, 1]
 
@@ -327,7 +327,7 @@ def test_all_forms_of_a_report_say_what_was_overridden(client: Client, batch: Ba
         stream = io.StringIO()
         write_report(client.engine, batch.id, form, stream)
         texts[form] = stream.getvalue()
-    assert "| the opposite of what the software said | 1 |" in texts[ReportForm.MD]
+    assert "| opposite to the software | 1 |" in texts[ReportForm.MD]
     assert "Decided by Reviewer A \\<b\\>, Reviewer B." in texts[ReportForm.MD]
     stored = json.loads(texts[ReportForm.JSON])
     parts = {part["text"]: part["n"] for box in stored["boxes"] for part in box["parts"]}

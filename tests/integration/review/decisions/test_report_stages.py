@@ -108,7 +108,10 @@ def test_in_a_review_reports_belong_to_its_last_screening(client: Client) -> Non
         second = write_batch(connection, rows, source=None, place=Place(review, 1))
         fields = [Ledgered(record(0), value={"n": 4}, confidence=0.8, origin=0)]
         third = write_batch(connection, fields, operation=FIELDS, source=None, place=Place(review, 2))
-    for other, why in ((first, "is not the last screening"), (third, "screens nothing, it is of extract_fields")):
+    for other, why in (
+        (first, "is not the last screening"),
+        (third, "has the operation extract_fields: only records that passed"),
+    ):
         with pytest.raises(InvalidParameters, match=rf"{why}.*its stage 2: batch {str(second)[:8]}"):
             decide(client.batch(str(other)), FULL_TEXT, "include", 0)
     decide(client.batch(str(second)), FULL_TEXT, "include", 0)
@@ -134,5 +137,5 @@ def test_a_batch_that_screens_nothing_has_no_reports(client: Client) -> None:
     with client.engine.begin() as connection:
         rows = [Ledgered(record(0), value=3.0, confidence=0.9)]
         scored = write_batch(connection, rows, operation=Score(criteria="How good?"))
-    with pytest.raises(InvalidParameters, match="screens nothing, it is of score"):
+    with pytest.raises(InvalidParameters, match="has the operation score: only records that passed"):
         decide(client.batch(str(scored)), RETRIEVAL, "retrieved", 0)

@@ -172,8 +172,8 @@ def test_a_conflict_is_named_with_both_voices_in_results_exports_table_and_repor
     ]
     page = io.StringIO()
     write_report(client.engine, batch.id, ReportForm.MD, page)
-    assert "| decided differently by people, not settled yet | 1 |" in page.getvalue()
-    assert "decided differently by people (conflict) | 1 |" in page.getvalue()
+    assert "| unresolved conflicts between reviewers | 1 |" in page.getvalue()
+    assert "reviewers disagree (conflict) | 1 |" in page.getvalue()
 
 
 def test_a_conflict_passes_to_no_stage_and_is_neither_an_exclusion_to_audit_nor_an_example(client: Client) -> None:
@@ -212,9 +212,9 @@ def test_records_are_counted_once_whoever_decided_about_them(client: Client, bat
 
 def test_only_ones_own_decision_can_be_withdrawn_and_the_error_names_who_decided(batch: Batch) -> None:
     contradict(batch, 0)
-    with pytest.raises(InvalidParameters, match=r"Reviewer C has decided nothing.*Reviewer A, Reviewer B.*--settle"):
+    with pytest.raises(InvalidParameters, match=r"Reviewer C has no decision.*Reviewer A and Reviewer B.*--settle"):
         withdraw_override(batch, 0, reviewer=C)
-    with pytest.raises(InvalidParameters, match="no human decision stands"):
+    with pytest.raises(InvalidParameters, match="there is no human decision to withdraw"):
         withdraw_override(batch, 0, reviewer=A, stage=HumanStage.FULL_TEXT)
     withdraw_override(batch, 0, reviewer=B)
     (row,) = batch.results([0])

@@ -40,8 +40,8 @@ def test_from_the_first_look_to_the_sentence_for_the_methods(run: Run, batch: Ba
     needed = looked.needed[0]
     assert needed == 111
     assert looked.headline == (
-        "Not yet: draw a random sample of the 340 records that nobody has read; 111 of them are enough if no further "
-        "include is among them."
+        "Not yet: draw a random sample of the 340 unread records. 111 of them are enough if they contain no further "
+        "include."
     )
     assert may_stop(batch, recall=0.8).samples == ()  # who looks draws nothing
 
@@ -74,7 +74,7 @@ def test_from_the_first_look_to_the_sentence_for_the_methods(run: Run, batch: Ba
     read(batch, (place for place in expected[:50] if place != expected[3]))
     looked = may_stop(batch)
     assert (looked.recall, looked.samples[0].read, looked.needed[0]) == (0.8, 3, 108)
-    assert any("46 behind the first that is not" in figure.value for figure in looked.figures)
+    assert any("46 more after the first unread one" in figure.value for figure in looked.figures)
     assert str(expected[3]) in run("stop", batch.id).out.split("To read next")[1]
     # the rest by the file, as a reviewer hands it back
     for row in rows:
@@ -89,16 +89,16 @@ def test_from_the_first_look_to_the_sentence_for_the_methods(run: Run, batch: Ba
     assert (enough.verdict, enough.missed) == (StopVerdict.ENOUGH, 10)
     assert enough.headline == "Enough: at least 80% of the includes are found, with 95% confidence."
     assert enough.methods == (
-        "People read 171 of 400 records (42.8%) and included 40. From 340 records that nobody had read by "
-        f"{drawn.created_at:%Y-%m-%d}, a simple random sample was drawn without replacement (sample 1, seed 7, in the "
-        "order of the SHA-256 of seed and record); its first 111 were read and 0 of them included. With 95% confidence "
-        "at most 10 of the 229 records that nobody read would be included, so that at least 80% of all includes are "
-        "found (exact hypergeometric bound, which holds however often it is looked at). What the readers overlooked in "
-        "records that they read is not part of this figure."
+        "Reviewers read 171 of 400 records (42.8%) and included 40. A simple random sample was drawn without "
+        f"replacement from 340 records unread on {drawn.created_at:%Y-%m-%d} (sample 1, seed 7, in the order of the "
+        "SHA-256 of seed and record). Its first 111 were read, and 0 of them were included. With 95% confidence, at "
+        "most 10 of the 229 unread records would be included, so at least 80% of all includes were found (exact "
+        "hypergeometric bound, valid for repeated looks). This figure does not cover includes that reviewers "
+        "overlooked in records that they read."
     )
     shown = run("stop", batch.id).out
     assert "Enough: at least 80%" in shown
-    assert "sentence for your methods section" in shown
+    assert "For your methods section" in shown
     told = json.loads(run("stop", batch.id, "--json").out)
     assert (told["verdict"], told["samples"][0]["read"], told["written_to"]) == ("enough", 111, None)
     assert draw_stop_sample(batch).samples == enough.samples  # enough: nothing more is drawn
@@ -165,7 +165,7 @@ def test_everything_read_is_enough_and_a_recall_that_nobody_can_reach_is_refused
     read(batch, range(60))
     done = may_stop(batch)
     assert (done.verdict, done.headline) == (StopVerdict.ENOUGH, "Enough: every record is read.")
-    assert done.methods == "People read all 60 records and included 40."
+    assert done.methods == "Reviewers read all 60 records and included 40."
     # twenty of the includes are read by two, and each sees half of the other's
     read(batch, range(20), "Reviewer B")
     decide(batch, [HumanDecision(place, "exclude", "Reviewer B") for place in range(20, 30)])
@@ -184,10 +184,10 @@ def test_everything_read_is_enough_and_a_recall_that_nobody_can_reach_is_refused
 def test_where_there_is_nothing_to_promise_it_says_so(run: Run, client: Client, batch: Batch) -> None:
     running = written_batch(client, ROWS[:60], state="running")
     assert may_stop(running).unread == 60
-    with pytest.raises(InvalidRequest, match="is running: a sample is drawn from all"):
+    with pytest.raises(InvalidRequest, match="is running: a sample of unread records can be drawn"):
         draw_stop_sample(running)
     scoring = written_batch(client, [Ledgered(record(0), value=1.0)], operation=Score(criteria="x"))
-    with pytest.raises(InvalidRequest, match="is of score: it includes and excludes nothing"):
+    with pytest.raises(InvalidRequest, match="has the operation score, which includes and excludes nothing"):
         may_stop(scoring)
     for terms, complaint in (({"recall": 0.0}, "recall"), ({"recall": 1.1}, "recall"), ({"confidence": 1.0}, "conf")):
         with pytest.raises(InvalidParameters, match=f"^{complaint}"):

@@ -36,7 +36,7 @@ def test_a_person_reads_in_the_order_fills_in_a_sheet_and_hands_it_back(
     assert re.fullmatch(r" +1  r0  =Title 0: supervised \S.*…  the model scores it 0.90 +0.90 +", first)
     assert len(first) <= 100
     assert "30 records left to read; 0 decided, 0 of them included." in shown.out
-    assert "as it is before people decide. Whoever reads from the top finds the includes early" in shown.out
+    assert "until people decide. Read from the top to find the includes early" in shown.out
 
     done = run("next", batch.id, "-n", "12", "--explore", "0", "-o", "read.csv")
     assert done.code == 0, done.err
@@ -47,7 +47,7 @@ def test_a_person_reads_in_the_order_fills_in_a_sheet_and_hands_it_back(
     assert [row["index"] for row in rows] == [str(n) for n in range(12)]
     assert [row["number"] for row in rows] == [str(n) for n in range(1, 13)]
     assert rows[0]["title"].startswith("'=Title")
-    assert "may hold decisions" in run("next", batch.id, "-o", "read.csv").err
+    assert "may contain decisions" in run("next", batch.id, "-o", "read.csv").err
     for row in rows:
         row["decision"] = "include" if int(row["index"]) % 2 else "exclude"
     with (tmp_path / "read.csv").open("w", encoding="utf-8", newline="") as stream:
@@ -68,7 +68,7 @@ def test_a_person_reads_in_the_order_fills_in_a_sheet_and_hands_it_back(
 def test_what_cannot_be_asked_for_is_refused_with_the_likely_mistake(run: Run, client: Client) -> None:
     scored = written_batch(client, [Ledgered({"id": "r0"}, value=0.5)], operation=Score(criteria="x"))
     for arguments, complaint in (
-        ((scored.id,), "it includes and excludes nothing, so there is nothing to find by reading"),
+        ((scored.id,), "which includes and excludes nothing. A reading order needs"),
         (("00000000",), "there is no batch or review '00000000'"),
         ((scored.id, "--n", "1001"), "less than or equal to 1000"),
         ((scored.id, "--explore", "2"), "less than or equal to 1"),

@@ -114,8 +114,8 @@ def test_before_anybody_decides_the_order_is_the_models_and_rules_come_last(batc
     assert places(answer)[-1] == RULED
     assert (answer.unread, answer.decided, answer.made_after, answer.current) == (34, 0, 0, True)
     assert answer.records[0].why == "the model scores it 0.90"
-    assert answer.records[-1].why == "last, for the rule title_pattern excluded it"
-    assert answer.meaning.startswith("The order is the model's, highest score first")
+    assert answer.records[-1].why == "last, because the rule title_pattern excluded it"
+    assert answer.meaning.startswith("The order follows the model's scores, highest first")
     assert next_records(batch, 3, explore=0).records == answer.records[:3]
 
 
@@ -127,7 +127,7 @@ def test_what_people_decide_leads_to_texts_like_it_and_is_not_offered_again(batc
     assert set(places(answer)[:7]) == set(range(13, 20))
     assert places(answer)[-1] == RULED
     assert answer.records[0].reason is ReadingReason.TEXT
-    assert answer.records[0].why == "its text is like the 3 included"
+    assert answer.records[0].why == "its text resembles the 3 included records"
     assert (answer.decided, answer.included, answer.unread, answer.made_after) == (8, 3, 26, 8)
     assert answer.current
     assert answer.text_weight > 0.2
@@ -157,13 +157,13 @@ def test_who_reads_in_pairs_is_given_what_the_other_has_read_and_not_what_was_sa
     mine = next_records(batch, 100, reviewer="Reviewer B", explore=0)
     assert places(mine)[:2] == [12, 0]  # as Reviewer A read them
     assert {(one.reason, one.why, one.probability) for one in mine.records[:2]} == {
-        (ReadingReason.PAIR, "somebody else has decided on it, and you have not", None)
+        (ReadingReason.PAIR, "another reviewer has decided on it, and you have not", None)
     }
     assert 5 not in places(mine)
     anybody = next_records(batch, 100, explore=0)
     assert not {0, 12} & set(places(anybody))
     (conflict,) = [one for one in anybody.records if one.index == 5]
-    assert (conflict.reason, conflict.why) == (ReadingReason.CONFLICT, "people decided differently: settle it")
+    assert (conflict.reason, conflict.why) == (ReadingReason.CONFLICT, "people disagree on it: settle it")
     assert (anybody.conflicts, anybody.decided, anybody.included) == (1, 2, 1)
     assert next_records(batch, 100, reviewer="Reviewer A", explore=0).unread == 31
     withdraw_override(batch, 5, reviewer="Reviewer B")
@@ -196,7 +196,7 @@ def test_a_larger_batch_is_answered_from_the_order_that_is_kept(
     first = next_records(batch, 100, explore=0)
     assert (first.current, first.made_after, first.decided) == (False, 0, 4)
     assert places(first)[:8] == list(range(2, 10))  # the model's order at once, without what is decided
-    assert "being brought up to date (4 records are decided now)" in first.meaning
+    assert "being updated (4 records are decided now)" in first.meaning
     reading.order_refits(client).wait()
     second = next_records(batch, 100, explore=0)
     assert (second.current, second.made_after) == (True, 4)
@@ -232,11 +232,11 @@ def test_two_callers_have_one_order_worked_out(client: Client, batch: Batch, mon
 @pytest.mark.parametrize(
     ("how", "complaint"),
     [
-        ({"n": 0}, "n: 0 is no number of records"),
-        ({"n": 1_001}, "n: 1,001 records are too many: 1,000 at most"),
-        ({"seed": -1}, "seed: -1 is no whole number"),
-        ({"explore": 1.5}, "explore: 1.5 is no share"),
-        ({"reviewer": " "}, "reviewer: ' ' is no name"),
+        ({"n": 0}, "n: 0 must be a number of records"),
+        ({"n": 1_001}, "n: 1,001 records are too many: the maximum is 1,000"),
+        ({"seed": -1}, "seed: -1 must be a whole number"),
+        ({"explore": 1.5}, "explore: 1.5 is not a share"),
+        ({"reviewer": " "}, "reviewer: ' ' is not a name"),
     ],
 )
 def test_a_query_that_makes_no_sense_is_refused(batch: Batch, how: dict[str, object], complaint: str) -> None:
@@ -246,7 +246,7 @@ def test_a_query_that_makes_no_sense_is_refused(batch: Batch, how: dict[str, obj
 
 def test_a_batch_that_decides_nothing_has_no_order(client: Client) -> None:
     scored = written(client, [Ledgered(record(0, FISH), value=0.5)], operation=Score(criteria="x"))
-    with pytest.raises(InvalidRequest, match="of the operation 'score': it includes and excludes nothing"):
+    with pytest.raises(InvalidRequest, match="has the operation 'score', which includes and excludes nothing"):
         next_records(scored)
 
 
@@ -261,7 +261,7 @@ def test_a_batch_of_which_everything_is_read_says_so(client: Client) -> None:
     read(batch, {0: True, 1: False, 2: False})
     answer = next_records(batch)
     assert (answer.records, answer.unread) == ((), 0)
-    assert answer.meaning == "Nothing is left to read: every record has a decision."
+    assert answer.meaning == "No record is left to read: every record has a decision."
 
 
 def _answer(connection: Connection, batch: Batch, place: int) -> None:

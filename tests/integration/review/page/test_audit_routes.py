@@ -82,7 +82,7 @@ def test_a_changed_decision_has_to_be_meant(batch: Batch, http: httpx.Client) ->
 @pytest.mark.parametrize(
     ("decision", "told"),
     [
-        ({"index": EXCLUDED, "include": True}, "is not of the sample"),
+        ({"index": EXCLUDED, "include": True}, "is not in the sample"),
         ({"index": 0, "include": "yes"}, "include"),
         ({"index": 0}, "include"),
     ],
@@ -103,7 +103,7 @@ def test_an_audit_that_there_is_not_is_unknown(batch: Batch, http: httpx.Client)
 
 def test_exclusions_of_rules_are_not_audited_where_no_rule_excluded(batch: Batch, http: httpx.Client) -> None:
     answer = http.post(f"/v1/batches/{batch.id}/audits", json={"n": 5, "seed": 7, "stratum": "rules"})
-    assert (answer.status_code, "no rule" in answer.json()["detail"]) == (422, True)
+    assert (answer.status_code, "no exclusion by a rule" in answer.json()["detail"]) == (422, True)
 
 
 def test_while_people_read_blind_no_audit_is_told_or_drawn(batch: Batch, http: httpx.Client) -> None:

@@ -346,7 +346,7 @@ def test_no_route_tells_what_the_model_said_of_a_record_that_is_drawn_and_not_ju
         assert decide(theirs, audited, drawn[0], "include", note=f"a {HUMANS}").status_code == 201
         assert asked_without_a_leak(ours, audited, drawn[0]) > 15
         assert "4 records are still read blind" in problem(ours.get(f"{at}/results"))
-        assert "once it is judged, in Work" in problem(ours.get(f"{at}/records/{drawn[0]}/explanation"))
+        assert "once it is judged in Work" in problem(ours.get(f"{at}/records/{drawn[0]}/explanation"))
         problem(ours.post(f"{at}/audits", json={"n": 1, "seed": 1}))
         one = {"index": drawn[0], "include": True}
         judging = f"/v1/audits/{audit.id}/decisions"

@@ -107,5 +107,5 @@ def test_a_value_that_a_person_wrote_is_read_as_the_terminal_reads_it(client: Cl
     path = f"/v1/batches/{batch.id}/items/0/override"
     assert http.post(path, json={"value": " 112 ", "as_text": True}).json()["value"] == 112
     refused = http.post(path, json={"value": "many", "as_text": True})
-    assert (refused.status_code, refused.json()["detail"]) == (422, "'many' is no number")
+    assert (refused.status_code, refused.json()["detail"]) == (422, "'many' is not a number")
     assert http.post(path, json={"value": 112, "as_text": True}).status_code == 422

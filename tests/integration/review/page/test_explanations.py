@@ -85,7 +85,7 @@ def test_a_record_that_no_model_was_asked_about_is_explained_by_its_rule(
     http: httpx.Client, stages: tuple[str, str]
 ) -> None:
     told = http.get(f"/v1/batches/{stages[0]}/records/1/explanation").json()
-    assert told["because"][0]["text"] == "kept out as a copy: the same title; No. 1 stays"
+    assert told["because"][0]["text"] == "removed as a duplicate: the same title; No. 1 was kept"
     assert (told["gap"], told["transcripts"], told["verdicts"]) == ("no model was asked about the record", [], [])
 
 
@@ -103,7 +103,7 @@ def test_the_same_is_told_as_text_in_which_no_foreign_line_can_pass_for_a_headin
         "# Criteria",
         "# Other stages of the review",
         "# Prompts and answers",
-        "# Bill",
+        "# Cost",
     ]
     assert "\n    # Decision\n" in answer.text
 

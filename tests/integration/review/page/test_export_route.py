@@ -71,8 +71,8 @@ def test_records_of_some_decisions_are_written_in_another_format(
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ({"only": "uncertain"}, "no record whose decision is uncertain"),
-        ({"format": "docx"}, "'docx' is no format that can be written"),
+        ({"only": "uncertain"}, "no record with the decision uncertain"),
+        ({"format": "docx"}, "'docx' is not a format for writing"),
         ({"label": "to discuss"}, "no record"),
     ],
 )

@@ -83,8 +83,8 @@ def test_the_same_attempt_again_is_the_same_batch(http: httpx.Client, client: Cl
         ("%PDF-1.7 ...", {}, "records.csv: this is a PDF"),
         ('{"id": "1"}\n{"id": ', {"strict": True}, "records.csv:2"),
         (TABLE, {"color": "red"}, "terms: color: Extra inputs are not permitted"),
-        (TABLE, {"name": "a\u200bb"}, "file: its name"),
-        (TABLE, {"name": "n" * 201}, "file: its name"),
+        (TABLE, {"name": "a\u200bb"}, "file: a file name must have"),
+        (TABLE, {"name": "n" * 201}, "file: a file name must have"),
         (TABLE, {"operation": {"operation": "guess"}}, "operation"),
     ],
 )
@@ -123,8 +123,8 @@ def test_several_files_are_one_batch_of_several_sources(http: httpx.Client, clie
     ids = {upload_all(http, paths, sources=stated).json()["batch"]["id"] for _ in range(2)}
     assert len(ids) == 1
     for sources, told in (
-        ([{"name": "A", "files": ["other.csv"]}], "sources.0.files: the form has no file 'other.csv' left"),
-        ([{"files": ["medline.csv"]}, {"files": ["medline.csv"]}], "sources.1.files: the form has no file"),
+        ([{"name": "A", "files": ["other.csv"]}], "sources.0.files: the form has no other file 'other.csv'"),
+        ([{"files": ["medline.csv"]}, {"files": ["medline.csv"]}], "sources.1.files: the form has no other file"),
         ([{"name": "A", "files": []}], "sources.0.files"),
         ([{"files": ["medline.csv"], "kind": "registry"}], "sources.0.kind"),
     ):
@@ -132,9 +132,12 @@ def test_several_files_are_one_batch_of_several_sources(http: httpx.Client, clie
         assert refused.status_code == 422, refused.text
         assert told in refused.json()["detail"]
     for others, told in (
-        ([paths[0], paths[0]], "two are called 'medline.csv'"),
+        ([paths[0], paths[0]], "two files are called 'medline.csv'"),
         ([paths[0], _written(tmp_path / "empty.csv", "")], "file: 'empty.csv' is empty"),
-        ([paths[0], _written(tmp_path / "same.csv", paths[0].read_text("utf-8"))], "this is medline.csv once more"),
+        (
+            [paths[0], _written(tmp_path / "same.csv", paths[0].read_text("utf-8"))],
+            "this file is identical to medline.csv",
+        ),
         ([paths[0], _written(tmp_path / "broken.csv", "%PDF-1.7 ...")], "broken.csv: this is a PDF"),
     ):
         refused = upload_all(http, others)
@@ -204,7 +207,7 @@ def test_further_stages_make_the_review_that_a_plan_makes(http: httpx.Client, cl
         ({"stages": [RATED, {"operation": {"operation": "guess"}}]}, "terms: stages.1.operation: Input tag 'guess'"),
         ({"stages": [{"operation": FILTER, "at_least": 1}]}, "terms: stages.0: at_least belongs to a score, not to"),
         ({"stages": [RATED | {"color": "red"}]}, "terms: stages.0.color: Extra inputs are not permitted"),
-        ({"stages": [JUDGED, RATED]}, "terms: review: stages: a judge is the last stage"),
+        ({"stages": [JUDGED, RATED]}, "terms: review: stages: a judge must be the last stage"),
         ({"stages": [RATED] * 10}, "terms: review: stages: Tuple should have at most 10 items"),
         ({"passes": ["uncertain"]}, "terms: review: passes belongs to an inclusion, not to filter"),
         ({"stages": [RATED | {"model": "new-1", "max_cost": 1}]}, "stage 2, score: max_cost: no price is known"),
@@ -230,7 +233,7 @@ def test_who_may_only_submit_begins_a_review_of_stages_and_reads_and_sets_nothin
         refused.append(http.post(f"{of_batch}/pause"))
         assert [answer.status_code for answer in refused] == [403] * 6
         cheaper = upload(http, TABLE, **terms | {"stages": [RATED | {"model": "gpt-5-mini", "max_cost": 0.5}]})
-    assert (cheaper.status_code, "the review's stage score is there already" in cheaper.text) == (409, True)
+    assert (cheaper.status_code, "the review's stage score already exists" in cheaper.text) == (409, True)
     assert [review.planned for review in list_reviews(client)] == [("filter", "score")]
 
 
@@ -252,8 +255,8 @@ def _written(path: Path, text: str) -> Path:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({}, "terms: there are none"),
-        ({"terms": "{"}, "terms is no JSON"),
+        ({}, "terms: missing"),
+        ({"terms": "{"}, "terms is not JSON"),
         ({"terms": "{" * 1_000_100}, "The request cannot be read"),
         ({"terms": "{}", "more": "1"}, "The request cannot be read"),
     ],

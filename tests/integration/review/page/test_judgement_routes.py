@@ -83,4 +83,4 @@ def test_what_cannot_be_judged_is_refused_with_its_reason_by_both_routes(
         answer = http.post(judged, json={"operation": operation})
         assert (answer.status_code, "/body/operation" in answer.json()["detail"]) == (422, True), answer.text
     monkeypatch.setattr(preview_routes, "MOST_ASKED", 2)
-    assert "more than 2 records" in http.post(f"{judged}/dry-run", json=TERMS).json()["detail"]
+    assert "takes at most 2 records" in http.post(f"{judged}/dry-run", json=TERMS).json()["detail"]

@@ -97,7 +97,7 @@ def test_an_operation_that_decides_nothing_has_no_agreement(client: Client) -> N
     batch = batch_of(client, operation=Extract(instruction="The year"))
     with signed_in(client, "Reviewer A", Scope.READ) as http:
         answer = http.get(f"/v1/batches/{batch.id}/agreement")
-    assert (answer.status_code, "decide about records" in answer.json()["detail"]) == (422, True)
+    assert (answer.status_code, "decide on records" in answer.json()["detail"]) == (422, True)
 
 
 def test_failures_are_told_round_by_round(client: Client) -> None:
@@ -126,7 +126,7 @@ def test_the_figures_of_a_panel_are_those_of_the_client_with_their_words(client:
     assert told == found.model_dump(mode="json")
     assert words["sentences"] == list(panel_sentences(found))
     rows = [dict(zip(words["member_heads"], row, strict=True)) for row in words["members"]]
-    assert [(row["model"], row["include"], row["missed of people's"]) for row in rows] == [
+    assert [(row["model"], row["include"], row["missed includes"]) for row in rows] == [
         ("small", "2", "1 of 3 (33.3%)"),
         ("large", "4", "0 of 3 (0.0%)"),
     ]

@@ -69,7 +69,7 @@ def test_people_are_told_what_the_score_is(client: Client, run: Callable[..., Fi
     plain = run("evaluate", batch.id, "--labels", "labels.csv", "-o", "gold.html")
     assert plain.code == 0, plain.err
     assert "the score for inclusion is the probability from the answers' tokens" in " ".join(plain.out.split())
-    assert "What a probability is worth" in (tmp_path / "gold.html").read_text("utf-8")
+    assert "Reliability of the probability" in (tmp_path / "gold.html").read_text("utf-8")
     found = json.loads(run("evaluate", batch.id, "--labels", "labels.csv", "--json").out)
     # 0.1 for the include at 0.9, 0.02 for the exclude at 0.02, 0.6 for the include at 0.4, of three
     assert found["probability"]["ece"]["value"] == pytest.approx(0.72 / 3)

@@ -123,7 +123,7 @@ async def test_what_stands_in_the_place_of_a_refused_outcome_is_accepted(
             assert refusal_words(raised.value) == "numeric value out of range"
         assert await record(engine, [without]) == [True]
     kept = await row(engine)
-    assert kept.error.startswith("the ledger cannot hold this outcome: numeric value out of range")
+    assert kept.error.startswith("the ledger cannot store this outcome: numeric value out of range")
     assert kept.error_kind == "internal"
     assert kept.calls == 2
 

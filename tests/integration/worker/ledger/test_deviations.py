@@ -15,7 +15,7 @@ from tamis_worker.ledger.claims import ItemKey, claim
 from tamis_worker.ledger.outcomes import ClaimOutcome, record
 from tamis_worker.operations import Decided
 
-NOTES = ("extra key 'notes' left out", "confidence: '0.9' read as a number")
+NOTES = ("extra key 'notes' ignored", "confidence: '0.9' read as a number")
 
 
 async def test_deviations_are_read_with_the_result_in_their_order(client: Client, engine: AsyncEngine) -> None:

@@ -139,7 +139,7 @@ async def test_everybody_is_told_what_the_cost_may_lack(engine: AsyncEngine, cli
         await connection.execute(text("UPDATE results SET unanswered = 2 WHERE idx = 5"))
         await connection.execute(text("UPDATE results SET tier = 'flex', cache_write_tokens = 40 WHERE idx < 3"))
     # 2 calls and 2 claims, each at the mean of what was paid for: 4 x (0.01 + 0.02 + 0.06) / 3 = 0.12
-    words = "up to about $0.12 (2 calls whose end nobody knows, 2 claims whose worker died)"
+    words = "up to about $0.12 (2 calls with an unknown end, 2 claims whose worker died)"
     view = batch.status()
     assert (view.unanswered, view.lost_claims, view.possibly_unbilled) == (2, 2, 4)
     assert (view.possibly_unbilled_cost, view.unbilled_words) == (Decimal("0.12"), words)

@@ -73,7 +73,7 @@ def test_a_batch_says_that_its_workers_wait_for_the_endpoint(
     batch = client.submit(ONCOLOGY, abstracts(5))
     wait_until(lambda: batch.status().waits_for, within=20, what="the batch says why it waits")
     line = batch.status().waits_for or ""
-    assert line.startswith("1 worker is waiting: the endpoint lets nobody ask double-1 since ")
+    assert line.startswith("1 worker is waiting: the endpoint accepts no calls to double-1 since ")
     batch.pause()
     assert batch.status().waits_for is None  # a pause says why by itself
 

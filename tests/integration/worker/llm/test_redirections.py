@@ -44,7 +44,7 @@ async def test_neither_prompt_nor_key_goes_to_another_host(here: Listener, elsew
     assert isinstance(reply, CallError)
     assert (reply.kind, reply.status, reply.everyone) == (ErrorKind.MODEL_NOT_FOUND, status, True)
     assert elsewhere.url in reply.message
-    assert "put TAMIS_LLM_BASE_URL right" in reply.message
+    assert "correct TAMIS_LLM_BASE_URL" in reply.message
     assert "hidden" not in reply.message
 
 

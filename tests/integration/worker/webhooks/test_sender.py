@@ -65,7 +65,7 @@ async def test_a_redirection_is_a_failure_and_is_not_followed(send: Send) -> Non
     with receiving_webhooks() as elsewhere, receiving_webhooks() as receiver:
         receiver.status, receiver.headers = 307, {"Location": elsewhere.url, "Set-Cookie": "a=b"}
         answer = await send(receiver.url)
-    assert answer == DeliveryAnswer(307, "answered 307: redirections are not followed; name the URL that it leads to")
+    assert answer == DeliveryAnswer(307, "answered 307: redirects are not followed; name the final URL")
     assert elsewhere.received == []
 
 
@@ -86,7 +86,7 @@ async def test_garbage_is_a_failure(send: Send, raw: bytes) -> None:
         receiver.raw = raw
         answer = await send(receiver.url)
     assert answer.status is None
-    assert answer.said in ("what it answered is no HTTP", "the connection ended: ServerDisconnectedError")
+    assert answer.said in ("its answer is not HTTP", "the connection broke: ServerDisconnectedError")
 
 
 async def test_an_endless_body_is_not_read_and_a_silent_receiver_is_left(send: Send) -> None:
@@ -99,7 +99,7 @@ async def test_an_endless_body_is_not_read_and_a_silent_receiver_is_left(send: S
 
 async def test_nobody_there_is_a_failure(send: Send) -> None:
     assert await send(f"http://127.0.0.1:{free_port()}/") == DeliveryAnswer(None, "no connection: Connection refused")
-    assert await send("http://receiver.invalid/") == DeliveryAnswer(None, "its name is not known")
+    assert await send("http://receiver.invalid/") == DeliveryAnswer(None, "its host name is unknown")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ async def test_nobody_there_is_a_failure(send: Send) -> None:
         ("authority", "its certificate is not valid: unable to get local issuer certificate"),
         ("host", "its certificate is not valid: IP address mismatch, certificate is not valid for '127.0.0.1'"),
         ("date", "its certificate is not valid: certificate has expired"),
-        ("protocol", "TLS failed: it speaks another protocol, or none"),
+        ("protocol", "TLS failed: the receiver does not use TLS, or another version"),
     ],
 )
 async def test_a_certificate_must_be_right(send: Send, tmp_path: Path, wrong: str | None, said: str) -> None:
@@ -143,7 +143,7 @@ async def test_a_certificate_must_be_right(send: Send, tmp_path: Path, wrong: st
 async def test_nothing_is_sent_into_the_own_network_however_it_is_written(send: Send, host: str) -> None:
     answer = await send(f"https://{host}:{free_port()}/", private=False, within=3)
     assert answer.status is None
-    assert answer.said.endswith("is no public address; TAMIS_WEBHOOK_PRIVATE=true allows it") or (
+    assert answer.said.endswith("is not a public address; TAMIS_WEBHOOK_PRIVATE=true allows it") or (
         answer.said == "the URL cannot be called"
     )
 
@@ -174,7 +174,7 @@ async def test_a_name_that_leads_elsewhere_at_the_second_look_up_leads_nowhere(
     monkeypatch.setattr("aiohttp.connector.DefaultResolver", lambda *_, **__: Rebinding())
     for address in ("203.0.113.7", "127.0.0.1"):
         answer = await send("https://rebinding.example/", private=False, within=3)
-        assert answer.said == f"not sent: {address} is no public address; TAMIS_WEBHOOK_PRIVATE=true allows it"
+        assert answer.said == f"not sent: {address} is not a public address; TAMIS_WEBHOOK_PRIVATE=true allows it"
 
 
 async def test_many_tries_at_once_are_told_apart(send: Send) -> None:

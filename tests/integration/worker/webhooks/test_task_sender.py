@@ -65,7 +65,7 @@ async def test_a_task_is_sent_with_what_came_of_the_batch_though_webhooks_wait_f
     await look(outbox)
     rows = {row.url: row for row in outbox.rows()}
     row = rows["celery://theirs/theirs.finished"]
-    assert (row.state, row.tries, row.last_said) == ("delivered", 1, "sent into the queue theirs")
+    assert (row.state, row.tries, row.last_said) == ("delivered", 1, "sent to the queue theirs")
     assert (rows[HOOK].state, rows[HOOK].tries) == ("waiting", 0)
     ((name, task_id, (told, more), named),) = sent(outbox.client)
     assert (name, task_id, more, named) == ("theirs.finished", str(row.id), "more", {"run": 7})
@@ -103,8 +103,11 @@ async def test_a_broker_that_is_away_is_tried_again(outbox: Outbox) -> None:
 def test_a_batch_has_a_callback_or_a_task_and_neither_is_larger_than_parameters_may_be(outbox: Outbox) -> None:
     question, items = outbox.asked()
     for wrong, said in (
-        ({"callback": Callback(url=HOOK), "on_complete": signature()}, "there is a callback, too"),
-        ({"on_complete": signature("x" * 100_000)}, r"on_complete: it has 100,\d+ bytes as JSON, at most 100,000"),
+        ({"callback": Callback(url=HOOK), "on_complete": signature()}, "a callback or on_complete, not both"),
+        (
+            {"on_complete": signature("x" * 100_000)},
+            r"on_complete: it has 100,\d+ bytes as JSON; the maximum is 100,000",
+        ),
         ({"on_complete": signature("\0")}, "^on_complete: "),
         ({"on_complete": signature({1, 2})}, "^on_complete: "),
     ):

@@ -89,7 +89,7 @@ def test_a_summary_s_models_and_rules_are_shown_as_text() -> None:
     text = shown(print_summary, summary)
     assert plain(text)
     assert text.count("[bold red]no[/]") == 2
-    assert "7 too long to be sent whole" in text
+    assert "7 shortened" in text
 
 
 def test_cells_and_lines_pass_through_the_same_gate() -> None:

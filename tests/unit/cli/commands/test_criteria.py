@@ -57,7 +57,7 @@ def test_init_leaves_a_file_that_is_there_as_it_is(folder: Path) -> None:
     path.write_text("mine", "utf-8")
     done = run("init")
     assert isinstance(done.exception, InputError)
-    assert str(done.exception) == "criteria.yaml: there is such a file already; it is left as it is"
+    assert str(done.exception) == "criteria.yaml: the file already exists, and was not changed"
     assert path.read_text("utf-8") == "mine"
 
 
@@ -81,17 +81,17 @@ def test_check_shows_every_criterion_under_its_label(folder: Path) -> None:
     }
     (folder / "criteria.json").write_text(json.dumps(criteria), "utf-8")
     shown = run("check", "criteria.json").stdout
-    assert [line.strip() for line in shown.splitlines() if not line.startswith(("initial filter", "in common"))] == [
+    assert [line.strip() for line in shown.splitlines() if not line.startswith(("initial filter", "shared"))] == [
         "Does it [really] work?",
         "purpose  A review",
         "years  2010 to 2020",
         "keywords that exclude  finite element",
-        "included where all are met",
+        "included if all are met",
         "I1  adults [over 18]",
         "I2  randomised trials",
         "S1  Study type: RCT or cohort",
-        "excluded where one is met",
-        "E1  simulations (excludes as: Nobody took part)",
+        "excluded if one is met",
+        "E1  simulations (exclusion reason: Nobody took part)",
         "criteria.json is valid: 4 criteria.",
     ]
     labelled = json.loads(run("check", "criteria.json", "--json").stdout)["labelled"]
@@ -109,12 +109,12 @@ def test_check_names_doubts_and_is_content_all_the_same(folder: Path) -> None:
     done = run("check", "criteria.yaml")
     assert done.exit_code == 0
     assert done.stdout.count("doubtful: ") == 3
-    assert "3 criteria, 3 to look at." in done.stdout
+    assert "3 criteria, 3 doubtful." in done.stdout
 
 
 def test_check_says_which_rules_of_the_initial_filter_the_criteria_switch_off(folder: Path) -> None:
     (folder / "criteria.yaml").write_text("research_question: q\ninclusion_criteria: [studies in mice]\n", "utf-8")
-    assert "initial filter, without its rule animal" in run("check", "criteria.yaml").stdout
+    assert "initial filter, without the rule animal" in run("check", "criteria.yaml").stdout
 
 
 def test_check_names_the_line_of_a_mistake(folder: Path) -> None:
@@ -145,7 +145,7 @@ def test_check_shows_the_examples(folder: Path) -> None:
 
 def test_examples_of_one_decision_only_are_doubtful(folder: Path) -> None:
     (folder / "criteria.yaml").write_text(EXAMPLES.replace("decision: exclude", "decision: include"), "utf-8")
-    assert "doubtful: examples: all of them are included" in run("check", "criteria.yaml").stdout
+    assert "doubtful: examples: all are included" in run("check", "criteria.yaml").stdout
     (folder / "criteria.yaml").write_text(EXAMPLES, "utf-8")
     assert "doubtful" not in run("check", "criteria.yaml").stdout
 
@@ -159,12 +159,12 @@ def _never(_: Planned) -> Rehearsal:
     [
         (
             1023,
-            "about 1,023 tokens of each prompt are the same for all records, 1 short of the 1,024 from which most "
-            "endpoints keep them",
+            "about 1,023 tokens of each prompt are the same for all records, 1 fewer than the 1,024 that most "
+            "endpoints cache",
         ),
         (
             1024,
-            "about 1,024 tokens of each prompt are the same for all records, enough for endpoints that keep 1,024 or "
+            "about 1,024 tokens of each prompt are the same for all records, enough for endpoints that cache 1,024 or "
             "more",
         ),
     ],
@@ -180,7 +180,7 @@ def test_check_says_whether_endpoints_would_keep_what_prompts_have_in_common(
 
     monkeypatch.setattr("tamis_cli.commands.criteria.beginning_of_all", counted)
     (folder / "criteria.yaml").write_text(EXAMPLES, "utf-8")
-    assert f"in common  {told}" in run("check", "criteria.yaml").stdout
+    assert f"shared  {told}" in run("check", "criteria.yaml").stdout
     assert asked == [Inclusion(criteria=read_criteria(folder / "criteria.yaml"))]
     assert json.loads(run("check", "criteria.yaml", "--json").stdout)["beginning"] == {
         "tokens": tokens,
@@ -191,8 +191,8 @@ def test_check_says_whether_endpoints_would_keep_what_prompts_have_in_common(
 @pytest.mark.parametrize(
     ("text", "instead", "told", "line"),
     [
-        ("decision: exclude", "decision: maybe", "takes include or exclude", 8),
-        ("reason: adults", "because: adults", "is no field of an example: these are title, abstract,", 9),
+        ("decision: exclude", "decision: maybe", "must be include or exclude", 8),
+        ("reason: adults", "because: adults", "unknown field; an example has title, abstract,", 9),
         ("    decision: exclude\n", "", "is missing", 6),
     ],
 )

@@ -46,11 +46,11 @@ def test_each_group_has_its_number_and_a_few_records_with_the_words_that_decided
     said = "\n".join(lines)
     for heading in (
         "Included: 6",
-        "Excluded by a criterion: 13, each by words of the record",
+        "Excluded by a criterion: 13, with quotes from the record",
         "5 by criterion I1 (not met: The participants are adults who have had a total hip replacement)",
-        "Excluded by the initial filter: 1, by rules, before a model is asked",
+        "Excluded by the initial filter: 1, by rules, without a model",
         "Uncertain: 3, for a person to decide",
-        "Failed: 1; an LLM's failure is never a decision",
+        "Failed: 1. A failed call is never a decision.",
         "timeout: no [answer]",
         "'in rats' in the title",
         "\u201cPatients with hip replacement were not enrolled\u201d found in the abstract",

@@ -51,10 +51,10 @@ def test_three_prompts_and_the_figures() -> None:
         "title: [bold]record[/] 2",
         "nothing was submitted",
         "m [x]",
-        "1,000, 2 without anything to ask",
-        "98 of 998 questions are answered already",
-        "about 600,000 of prompts and 225,000 of answers",
-        "about $0.60, at most $1.99 ($0.25 of prompts and $2.00 of answers per million tokens)",
+        "1,000, 2 without a question",
+        "98 of 998 questions are already answered",
+        "about 600,000 in prompts and 225,000 in answers",
+        "about $0.60, at most $1.99 ($0.25 for prompts and $2.00 for answers, per million tokens)",
         "0:09:00 at 100 requests a minute",
     ):
         assert said in text, said
@@ -70,9 +70,9 @@ def test_the_system_message_is_shown_once_as_long_as_it_is_the_same() -> None:
 
 def test_it_says_how_much_of_each_prompt_is_the_same_where_anything_is_asked() -> None:
     text = shown(replace(REHEARSAL, beginning=Beginning(1500, 1024)))
-    (line,) = (line for line in text.splitlines() if "in common" in line)
+    (line,) = (line for line in text.splitlines() if "shared" in line)
     assert "about 1,500 tokens of each prompt are the same for all records, enough for endpoints" in line
-    assert "in common" not in shown(REHEARSAL)
+    assert "shared" not in shown(REHEARSAL)
 
 
 def test_nothing_is_wider_than_the_terminal() -> None:
@@ -82,25 +82,25 @@ def test_nothing_is_wider_than_the_terminal() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"price": None, "cost": None, "most_cost": None}, "price not known: state the model's price in a file"),
+        ({"price": None, "cost": None, "most_cost": None}, "price unknown: put the model's price in a file"),
         (
             {"price": None, "cost": None, "most_cost": None, "tier": "scale"},
-            "price not known at the tier scale: state the model's price",
+            "price unknown at the tier scale: put the model's price",
         ),
         (
             {"price": None, "cost": None, "most_cost": None, "model": None, "model_note": "only the workers know it"},
-            "price not known, because the model is not",
+            "unknown, because the model is unknown",
         ),
-        ({"model": None, "model_note": "only the workers know it"}, "not known here (only the workers know it)"),
-        ({"model_note": "as the workers' latest answers name it"}, "m [x] (as the workers' latest answers name it)"),
+        ({"model": None, "model_note": "only the workers know it"}, "unknown here (only the workers know it)"),
+        ({"model_note": "from the workers' latest answers"}, "m [x] (from the workers' latest answers)"),
         ({"tier": "flex"}, "about $0.60 at flex, at most $1.99"),
         ({"other_tiers": {"flex": Decimal("0.30")}}, "about $0.30 with --tier flex"),
         (
             {"price": ModelPrice(input=Decimal("0.25"), cached_input=Decimal("0.025"), output=Decimal(2))},
-            "retries and repairs of unusable answers; what the endpoint's prompt cache saves",
+            "retries and repairs of unusable answers; savings by the endpoint's prompt cache",
         ),
-        ({"cached": None, "unseen": "Postgres does not answer"}, "not looked at: Postgres does not answer"),
-        ({"more_rounds": True}, "in the first round; further rounds follow"),
+        ({"cached": None, "unseen": "Postgres does not answer"}, "not checked: Postgres does not answer"),
+        ({"more_rounds": True}, "in the first round; later rounds depend"),
         ({"duration": Duration(0.0, "64 calls in flight")}, "under a second at 64"),
     ],
 )
@@ -110,7 +110,7 @@ def test_what_is_not_known_is_said(changes: dict[str, Any], said: str) -> None:
 
 @pytest.mark.parametrize(
     ("max_cost", "said"),
-    [("1", "$1.00 is enough for about all of it"), ("0.30", "$0.30 is enough for about 50% of it")],
+    [("1", "$1.00 is probably enough"), ("0.30", "$0.30 covers about 50% of the cost")],
 )
 def test_a_budget_is_compared_with_the_estimate(max_cost: str, said: str) -> None:
     assert said in shown(REHEARSAL, max_cost=Decimal(max_cost))
@@ -153,14 +153,14 @@ def test_a_panel_is_rehearsed_model_by_model_and_paid_for_together(
     assert "the panel of 2 models together" in text
     assert "calls 1,800" in text
     assert "about $6.60, at most $22.00" in text
-    assert "$9.00 is enough for about all of it" in text  # 0.60 + 6.00
+    assert "$9.00 is probably enough" in text  # 0.60 + 6.00
     assert text.count("You judge.") == 1  # every model gets the same prompts
     dry_run.dry_run(planned(policy="any"), max_cost=Decimal("3.30"))
-    assert "$3.30 is enough for about 50% of it" in " ".join(capsys.readouterr().out.split())
+    assert "$3.30 covers about 50% of the cost" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_model_beside_a_panel_is_refused_before_anything_is_rehearsed() -> None:
-    with pytest.raises(InvalidParameters, match="'third' stands beside a panel"):
+    with pytest.raises(InvalidParameters, match="'third' cannot be combined with a panel"):
         dry_run.rehearsal_facts(replace(planned(), model="third"))
 
 

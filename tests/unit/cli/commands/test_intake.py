@@ -31,7 +31,7 @@ def test_what_was_skipped_and_what_was_lost_is_said_and_counted(file: Path, caps
     say_what_was_read(identified)
     assert capsys.readouterr().err.splitlines() == [
         "my [records].ris: skipped between records: 2 × record number, 1 × line of text outside of any record",
-        "my [records].ris: 1 record could not be read and is left out (--strict makes this an error)",
+        "my [records].ris: 1 record could not be read and is skipped (--strict makes this an error)",
         "  line 8: a record without its end: no `ER  - ` before the next one, in line 11",
     ]
     with pytest.raises(InputError, match=r"\.ris:8: a record without its end"):
@@ -46,7 +46,7 @@ def test_eight_lost_records_are_named_and_the_others_counted(
     identified = identify(path)
     say_what_was_read(identified)
     first, *named, more = capsys.readouterr().err.splitlines()
-    assert first.startswith("broken.ris: 1,010 records could not be read and are left out")
+    assert first.startswith("broken.ris: 1,010 records could not be read and are skipped")
     assert [line.partition(":")[0] for line in named] == [f"  line {line}" for line in range(1, 17, 2)]
     assert more == "  and 1,002 more"
 

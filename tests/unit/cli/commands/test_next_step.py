@@ -39,13 +39,13 @@ def test_every_kind_of_error_names_a_command(kind: type[TamisError]) -> None:
 @pytest.mark.parametrize(
     ("error", "step"),
     [
-        (BrokerUnavailable("the broker is away"), "`tamis doctor` examines everything that is needed"),
-        (LedgerUnavailable("Postgres is away"), "`tamis doctor` examines everything that is needed"),
-        (ConfigurationError("it is damaged"), "`tamis doctor` examines everything that is needed"),
-        (OperationFailed("initdb failed"), "`tamis doctor` examines everything that is needed"),
-        (UnknownBatch("there is no batch x"), "`tamis batches` and `tamis review list` list what there is"),
-        (InputError("there is no such file", path="x.ris"), "`tamis help screen` shows what it reads"),
-        (InvalidParameters("min_value: above max_value"), "`tamis help screen` shows how it is used"),
+        (BrokerUnavailable("the broker is away"), "`tamis doctor` checks servers, settings and LLM"),
+        (LedgerUnavailable("Postgres is away"), "`tamis doctor` checks servers, settings and LLM"),
+        (ConfigurationError("it is damaged"), "`tamis doctor` checks servers, settings and LLM"),
+        (OperationFailed("initdb failed"), "`tamis doctor` checks servers, settings and LLM"),
+        (UnknownBatch("there is no batch x"), "`tamis batches` and `tamis review list` list the latest"),
+        (InputError("there is no such file", path="x.ris"), "`tamis help screen` shows its input"),
+        (InvalidParameters("min_value: above max_value"), "`tamis help screen` shows its usage"),
     ],
 )
 def test_the_step_fits_the_kind_of_error(error: TamisError, step: str) -> None:
@@ -57,7 +57,7 @@ def test_the_step_fits_the_kind_of_error(error: TamisError, step: str) -> None:
     [
         "no stack is running: start one with `tamis up`",
         "this needs the extra 'http': pip install 'tamis[http]'",
-        "who decided? say --reviewer NAME",
+        "who decided? Add --reviewer NAME",
         "TAMIS_MODEL is not set: name the model to ask",
     ],
 )
@@ -90,19 +90,19 @@ def test_an_error_learns_the_command_that_it_ended_at_any_depth() -> None:
 
     done = CliRunner().invoke(app, ["review", "run", "plan.yaml"])
     assert isinstance(done.exception, InputError)
-    assert done.exception.__notes__ == ["`tamis help review run` shows what it reads"]
+    assert done.exception.__notes__ == ["`tamis help review run` shows its input"]
 
 
 def test_error_and_step_are_one_line_without_secrets_and_without_markup(capsys: pytest.CaptureFixture[str]) -> None:
     error = InputError("holds [bold]hunter2[/]", path="x.ris")
-    error.add_note("`tamis help screen` shows what it reads")
+    error.add_note("`tamis help screen` shows its input")
     say_error(error, lambda text: text.replace("hunter2", "***"))
     said = capsys.readouterr().err
-    assert said == "tamis: x.ris: holds [bold]***[/] (`tamis help screen` shows what it reads)\n"
+    assert said == "tamis: x.ris: holds [bold]***[/] (`tamis help screen` shows its input)\n"
 
 
 def test_the_step_stands_on_a_line_of_its_own_below_a_quoted_log(capsys: pytest.CaptureFixture[str]) -> None:
     error = OperationFailed("Postgres ended. The end of its log:\nfirst\nlast")
-    error.add_note("`tamis doctor` examines everything that is needed")
+    error.add_note("`tamis doctor` checks servers, settings and LLM")
     say_error(error)
-    assert capsys.readouterr().err.splitlines()[-2:] == ["last", "(`tamis doctor` examines everything that is needed)"]
+    assert capsys.readouterr().err.splitlines()[-2:] == ["last", "(`tamis doctor` checks servers, settings and LLM)"]

@@ -19,9 +19,9 @@ def test_several_models_are_a_panel_under_the_policy_named() -> None:
 @pytest.mark.parametrize(
     ("models", "policy", "complaint"),
     [
-        (None, PanelPolicy.ANY, "--policy: it says how a panel decides; name its models with --panel"),
-        ("a,b,a", None, "'a' stands there twice, which is no panel"),
-        ("a", None, "one model is no panel"),
+        (None, PanelPolicy.ANY, "--policy needs a panel: name its models with --panel"),
+        ("a,b,a", None, "'a' is named twice"),
+        ("a", None, "a panel needs several models"),
         ("a,", None, r"models\.1"),
     ],
 )

@@ -18,8 +18,8 @@ RIS, CSV, JSONL = Format.RIS, Format.DELIMITED, Format.JSONL
         ([RIS], "out", RIS, ""),
         ([None], "out.ris", RIS, ""),  # a program's
         ([None], "out", None, ""),  # which the writer refuses
-        ([CSV, RIS], "out.ris", RIS, "came as CSV and RIS and are written as RIS: of those that came otherwise the"),
-        ([CSV, None], "out.csv", CSV, "came as CSV and something that is only read and are written as CSV"),
+        ([CSV, RIS], "out.ris", RIS, "came as CSV and RIS and are written as RIS: records of other formats keep"),
+        ([CSV, None], "out.csv", CSV, "came as CSV and a format that cannot be written and are written as CSV"),
         ([CSV, RIS], "out.jsonl", JSONL, "came as CSV and RIS and are written as JSONL.\n"),
     ],
 )
@@ -38,9 +38,9 @@ def test_records_of_several_formats_are_written_in_one_and_it_is_said_what_is_lo
         (
             [RIS],
             "out.csv",
-            "the records came as RIS, which keeps every field; out.csv looks like CSV: say --format RIS",
+            "the records came as RIS, which keeps every field, but out.csv looks like CSV: add --format RIS",
         ),
-        ([CSV, RIS], "out", "the records came as CSV and RIS: say by --format in which one they are written"),
+        ([CSV, RIS], "out", "the records came as CSV and RIS: choose the output's format with --format"),
     ],
 )
 def test_a_format_that_nobody_chose_is_asked_for(came_as: list[Format | None], output: str, why: str) -> None:

@@ -69,9 +69,9 @@ def test_progress_says_so_where_nobody_works() -> None:
 def test_progress_and_status_say_what_the_workers_hold_back_for() -> None:
     full = NotWorking(state=WorkerState.HOLDING_BACK, reason="Postgres is full [full]", seconds=60)
     held = view(not_working=(full, full))
-    assert "2 workers hold back: Postgres is full \\[full] since" in detail(held)  # no markup of its own
-    assert "2 workers hold back: Postgres is full [full] since" in printed(print_view, held)
-    assert "hold back" not in printed(print_view, view(not_working=(full,), state=BatchStatus.COMPLETED))
+    assert "2 workers take no items: Postgres is full \\[full] since" in detail(held)  # no markup of its own
+    assert "2 workers take no items: Postgres is full [full] since" in printed(print_view, held)
+    assert "take no items" not in printed(print_view, view(not_working=(full,), state=BatchStatus.COMPLETED))
 
 
 def test_workers_are_listed_with_what_they_do() -> None:
@@ -184,13 +184,13 @@ def test_metrics_are_told_in_the_order_of_their_specification_with_what_has_no_v
         "context_precision: mean 0.90, least 0.25 (20 values, 4 without)",
         "semantic_validation: pass 20, skipped 4 (24 values)",
         "agreement_pattern: none of 24 has a value",
-        "recall a model was asked about that of 3 of 12 items",
+        "recall a model was asked about the recall of 3 of 12 items",
     ]
 
 
 def test_what_a_bill_may_lack_is_said_where_there_is_any() -> None:
     missing = {"unanswered": 2, "lost_claims": 16, "possibly_unbilled_cost": Decimal("0.0468")}
-    words = "up to about $0.0468 (2 calls whose end nobody knows, 16 claims whose worker died)"
+    words = "up to about $0.0468 (2 calls with an unknown end, 16 claims whose worker died)"
     for show, figures in ((print_summary, summary), (print_view, view)):
         lines = [" ".join(line.split()) for line in printed(show, figures(**missing)).splitlines()]
         assert f"possibly unbilled {words}" in lines

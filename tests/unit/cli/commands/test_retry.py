@@ -48,7 +48,7 @@ def test_a_person_is_asked_and_no_leaves_everything_as_it_is(
     monkeypatch.setattr(retry.err, "_force_terminal", True)
     client = OneFailed()
     assert retry._all_failed(client, None, ask=True, as_json=as_json) == code
-    assert asked == ["Retry 3 items of 1 batch, at a cost that is not known?"]
+    assert asked == ["Retry 3 items of 1 batch, at an unknown cost?"]
     assert client.retried == retried
     assert not as_json or json.loads(capsys.readouterr().out) == []
 

@@ -41,8 +41,8 @@ def test_files_that_are_given_one_name_are_one_source(named: list[str], sources:
     [
         (["Embase"], "--source 'Embase': write NAME=FILE, for example Embase=embase.ris"),
         (["=b.csv"], "write NAME=FILE"),
-        (["Embase=d.csv"], "--source 'Embase=d.csv': d.csv is none of the files; name it among them, too"),
-        (["Embase=b.csv", "Scopus=b.csv"], "b.csv is said to be from Embase, too"),
+        (["Embase=d.csv"], "--source 'Embase=d.csv': d.csv is not among the files; add it as FILE"),
+        (["Embase=b.csv", "Scopus=b.csv"], "b.csv already has the source Embase"),
     ],
 )
 def test_a_name_without_its_file_is_refused(named: list[str], why: str) -> None:
@@ -61,7 +61,7 @@ def test_what_completes_what_and_each_source_is_said(tmp_path: Path, capsys: pyt
         "trials.csv: 2 bytes are not utf-8 and were read as cp1252: line 4",
         "13 records of 3 sources: PubMed 6, Embase 4, trials.csv 3",
     ]
-    assert said[3].startswith("3 of 13 records kept out as copies of another one")
+    assert said[3].startswith("3 of 13 records skipped as copies of another record")
 
 
 def test_a_dry_run_of_several_files_asks_about_what_is_left_of_them(

@@ -40,9 +40,9 @@ def test_all_is_well_with_answers_that_follow_a_strict_schema() -> None:
         AskedQuestion("filter", (READ,), {"temperature": 0.0}), AskedQuestion("score", (slower,), {"temperature": 0.0})
     )
     assert {one.level for findings in found.values() for one in findings} == {OK}
-    assert found["answers"][0].what == "filter, score: their answers can be used; 1.6 s a call"  # (1.2 + 2.0) / 2
-    assert found["shape"][0].what == "the shape is told by a strict schema (strict), which is followed"
-    assert found["parameters"][0].what == "taken: max_tokens, temperature"
+    assert found["answers"][0].what == "filter, score: the answers are usable; 1.6 s per call"  # (1.2 + 2.0) / 2
+    assert found["shape"][0].what == "requests describe the answer as a strict schema (strict), and answers follow it"
+    assert found["parameters"][0].what == "accepted: max_tokens, temperature"
     assert found["model"][0].what == "gpt-5-mini answers under this name"
 
 
@@ -50,12 +50,12 @@ def test_a_schema_that_is_taken_and_ignored_is_told_from_one_that_is_refused() -
     ignored = (Call(STRICT, PROSE, "no JSON"), Call(JSON_OBJECT, PROSE, "no JSON"), Call(TEXT, ANSWER))
     shape = judged(AskedQuestion("filter", ignored))["shape"][0]
     assert shape.level is WARNING
-    assert "takes a schema and does not hold to it" in shape.what
+    assert "accepts a schema but does not enforce it" in shape.what
     assert "(text)" in shape.what
-    assert shape.what.endswith("to find out took 2 calls")
+    assert shape.what.endswith("learning this took 2 calls")
     refused = judged(AskedQuestion("filter", (Call(JSON_OBJECT, ANSWER),)))["shape"][0]
     assert refused.level is OK
-    assert refused.what.endswith("with JSON mode (json_object): the endpoint refuses a strict schema, at no cost")
+    assert refused.what.endswith("with JSON mode (json_object): the endpoint refuses strict schemas, at no cost")
 
 
 def test_operations_on_different_rungs_are_told_apart() -> None:
@@ -72,11 +72,11 @@ def test_an_answer_that_no_rung_brings_into_shape_is_a_failure_told_once_with_th
     )
     first, second = found["answers"]
     assert first.level is second.level is FAILURE
-    assert first.what.startswith("filter, score: no answer that can be used: no JSON object; filter was answered")
+    assert first.what.startswith("filter, score: unusable answer: no JSON object; the answer to filter")
     assert "'It should be included. xxx" in first.what
     assert first.what.endswith("...'")
     assert len(first.what) < 220
-    assert second.what.startswith("judge: no answer that can be used: status: missing")
+    assert second.what.startswith("judge: unusable answer: status: missing")
     assert "shape" not in found
 
 
@@ -99,7 +99,7 @@ def test_what_befalls_some_questions_is_told_once_for_all_that_it_befell(
         AskedQuestion("judge", (failed(kind),)),
     )
     used, unanswered = found["answers"]
-    assert used.what.startswith("filter: its answer can be used")
+    assert used.what.startswith("filter: the answer is usable")
     assert (unanswered.level, unanswered.what) == (level, "score, judge: why")
     assert mend in (unanswered.mend or "")
 
@@ -123,14 +123,14 @@ def test_refused_parameters_are_named_and_only_what_was_asked_for_is_a_warning()
     (only,) = judged(AskedQuestion("filter", (Call(without, ANSWER),), given))["parameters"]
     assert only.level is OK
     assert only.what == (
-        "taken: max_completion_tokens, reasoning_effort, top_k; refused, and done without: max_tokens, "
-        "prompt_cache_key, temperature (answers vary as the model likes)"
+        "accepted: max_completion_tokens, reasoning_effort, top_k; refused, so omitted: max_tokens, "
+        "prompt_cache_key, temperature (the model's default applies, so answers vary)"
     )
     less = replace(without, left_out=frozenset({"temperature", "reasoning_effort"}))
     taken, refused = judged(AskedQuestion("filter", (Call(less, ANSWER),), given))["parameters"]
     assert (taken.level, refused.level) == (OK, WARNING)
     assert "reasoning_effort" not in taken.what
-    assert refused.what == "reasoning_effort is refused and left out: it has no effect"
+    assert refused.what == "the endpoint refuses reasoning_effort: it is omitted and has no effect"
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_limits_that_the_endpoint_says_are_told() -> None:
     rate = RateHeaders(limit_requests=500, limit_tokens=200_000)
     said = judged(AskedQuestion("filter", (Call(STRICT, replace(ANSWER, rate=rate)),)))["limits"][0]
     assert said.what.endswith("500 requests and 200,000 tokens")
-    assert "says nothing of its limits" in judged(AskedQuestion("filter", (READ,)))["limits"][0].what
+    assert "reports no limits" in judged(AskedQuestion("filter", (READ,)))["limits"][0].what
 
 
 def test_a_decision_has_a_probability_or_it_is_said_why_not() -> None:
@@ -176,11 +176,11 @@ def test_a_decision_has_a_probability_or_it_is_said_why_not() -> None:
 
     given = Call(STRICT, replace(ANSWER, tokens=tokens))
     refused = Call(replace(STRICT, left_out=frozenset(asked)), ANSWER)
-    assert said(given) == ["filter: the tokens of the answer give the decision a probability"]
-    assert said(READ) == ["none: it gives none"]
-    assert said(refused) == ["none: it refuses those of tokens"]
-    assert said(Call(STRICT, replace(ANSWER, tokens=tokens[:1]))) == ["none: those of its tokens are no use"]
+    assert said(given) == ["filter: the answer's tokens give the probability of the decision"]
+    assert said(READ) == ["no token probabilities: the endpoint sends none"]
+    assert said(refused) == ["no token probabilities: the endpoint refuses them"]
+    assert said(Call(STRICT, replace(ANSWER, tokens=tokens[:1]))) == ["no token probabilities: they are unusable"]
     assert said(given, optional={}) == said(given, decision=None) == []
     (parameters,) = judged(AskedQuestion("filter", (refused,), asked, DECISION))["parameters"]
     assert parameters.level is OK
-    assert "refused, and done without: logprobs, top_logprobs" in parameters.what
+    assert "refused, so omitted: logprobs, top_logprobs" in parameters.what

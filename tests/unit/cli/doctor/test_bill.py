@@ -21,7 +21,7 @@ def test_the_bill_is_that_of_every_call_and_says_what_finding_out_took() -> None
     (found,) = judge_bill("m", [AskedQuestion("filter", (wasted, CALL)), AskedQuestion("score", (CALL,))], PRICES)
     # a call: 1,000 x 0.000002 + 100 x 0.00001 = 0.003; three of them 0.009
     assert found.level is Level.OK
-    assert found.what == "3 calls cost $0.009, $0.003 of it to find out how to ask: 3,000 tokens in, 300 tokens out"
+    assert found.what == "3 calls cost $0.009, $0.003 of it to learn the format: 3,000 tokens in, 300 tokens out"
 
 
 def test_cached_and_reasoning_tokens_and_the_tier_are_told() -> None:
@@ -35,7 +35,7 @@ def test_cached_and_reasoning_tokens_and_the_tier_are_told() -> None:
 def test_a_model_without_a_price_is_a_warning_and_never_costs_nothing() -> None:
     (found,) = judge_bill("unknown", [AskedQuestion("filter", (CALL,))], Prices({}))
     assert found.level is Level.WARNING
-    assert "what unknown costs is not known" in found.what
+    assert "the price of unknown is unknown" in found.what
     assert "$" not in found.what
     assert "TAMIS_PRICES" in (found.mend or "")
 
@@ -46,7 +46,7 @@ def test_answers_that_count_no_tokens_are_a_warning_and_no_bill_is_made_up() -> 
     assert "$" not in bill.what
     assert (uncounted.level, uncounted.what) == (
         Level.WARNING,
-        "1 of 2 answers do not say how many tokens they took",
+        "1 of 2 answers report no token counts",
     )
 
 

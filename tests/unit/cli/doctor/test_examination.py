@@ -19,12 +19,12 @@ QUIET = WebhookBacklog(waiting=0, failing=0, late=0, given_up=0, batches=0)
         (
             replace(QUIET, batches=1),
             False,
-            "1 batches are to tell somebody, and TAMIS_WEBHOOK_SECRET is not set",
+            "1 batches will send one, but TAMIS_WEBHOOK_SECRET is not set",
         ),
-        (replace(QUIET, waiting=2, late=2), False, "2 wait, 0 batches"),
-        (replace(QUIET, waiting=2, late=2), True, "2 should have been sent, and no worker does"),
-        (replace(QUIET, waiting=3, failing=3), True, "3 failed and are tried again, 0 were given up within a day"),
-        (replace(QUIET, given_up=1), True, "0 failed and are tried again, 1 were given up"),
+        (replace(QUIET, waiting=2, late=2), False, "2 wait, and 0 batches"),
+        (replace(QUIET, waiting=2, late=2), True, "2 are overdue, and no worker sends them"),
+        (replace(QUIET, waiting=3, failing=3), True, "3 failed and will be retried, 0 were given up in the last day"),
+        (replace(QUIET, given_up=1), True, "0 failed and will be retried, 1 were given up"),
     ],
 )
 def test_the_doctor_says_who_waits_to_be_told_and_why(told: WebhookBacklog, secret: bool, says: str | None) -> None:

@@ -42,7 +42,7 @@ def worst(findings: list[Finding]) -> Finding:
         ({"evicted": 12_000}, WARNING, "has evicted 12,000 keys"),
         ({"used": 79_999_999}, OK, ""),
         ({"used": 80_000_000}, WARNING, "80 MB of 100 MB (80%)"),
-        ({"append_only": False}, WARNING, "does not persist"),
+        ({"append_only": False}, WARNING, "has no append-only file"),
         ({"last_write_ok": False}, FAILURE, "last write to disk failed"),
         ({"replica": True}, FAILURE, "a replica"),
     ],
@@ -56,7 +56,7 @@ def test_redis_that_does_not_answer_is_told_from_one_that_refuses_the_password()
     silent, refused = (
         worst(judge_redis_server("broker", "h:1", Unreachable("why", refused=refused))) for refused in (False, True)
     )
-    assert (silent.what, refused.what) == ("h:1 does not answer: why", "h:1 refuses us: why")
+    assert (silent.what, refused.what) == ("h:1 does not answer: why", "h:1 denies access: why")
     assert "TAMIS_BROKER_URL" in (silent.mend or "")
     assert "password" in (refused.mend or "")
 
@@ -132,8 +132,8 @@ def test_what_the_reconciler_did_is_told_with_its_last_time_and_is_no_trouble() 
     at = datetime(2026, 11, 22, 9, 5, tzinfo=UTC)
     found = judge_repairs([Repairs("lost", 1_200, at), Repairs("closed", 1, at)])
     assert found.level is OK
-    assert found.what == "up to now: lost messages replaced 1,200, shards closed 1; last at 2026-11-22 09:05 UTC"
-    assert judge_repairs([]).what == "it never had anything to set going again"
+    assert found.what == "repairs so far: lost messages replaced 1,200, shards closed 1; last at 2026-11-22 09:05 UTC"
+    assert judge_repairs([]).what == "no repair was ever needed"
 
 
 def test_everything_that_a_sweep_can_find_has_words() -> None:
@@ -146,5 +146,5 @@ def test_how_the_workers_ask_a_model_is_told_and_in_vain_is_a_warning() -> None:
     learned = known, replace(known, proven=False), replace(known, unusable=3)
     proven, unproven, vain = map(judge_learned, learned)
     assert (proven.level, proven.what) == (OK, told)
-    assert (unproven.level, unproven.what) == (OK, f"{told}, which no answer has proven yet")
-    assert (vain.level, vain.what) == (WARNING, f"{told}; the last 3 answers could not be used")
+    assert (unproven.level, unproven.what) == (OK, f"{told}; no answer has confirmed it yet")
+    assert (vain.level, vain.what) == (WARNING, f"{told}; the last 3 answers were unusable")

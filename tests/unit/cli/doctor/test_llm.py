@@ -57,7 +57,7 @@ def test_no_key_is_too_odd_to_be_looked_at(key: str) -> None:
 @pytest.mark.parametrize(
     ("source", "left", "level", "says"),
     [
-        ("llm_api_key", None, Level.OK, "it does not say when it expires"),
+        ("llm_api_key", None, Level.OK, "it states no expiry date"),
         (
             "llm_api_key",
             timedelta(minutes=58),

@@ -17,7 +17,7 @@ SERVERS = {"broker_url": "redis://b/0", "database_url": "postgresql://d"}
     [
         ("given", "here", {"model": "own"}, "old", "given", None),
         (None, "here", {"model": "here"}, None, "here", None),
-        (None, "here", {"model": "own"}, None, "here", "the workers' own model is own"),
+        (None, "here", {"model": "own"}, None, "here", "the workers' model is own"),
         (
             None,
             "here",
@@ -29,8 +29,8 @@ SERVERS = {"broker_url": "redis://b/0", "database_url": "postgresql://d"}
         (None, None, {"model": "own"}, "old", "own", None),
         (None, None, {"model": "small", "llm_embedded": True}, None, "small", None),
         (None, "here", None, "old", "here", None),
-        (None, None, None, "old", "old", "as the workers' latest answers name it"),
-        (None, None, None, None, None, "only the workers know it: say --model, or set TAMIS_MODEL"),
+        (None, None, None, "old", "old", "from the workers' latest answers"),
+        (None, None, None, None, None, "only the workers know it: add --model, or set TAMIS_MODEL"),
     ],
 )
 def test_the_model_that_will_be_asked_is_the_one_that_is_rehearsed(

@@ -36,7 +36,7 @@ def test_another_address_needs_a_password(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv("TAMIS_FLOWER_ADDRESS", address)
     with pytest.raises(ConfigurationError, match="set TAMIS_FLOWER_PASSWORD too"):
         WorkerSettings.load()
-    with pytest.raises(ConfigurationError, match="without a password"):
+    with pytest.raises(ConfigurationError, match="Flower needs your own TAMIS_FLOWER_PASSWORD"):
         Flower(tmp_path, {}, address=address)
     monkeypatch.setenv("TAMIS_FLOWER_PASSWORD", "a-long-password")
     assert WorkerSettings.load().flower_address == address

@@ -82,7 +82,7 @@ def test_usage_is_counted_and_the_model_says_that_it_is_none() -> None:
     [
         ({"messages": [{"role": "user", "content": "title: Another record"}]}, "no answer is recorded"),
         ({"messages": [{"role": "user", "content": "about title: Known"}]}, "no answer is recorded"),
-        ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, "no text"),
+        ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, "not text"),
         ({"model": "any"}, "no messages"),
         ([], "no messages"),
     ],

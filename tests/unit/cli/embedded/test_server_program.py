@@ -47,7 +47,7 @@ def let_programs_answer(monkeypatch: pytest.MonkeyPatch, versions: Mapping[Path,
             OTHER,
             (
                 "/venv/bin/thing of thing-embedded does not run: it was ended by SIGILL",
-                "/usr/bin/thing of this system is 6.1.9, and 6.2 is the least",
+                "/usr/bin/thing of this system is 6.1.9, but 6.2 is the minimum",
             ),
         ),
     ],
@@ -80,8 +80,8 @@ def test_where_none_serves_the_error_says_why_and_names_package_extra_debians_pa
     message = str(raised.value)
     for part in (
         NOT_INSTALLED,
-        "/usr/bin/thing of this system is 5.0, and 6.2 is the least",
-        "install thing-embedded (it is in tamis[demo])",
+        "/usr/bin/thing of this system is 5.0, but 6.2 is the minimum",
+        "install thing-embedded (part of tamis[demo])",
         "Debian's package thing-server",
         "TAMIS_BROKER_URL and TAMIS_DATABASE_URL",
     ):
@@ -171,10 +171,10 @@ def test_data_of_a_release_that_is_not_here_are_an_error_that_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     programs(monkeypatch, package=(18, 6), system=(15, 18))
-    with pytest.raises(ConfigurationError, match=r"of Postgres 17, and here runs 18\.6 and 15\.18.*postgresql-17"):
+    with pytest.raises(ConfigurationError, match=r"need Postgres 17, and here is 18\.6 and 15\.18.*postgresql-17"):
         postgres.server_program(data_of(tmp_path, "17\n"))
     programs(monkeypatch, system=(14, 2))  # none that would do for any data: that comes first
-    with pytest.raises(ConfigurationError, match=r"14\.2, and 15 is the least"):
+    with pytest.raises(ConfigurationError, match=r"14\.2, but 15 is the minimum"):
         postgres.server_program(tmp_path)
 
 

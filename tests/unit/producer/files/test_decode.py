@@ -118,7 +118,7 @@ def test_a_nul_byte_is_named_with_its_line(tmp_path: Path) -> None:
 def test_a_missing_file_and_a_directory_are_input_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_records(tmp_path / "absent.ris")
-    with pytest.raises(InputError, match="directory"):
+    with pytest.raises(InputError, match="folder"):
         read_records(tmp_path)
 
 

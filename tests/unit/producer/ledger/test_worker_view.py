@@ -16,7 +16,7 @@ from tamis_producer.ledger.worker_view import (
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 FULL = NotWorking(state=WorkerState.HOLDING_BACK, reason="Postgres is full", seconds=180)
 FULL_LATER = FULL.model_copy(update={"seconds": 60})
-BLOCKED = NotWorking(state=WorkerState.WAITING, reason="the endpoint lets nobody ask m", seconds=30)
+BLOCKED = NotWorking(state=WorkerState.WAITING, reason="the endpoint accepts no calls to m", seconds=30)
 STOPPING = NotWorking(state=WorkerState.STOPPING, seconds=120)
 
 
@@ -25,16 +25,16 @@ STOPPING = NotWorking(state=WorkerState.STOPPING, seconds=120)
     [
         (0, [], NO_WORKER),
         (2, [], None),
-        (1, [FULL], "1 worker holds back: Postgres is full since 11:57"),  # 12:00 less 180 s
-        (2, [FULL, FULL_LATER], "2 workers hold back: Postgres is full since 11:57"),
-        (3, [FULL, FULL_LATER], "2 of 3 workers hold back: Postgres is full since 11:57"),
-        (3, [FULL], "1 of 3 workers holds back: Postgres is full since 11:57"),
+        (1, [FULL], "1 worker takes no items: Postgres is full since 11:57"),  # 12:00 less 180 s
+        (2, [FULL, FULL_LATER], "2 workers take no items: Postgres is full since 11:57"),
+        (3, [FULL, FULL_LATER], "2 of 3 workers take no items: Postgres is full since 11:57"),
+        (3, [FULL], "1 of 3 workers takes no items: Postgres is full since 11:57"),
         (1, [STOPPING], "1 worker is stopping since 11:58"),
-        (1, [BLOCKED], "1 worker is waiting: the endpoint lets nobody ask m since 11:59"),
+        (1, [BLOCKED], "1 worker is waiting: the endpoint accepts no calls to m since 11:59"),
         (
             2,
             [FULL, STOPPING],
-            "1 of 2 workers holds back: Postgres is full since 11:57; 1 of 2 workers is stopping since 11:58",
+            "1 of 2 workers takes no items: Postgres is full since 11:57; 1 of 2 workers is stopping since 11:58",
         ),
     ],
 )

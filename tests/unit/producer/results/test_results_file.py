@@ -70,7 +70,7 @@ def test_a_flagged_record_says_which_quotes_are_altered_and_which_are_not_there(
     flagged, sound = table(row(decision=decision), row())
     assert (flagged["flagged"], sound["flagged"], sound["quotes"]) == ("true", "", "")
     assert flagged["quotes"] == (
-        'I1 altered: "men" for "women", "not" left out, "never" added; E1 not found: "in \\"rats\\""'
+        'I1 altered: "men" for "women", "not" omitted, "never" added; E1 not found: "in \\"rats\\""'
     )
 
 

@@ -51,7 +51,7 @@ def test_without_an_application_nothing_follows_and_the_log_says_so_once(
 ) -> None:
     registered(monkeypatch)
     assert follow(ENGINE, uuid4()) == follow(ENGINE, uuid4()) == []
-    assert caplog.messages == [f"nothing is registered in '{GROUP}': no further stage of a review begins here"]
+    assert caplog.messages == [f"no hook is registered in '{GROUP}': this process begins no further stage of a review"]
 
 
 @pytest.mark.usefixtures("anew")

@@ -86,17 +86,17 @@ def test_a_batch_has_the_terms_that_it_is_sent_with_and_else_those_of_submit() -
         ((), FILTER, "item: Field required"),
         ((), {"item": ITEM}, "operation: Field required"),
         (("an id",), FILTER, "item: Input should be a valid dictionary"),
-        ((ITEM, "filter"), {}, "tamis.evaluate: 2 positional arguments; only 'item' may be one"),
+        ((ITEM, "filter"), {}, "tamis.evaluate: 2 positional arguments; only 'item' may be positional"),
         (
             (ITEM,),
             {"item": ITEM, **FILTER},
-            "item: it is given twice, by position too; a signature that ignores what comes before it is `.si(...)`",
+            "item: it is given twice, once by position; `.si(...)` makes a signature without the previous result",
         ),
         (
             (ITEM,),
             {"operation": "filter", "criteria": "Is it?"},
-            "'criteria': no argument of tamis.evaluate, which takes item, operation, params, model, fresh; "
-            "the operation's own go into `params`",
+            "'criteria': not an argument of tamis.evaluate, which takes item, operation, params, model, fresh; "
+            "put the operation's into `params`",
         ),
         ((ITEM,), {"operation": "filter"}, "operation: filter.criteria: Field required"),
     ],
@@ -108,7 +108,10 @@ def test_a_mistake_is_said_with_its_place(args: tuple[Any, ...], kwargs: dict[st
 
 
 def test_a_mistake_in_a_batch_is_said_with_its_place() -> None:
-    for wrong, said in (({"items": [ITEM, 7]}, r"^items\.1: "), ({"items": [ITEM], "max_cost": "much"}, "no amount")):
+    for wrong, said in (
+        ({"items": [ITEM, 7]}, r"^items\.1: "),
+        ({"items": [ITEM], "max_cost": "much"}, "not an amount"),
+    ):
         with pytest.raises(InvalidParameters, match=said):
             submit(**wrong, **FILTER)
 

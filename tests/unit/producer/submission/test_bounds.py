@@ -36,7 +36,7 @@ def test_bounds_are_the_settings_and_the_usual_ones_their_defaults() -> None:
 
 def test_a_batch_of_as_many_items_as_allowed_is_taken_and_one_more_is_not() -> None:
     assert len(rows_of([{"a": 1}] * 5, bounds=bounds(max_items=5))) == 5
-    assert "more than 5, the most that a batch may have (TAMIS_MAX_ITEMS)" in refused([{"a": 1}] * 6, max_items=5)
+    assert "more than 5, the maximum for a batch (TAMIS_MAX_ITEMS)" in refused([{"a": 1}] * 6, max_items=5)
 
 
 def test_items_without_end_are_refused_without_waiting_for_their_end() -> None:
@@ -58,7 +58,7 @@ def test_bytes_of_an_item_are_counted_as_utf_8(character: str) -> None:
     rows_of([{"id": "7", "t": character * fits}], bounds=bounds(max_item_bytes=1000))
     message = refused([{"id": "7", "t": character * (fits + 1)}], max_item_bytes=1000)
     assert message.startswith("item 0 (id '7'): field 't': the item has 1,00")
-    assert "at most 1,000 are taken (TAMIS_MAX_ITEM_BYTES)" in message
+    assert "the maximum is 1,000 (TAMIS_MAX_ITEM_BYTES)" in message
 
 
 def test_the_largest_field_is_named() -> None:
@@ -75,7 +75,7 @@ def test_depth_counts_values_inside_values() -> None:
 def test_what_holds_itself_is_refused() -> None:
     one: list[Any] = []
     one += [one, one]
-    assert "it holds itself" in refused([{"f": one}])
+    assert "it contains itself" in refused([{"f": one}])
 
 
 def test_one_part_a_million_times_is_refused_before_it_is_written_out() -> None:
@@ -90,12 +90,12 @@ def test_a_long_id_is_refused_and_not_repeated_in_the_message() -> None:
     rows_of([{"id": "i" * LONGEST_ID}], bounds=bounds())
     message = refused([{"id": "i" * (LONGEST_ID + 1)}])
     assert "i" * 81 not in refused([{"id": "i" * LONGEST_ID, "f": nested(21)}])
-    assert message == "item 0: its id has 1,001 characters, at most 1,000 are taken"
+    assert message == "item 0: its id has 1,001 characters; the maximum is 1,000"
 
 
 def test_parameters_are_bounded_and_the_largest_is_named() -> None:
     with pytest.raises(
-        InvalidParameters, match=r"criteria: the parameters have 2,\d\d\d bytes .* at most 2,000 .*TAMIS_MAX_PARAM"
+        InvalidParameters, match=r"criteria: the parameters have 2,\d\d\d bytes .* maximum is 2,000 .*TAMIS_MAX_PARAM"
     ):
         parameters(Filter(criteria="x" * 2000), bounds=bounds(max_parameter_bytes=2000))
     assert parameters(Filter(criteria="x" * 1500), bounds=bounds(max_parameter_bytes=2000))["operation"] == "filter"
@@ -113,7 +113,7 @@ def test_depth_and_properties_of_a_schema_are_bounded_references_written_out() -
         "$defs": {"pair": pair},
     }  # left, right, and a, b in each: 6 properties, 2 deep
     parameters(extraction(schema), bounds=bounds(max_schema_depth=2, max_schema_properties=6))
-    with pytest.raises(InvalidParameters, match=r"2 deep, at most 1 is taken \(TAMIS_MAX_SCHEMA_DEPTH\)"):
+    with pytest.raises(InvalidParameters, match=r"2 deep; the maximum is 1 \(TAMIS_MAX_SCHEMA_DEPTH\)"):
         parameters(extraction(schema), bounds=bounds(max_schema_depth=1))
-    with pytest.raises(InvalidParameters, match=r"6 properties, at most 5 are taken \(TAMIS_MAX_SCHEMA_PROPERTIES\)"):
+    with pytest.raises(InvalidParameters, match=r"6 properties; the maximum is 5 \(TAMIS_MAX_SCHEMA_PROPERTIES\)"):
         parameters(extraction(schema), bounds=bounds(max_schema_properties=5))

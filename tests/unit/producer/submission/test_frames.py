@@ -77,11 +77,11 @@ def test_every_missing_value_of_pandas_is_none(missing: object) -> None:
 @pytest.mark.parametrize(
     ("frame", "told"),
     [
-        (pd.DataFrame({"id": [1, 2], "about": ["x", object()]}), "row 1, column about: a object is no JSON value"),
-        (pl.DataFrame({"id": [1], "pdf": [b"%PDF"]}), "row 0, column pdf: a bytes is no JSON value"),
-        (pl.DataFrame({"id": [1]}).lazy(), "a lazy frame holds no rows yet"),
-        (pl.Series([1, 2]), "a Series that is no data frame"),
-        (pd.DataFrame([[1, 2]], columns=["id", "id"]), "that is no data frame with named columns"),
+        (pd.DataFrame({"id": [1, 2], "about": ["x", object()]}), "row 1, column about: a object is not a JSON value"),
+        (pl.DataFrame({"id": [1], "pdf": [b"%PDF"]}), "row 0, column pdf: a bytes is not a JSON value"),
+        (pl.DataFrame({"id": [1]}).lazy(), "a lazy frame has no rows yet"),
+        (pl.Series([1, 2]), "a Series is not a data frame"),
+        (pd.DataFrame([[1, 2]], columns=["id", "id"]), "is not a data frame with named columns"),
         (pd.DataFrame({"id": []}), "items: there are none"),
     ],
 )

@@ -152,7 +152,7 @@ def test_values_that_json_lacks_become_json_at_any_depth(value: object, expected
 
 def test_names_become_text_and_none_is_lost() -> None:
     assert to_item(OrderedDict([(2024, 3), (Source.PUBMED, 1)])) == {"2024": 3, "pubmed": 1}
-    with pytest.raises(InvalidParameters, match=r"counts\.1: two fields of this name"):
+    with pytest.raises(InvalidParameters, match=r"counts\.1: two fields have this name"):
         to_item({"counts": {1: "a", "1": "b"}})
 
 
@@ -216,7 +216,7 @@ def test_an_instance_that_left_its_session_is_an_error_naming_the_column_and_the
     session.commit()
     (loaded,) = session.scalars(select(WipArticle))
     session.expunge(loaded)
-    with pytest.raises(InvalidParameters, match=r"WipArticle whose 'abstract' cannot be read .* session is open"):
+    with pytest.raises(InvalidParameters, match=r"'abstract' of a WipArticle can no longer be read.* session is open"):
         to_item(loaded)
 
 
@@ -240,23 +240,23 @@ def test_a_row_of_one_mapped_instance_is_that_instance(session: Session) -> None
     "source", ["text", 3, None, ["title"], ("title", "T"), object(), Article, Trial, WipArticle, b"bytes"]
 )
 def test_anything_else_is_an_error_naming_its_type(source: object) -> None:
-    with pytest.raises(InvalidParameters, match=f"a {type(source).__name__} is no item: give a dict"):
+    with pytest.raises(InvalidParameters, match=f"a {type(source).__name__} is not an item: pass a dict"):
         to_item(source)
 
 
 @pytest.mark.parametrize("value", [b"bytes", object(), timedelta(days=1), Article, 1j])
 def test_a_value_that_cannot_be_json_is_an_error_naming_its_field_and_type(value: object) -> None:
-    with pytest.raises(InvalidParameters, match=rf"outer\.1\.field: a {type(value).__name__} is no JSON value"):
+    with pytest.raises(InvalidParameters, match=rf"outer\.1\.field: a {type(value).__name__} is not a JSON value"):
         to_item({"outer": [0, {"field": value}]})
 
 
 def test_a_model_that_cannot_become_json_is_an_error_naming_its_type() -> None:
-    with pytest.raises(InvalidParameters, match="a Article cannot become JSON"):
+    with pytest.raises(InvalidParameters, match="a Article cannot be converted to JSON"):
         to_item(Article(pmid="1", title="T", extra=object()))
 
 
 def test_what_holds_itself_is_an_error() -> None:
     item: dict[str, Any] = {"title": "T"}
     item["self"] = item
-    with pytest.raises(InvalidParameters, match="holds itself"):
+    with pytest.raises(InvalidParameters, match="contains itself"):
         to_item(item)

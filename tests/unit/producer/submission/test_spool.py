@@ -51,5 +51,5 @@ def test_more_than_memory_is_to_hold_lies_in_a_file_without_a_name(
 
 def test_a_folder_that_takes_no_more_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
-    with pytest.raises(ConfigurationError, match=r"gone keeps the items .*No such file.*TMPDIR"):
+    with pytest.raises(ConfigurationError, match=r"gone cannot store the items .*No such file.*TMPDIR"):
         spooled(["x" * 1_000_000] * 6, size=LARGEST_PIECE)

@@ -144,9 +144,9 @@ def test_what_can_be_no_example_for_this_review_is_refused() -> None:
     )
     for operation, earlier, decided, told in (
         (SCREENING, other, enough, "has another research question"),
-        (SCREENING, Filter(criteria="Is it?"), enough, "is no inclusion"),
-        (SCREENING, SCREENING, enough[:1], "needs a record with a title that a person included"),
-        (own, SCREENING, enough, "say one of the two"),
+        (SCREENING, Filter(criteria="Is it?"), enough, "is not an inclusion"),
+        (SCREENING, SCREENING, enough[:1], "needs a record that a person included"),
+        (own, SCREENING, enough, "use one of the two"),
     ):
         with pytest.raises(InvalidParameters, match=told):
             with_examples(operation, earlier, "7c01", decided)

@@ -36,10 +36,14 @@ def test_the_words_are_shown_with_their_counts_the_most_frequent_first() -> None
 @pytest.mark.parametrize(
     ("words", "named", "told"),
     [
-        (["1", "2", "0"], NONE, r"what does this mean\? '2' \(1\); known are 1 = include \(1\), 0 = exclude \(1\)"),
+        (["1", "2", "0"], NONE, r"unknown decisions: '2' \(1\); known are 1 = include \(1\), 0 = exclude \(1\)"),
         (["1", "2", "3"], NONE, r"'2' \(1\), '3' \(1\)"),
         (["1", "2"], NamedWords(exclude=["1"]), r"'2' \(1\); known are 1 = exclude"),  # the guess would turn it round
-        (["so-so"], NONE, r"'so-so' \(1\): say it with --include VALUE, --exclude VALUE or --uncertain VALUE"),
+        (
+            ["so-so"],
+            NONE,
+            r"'so-so' \(1\)\. Give their meaning with --include VALUE, --exclude VALUE or --uncertain VALUE",
+        ),
         ([f"word {n}" for n in range(30)], NONE, "and 10 more"),
     ],
 )

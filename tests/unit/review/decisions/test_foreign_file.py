@@ -60,11 +60,11 @@ def test_named_columns_count_before_guessed_ones(tmp_path: Path) -> None:
     ("text", "named", "told"),
     [
         ("", TableColumns(), "empty"),
-        ("id,title\na,b\n", TableColumns(), r"no column is known to hold decisions.*'id', 'title'.*--all include"),
-        ("id,response,vote\na,1,0\n", TableColumns(), r"several columns could hold the decisions: 'response', 'vote'"),
+        ("id,title\na,b\n", TableColumns(), r"no column of decisions was recognised.*'id', 'title'.*--all include"),
+        ("id,response,vote\na,1,0\n", TableColumns(), r"several columns may contain the decisions: 'response', 'vote'"),
         ("id,vote\na,1\n", TableColumns(decision="votes"), r"no column 'votes'; there are: 'id', 'vote'"),
-        ("id,vote,vote\na,1,0\n", TableColumns(), r"votes.csv:1: the column 'vote' stands there twice"),
-        ("id,vote\na,1\nb,1,more\n", TableColumns(), r"votes.csv:3: 3 cells, but the header has 2 columns"),
+        ("id,vote,vote\na,1,0\n", TableColumns(), r"votes.csv:1: the column 'vote' occurs twice"),
+        ("id,vote\na,1\nb,1,more\n", TableColumns(), r"votes.csv:3: the row has 3 cells, but the header has 2 columns"),
         ('id,vote\na,"1\nb,1\n', TableColumns(), r"votes.csv:2: a quote that opens"),
     ],
 )
@@ -110,7 +110,7 @@ def test_rayyans_archive_need_not_be_unpacked(tmp_path: Path) -> None:
     assert [word.reviewer for word in words(read_foreign(path))] == ["Kim O'Dell", "Noor", 'Li "L"']
     with ZipFile(path, "w") as archive:
         archive.writestr("letter.txt", "hello")
-    with pytest.raises(InputError, match=r"no export of Rayyan or ASReview"):
+    with pytest.raises(InputError, match=r"not an export of Rayyan or ASReview"):
         read_foreign(path)
 
 
@@ -140,7 +140,7 @@ def test_references_hold_decisions_where_rayyan_wrote_them_or_all_were_decided_a
     assert row.said == (ForeignWord("Included", "Kim"),)
     bare = table(tmp_path, RIS.replace("RAYYAN-INCLUSION", "SEEN"), "included.ris")
     assert words(read_foreign(bare, everything="include")) == [ForeignWord("include")]
-    with pytest.raises(InputError, match=r"included.ris: RIS, and nothing in it says what was decided.*--all include"):
+    with pytest.raises(InputError, match=r"included.ris: this is RIS without decisions.*--all include"):
         read_foreign(bare)
 
 
@@ -153,7 +153,7 @@ def test_covidence_lists_records_of_one_decision_with_reasons_in_its_notes(tmp_p
     file = read_foreign(path, everything="exclude")
     assert file.kind == "Covidence"
     assert words(file) == [ForeignWord("exclude", None, "Wrong population", "see p. 3"), ForeignWord("exclude")]
-    with pytest.raises(InputError, match=r"as Covidence's exports do, say which: --all include"):
+    with pytest.raises(InputError, match=r"as in Covidence's exports, use --all include"):
         read_foreign(path)
 
 
@@ -204,7 +204,8 @@ def test_a_project_of_asreview_is_read_as_its_versions_lay_it_out(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("version", "told"), [(None, "before version 2"), (1, "before version 2"), (4, "of version 4: 2 and 3")]
+    ("version", "told"),
+    [(None, "before version 2"), (1, "before version 2"), (4, "of version 4: Tamis reads versions 2 and 3")],
 )
 def test_other_versions_of_asreview_are_refused(tmp_path: Path, version: int | None, told: str) -> None:
     with pytest.raises(InputError, match=told):
@@ -215,8 +216,8 @@ def test_a_project_without_its_databases_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "project.asreview"
     for about, told in (
         ('{"project_file_version": 3}', "results.db"),
-        ("[]", "no JSON object"),
-        ("{", "no JSON object"),
+        ("[]", "not a JSON object"),
+        ("{", "not a JSON object"),
     ):
         with ZipFile(path, "w") as archive:
             archive.writestr("project.json", about)
@@ -225,7 +226,7 @@ def test_a_project_without_its_databases_is_refused(tmp_path: Path) -> None:
     with ZipFile(path, "w") as archive:
         archive.writestr("project.json", '{"project_file_version": 3}')
         archive.writestr("results.db", "no database at all, but long enough to be looked at")
-    with pytest.raises(InputError, match="not those of a project"):
+    with pytest.raises(InputError, match="not those of an ASReview project"):
         read_foreign(path)
-    with pytest.raises(InputError, match="most that is read"):
+    with pytest.raises(InputError, match="bytes, the maximum"):
         read_foreign(path, max_bytes=10)

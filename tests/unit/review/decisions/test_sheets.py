@@ -82,12 +82,12 @@ def test_records_that_share_an_id_are_told_apart_by_their_places(tmp_path: Path)
 
 def test_another_batchs_pilot_and_columns_sorted_apart_are_refused(tmp_path: Path) -> None:
     path = written(draw_pilot(ORIGINALS, 20, seed=1), tmp_path / "pilot.csv", filled=5)
-    with pytest.raises(InvalidRequest, match="the pilot of another batch, or were columns sorted apart"):
+    with pytest.raises(InvalidRequest, match="another batch's pilot, or its columns were sorted separately"):
         match([row(at, f"x{at}") for at in range(302)], read_labels(path))
     lines = path.read_text("utf-8-sig").splitlines(keepends=True)
     path.write_text("".join([*lines[:-1], "2" + lines[-1][1:]]), "utf-8")
     with pytest.raises(InputError, match="rows of several pilots"):
         read_labels(path)
     path.write_text("".join([*lines[:-1], "x" + lines[-1][1:]]), "utf-8")
-    with pytest.raises(InputError, match="'x' is no whole number"):
+    with pytest.raises(InputError, match="'x' is not a whole number"):
         read_labels(path)

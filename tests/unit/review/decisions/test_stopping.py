@@ -37,13 +37,12 @@ def told(**changes: object) -> StopAnswer:
     [
         (
             {},
-            "Not yet: draw a random sample of the 600 records that nobody has read; 420 of them are enough if no "
-            "further include is among them.",
+            "Not yet: draw a random sample of the 600 unread records. 420 of them are enough if they contain no "
+            "further include.",
         ),
         (
             {"needed": (600, 600, 600, 600)},
-            "Not yet: no sample is small enough to promise 95% of the includes; all 600 unread records have to be "
-            "read.",
+            "Not yet: only reading all 600 unread records can promise 95% of the includes.",
         ),
         (
             {"verdict": StopVerdict.IMPOSSIBLE, "headline": "people overlook"},
@@ -63,16 +62,16 @@ def test_the_verdict_is_one_line(changes: dict[str, object], headline: str) -> N
 def test_every_figure_has_a_sentence_and_what_is_not_there_has_no_figure() -> None:
     named = {one.name: one for one in told().figures}
     assert all(one.meaning.endswith(".") for one in named.values())
-    assert "20 that rules excluded and 560 that the model excluded among them" in named["read by people"].meaning
-    assert named["includes in the next 100"].value == "not known before anything is read"
+    assert "including 20 that rules excluded and 560 that the model excluded" in named["read by people"].meaning
+    assert named["includes in the next 100"].value == "unknown until records are read"
     assert {"read and still open", "read by two", "sample 1"}.isdisjoint(named)
     double = DoubleReading(records=60, includes=12, missed_by_one=3, whole=False, counts=True)
     people = {one.name: one for one in told(double_reading=double, miss_rate=0.21, conflicts=1).figures}
-    assert people["read by two"].value == "60 records; of 12 includes 3 missed by one"
-    assert people["read by two"].meaning == "The promise takes in that up to 21% of the includes are overlooked."
+    assert people["read by two"].value == "60 records; 3 of 12 includes missed by one"
+    assert people["read by two"].meaning == "The promise allows for up to 21% overlooked includes."
     assert people["read and still open"].value == "1 in conflict, 0 uncertain"
     left_out = {one.name: one for one in told(double_reading=double).figures}
-    assert "of the includes that your readers would include" in left_out["read by two"].meaning
+    assert "covers records that your reviewers would include" in left_out["read by two"].meaning
 
 
 def test_the_sentence_for_the_methods_stands_with_a_promise_alone() -> None:
@@ -82,8 +81,8 @@ def test_the_sentence_for_the_methods_stands_with_a_promise_alone() -> None:
         verdict=StopVerdict.ENOUGH, needed=(), promised=0.9501, missed=2, double_reading=double, miss_rate=0.21
     )
     assert enough.methods is not None
-    assert "at most 2 of the 600 records that nobody read would be included, so that at least 95%" in enough.methods
-    assert "of 12 includes that two people read on their own, 3 were missed by one" in enough.methods
+    assert "at most 2 of the 600 unread records would be included, so at least 95%" in enough.methods
+    assert "of 12 includes that two reviewers read independently, 3 were missed by one" in enough.methods
 
 
 def test_a_share_is_never_shown_as_more_than_it_is_where_it_is_promised() -> None:

@@ -56,8 +56,8 @@ def test_an_exclusion_names_its_criterion_and_how_its_quote_was_verified() -> No
     )
     assert told == [
         ("status", "status exclude: I2 not met, its quote is altered"),
-        ("status", "policy for criteria that the record leaves unclear: include"),
-        ("status", "policy for exclusions that no quote verifies: refer"),
+        ("status", "policy for unclear criteria: include"),
+        ("status", "policy for exclusions without a verified quote: refer"),
         ("confidence", "0.9 x (1 - 0.5 x 2/3) = 0.6; of 3 quotes 1 altered and 1 not found"),
     ]
 
@@ -77,14 +77,14 @@ def test_an_exclusion_that_nothing_verifies_says_why_it_is_uncertain() -> None:
         uncertain_reason="no verified quote",
         verdicts=VERDICTS,
     )
-    assert ("status", "the model itself said exclude, but: no verified quote") in told
+    assert ("status", "the model answered exclude; changed because: no verified quote") in told
 
 
 def test_a_status_that_the_verdicts_do_not_bear_is_told_beside_the_models_own() -> None:
     contradicted = {"model_status": "exclude", "uncertain_reason": "its verdicts contradict it"}
     told = decided(SCREENING, status="uncertain", confidence=0.9, verdicts={}, **contradicted)
     assert ("status", "status uncertain: a person decides") in told
-    assert ("status", "the model itself said exclude, but: its verdicts contradict it") in told
+    assert ("status", "the model answered exclude; changed because: its verdicts contradict it") in told
     assert ("confidence", "0.9, as the model gave it; it gave no quote") in told
 
 
@@ -92,7 +92,7 @@ def test_a_confidence_that_does_not_follow_from_the_formula_is_said_to() -> None
     told = decided(SCREENING, status="exclude", confidence=0.7, model_confidence=0.9, verdicts=VERDICTS)
     assert told[-1] == (
         "confidence",
-        "0.7, which is not 0.9 x (1 - 0.5 x 2/3) = 0.6: it was set by another release's rule; of 3 quotes 1 altered "
+        "0.7, which differs from 0.9 x (1 - 0.5 x 2/3) = 0.6: another release set it; of 3 quotes 1 altered "
         "and 1 not found",
     )
 
@@ -109,7 +109,7 @@ def test_a_confidence_that_does_not_follow_from_the_formula_is_said_to() -> None
         ),
         ("weak", 0.3, 0.495, "0.9 x min(0.65, 0.3 + 0.25) = 0.495: the band of weak evidence of quality 0.3 to 0.5"),
         ("inappropriate", 0.7, 0.63, "0.9 x 0.7 = 0.63: the original confidence times the quality"),
-        ("explicit", 0.44, 0.1, "0.1, which is not 0.9 x 0.44 = 0.396: it was set by another release's rule: "),
+        ("explicit", 0.44, 0.1, "0.1, which differs from 0.9 x 0.44 = 0.396: another release set it: "),
     ],
 )
 def test_a_judgement_is_told_by_the_formula_that_gave_it(kind: str, quality: float, kept: float, formula: str) -> None:
@@ -139,13 +139,13 @@ def test_what_was_kept_out_is_told_by_its_rule_and_its_text() -> None:
     )
     record = ItemResult(index=0, item_id="1", status=ItemStatus.EXCLUDED_BY_FILTER, item={}, exclusion=exclusion)
     assert [one.text for one in because(SCREENING, record)] == [
-        "kept out by the initial filter, rule animal: a study of rats",
-        "the text that decided: 'rats' in title, characters 3 to 7",
-        "0.95, that of the rule",
+        "excluded by the initial filter, rule animal: a study of rats",
+        "matching text: 'rats' in title, characters 3 to 7",
+        "0.95, from the rule",
     ]
     copy = Exclusion(rule="duplicate", reason="the same DOI", duplicate_of=4)
     record = record.model_copy(update={"exclusion": copy})
-    assert because(SCREENING, record)[0].text == "kept out as a copy: the same DOI; No. 5 stays"
+    assert because(SCREENING, record)[0].text == "removed as a duplicate: the same DOI; No. 5 was kept"
 
 
 def test_a_pending_record_has_no_reason_yet() -> None:
@@ -168,8 +168,8 @@ def test_a_probability_and_a_grade_are_told_beside_the_confidence() -> None:
         ("confidence", "0.9, as the model gave it"),
         (
             "probability",
-            "0.1235 that the record is included, as the answer's tokens weigh what else might have stood there; the "
-            "confidence is what the model says of itself",
+            "0.1235 that the record is included, from the probabilities of the answer's tokens; the confidence is the "
+            "model's own statement",
         ),
-        ("relevance", "7 of 100, as the model graded it"),
+        ("relevance", "7 of 100, the model's grade"),
     ]

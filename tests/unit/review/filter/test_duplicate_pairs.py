@@ -64,7 +64,7 @@ def test_who_submits_is_told_of_doubts_and_how_to_see_them(
     assert (identified.duplicates, len(identified.doubts), len(identified.asked)) == (0, 1, 2)
     say_what_was_read(identified)
     said = capsys.readouterr().err
-    assert f"1 pair of records may be copies and stay: `tamis duplicates '{files[1]}'` shows them" in said
+    assert f"1 pair of records may be copies and are kept: `tamis duplicates '{files[1]}'` lists them" in said
     kept = identify(files[1], keep_duplicates=True)
     say_what_was_read(kept)
     assert (kept.doubts, capsys.readouterr().err) == ((), "")

@@ -67,5 +67,5 @@ def test_a_column_that_is_not_there_is_refused_naming_those_that_are(file: Path)
 
 def test_what_is_no_label_is_refused_naming_its_line(file: Path) -> None:
     file.write_text("id,title,label\na,A,yes\nb,B,2\n", "utf-8")
-    with pytest.raises(InputError, match=r"records\.csv:3: field 'label': '2' is no label"):
+    with pytest.raises(InputError, match=r"records\.csv:3: field 'label': '2' is not a label"):
         filter_files([file], CRITERIA, label="label")

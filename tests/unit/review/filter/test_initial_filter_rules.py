@@ -428,17 +428,17 @@ def test_the_lists_can_be_shortened() -> None:
     [
         (0, r"(unclosed", r"DEFINITIVE_TITLE_PATTERNS\[{at}\]: '\(unclosed': missing \)"),
         (0, r"a\b(?<!no )b", r"DEFINITIVE_TITLE_PATTERNS\[{at}\].*at character 4.*no lookaround"),
-        (0, r"(a)\1", r"references back"),
+        (0, r"(a)\1", r"no backreferences"),
         (0, r"x*", r"DEFINITIVE_TITLE_PATTERNS\[{at}\]: 'x\*' matches the empty text"),
         (0, "  ", r"the pattern is empty"),
-        (0, 7, r"DEFINITIVE_TITLE_PATTERNS\[{at}\]: a pattern is a text, not a int"),
+        (0, 7, r"DEFINITIVE_TITLE_PATTERNS\[{at}\]: a pattern must be a text, not a int"),
         (1, r"based on", r"NEGATIVE_CONTEXT_PATTERNS\[{at}\]: 'based on' has no {{keyword}}"),
         (1, r"[z-a] {keyword}", r"NEGATIVE_CONTEXT_PATTERNS\[{at}\].*invalid character class range"),
-        (1, None, r"NEGATIVE_CONTEXT_PATTERNS\[{at}\]: a context is a text"),
-        (2, " - ", r"DEFAULT_EXCLUSION_KEYWORDS\[{at}\]: ' - ' holds no word"),
-        (2, r"\bx\b", r"DEFAULT_EXCLUSION_KEYWORDS\[{at}\].*a pattern belongs to DEFINITIVE_TITLE_PATTERNS"),
+        (1, None, r"NEGATIVE_CONTEXT_PATTERNS\[{at}\]: a context must be a text"),
+        (2, " - ", r"DEFAULT_EXCLUSION_KEYWORDS\[{at}\]: ' - ' contains no word"),
+        (2, r"\bx\b", r"DEFAULT_EXCLUSION_KEYWORDS\[{at}\].*put a pattern in DEFINITIVE_TITLE_PATTERNS"),
         (2, "x" * 301, r"DEFAULT_EXCLUSION_KEYWORDS\[{at}\]: a keyword of 301 characters"),
-        (2, "x\ud800", r"half of a character, at 2"),
+        (2, "x\ud800", r"an incomplete character, at 2"),
     ],
 )
 def test_a_rule_that_cannot_be_is_refused_with_its_place_and_what_is_wrong(which: int, added: str, said: str) -> None:
@@ -449,9 +449,9 @@ def test_a_rule_that_cannot_be_is_refused_with_its_place_and_what_is_wrong(which
 
 
 def test_a_custom_keyword_that_is_none_is_refused_with_its_place() -> None:
-    with pytest.raises(InvalidParameters, match=r"custom_exclusion_keywords\[1\]: '\?' holds no word"):
+    with pytest.raises(InvalidParameters, match=r"custom_exclusion_keywords\[1\]: '\?' contains no word"):
         InitialFilter(criteria(), ["good", "?"])
-    with pytest.raises(InvalidParameters, match="not one text"):
+    with pytest.raises(InvalidParameters, match="not a text"):
         InitialFilter(criteria(), "simulation")
 
 

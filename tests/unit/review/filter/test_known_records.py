@@ -19,7 +19,7 @@ def test_a_copy_of_what_is_known_is_kept_out_however_much_more_it_holds() -> Non
     fuller = record("speed", "10.1/a", abstract="Adults walked. " * 40, id="new-1")
     new = find_new_duplicates(EARLIER, [fuller, record("pain", "10.1/c"), record("speed", "10.1/a", id="new-3")])
     assert list(new.known) == [0, 2]
-    assert new.known[0].reason == "A copy of record 'speed' of batch 3f2a91c0, which an earlier search gave."
+    assert new.known[0].reason == "A copy of record 'speed' of batch 3f2a91c0, found by an earlier search."
     assert (new.known[0].rule, new.known[0].duplicate_of) == ("duplicate", None)
     assert (new.copies, new.doubts) == ([], [])
 

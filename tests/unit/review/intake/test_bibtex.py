@@ -225,10 +225,10 @@ def test_a_broken_string_is_no_record_but_said() -> None:
     notes = Notes(PATH)
     assert len(read_bibtex("@string{x = }\n@string{y\n" + A, notes)) == 1
     assert [(note.kind, note.line, note.text) for note in notes.taken] == [
-        (NoteKind.SKIPPED, 1, "@string that is no text, or a far too long one"),
+        (NoteKind.SKIPPED, 1, "@string that is not a text, or is too long"),
         (NoteKind.SKIPPED, 2, "@string without its end"),
     ]
-    with pytest.raises(InputError, match=r"library\.bib:1: @string that is no text"):
+    with pytest.raises(InputError, match=r"library\.bib:1: @string that is not a text"):
         read_bibtex("@string{x = }\n" + A, Notes(PATH, strict=True))
 
 

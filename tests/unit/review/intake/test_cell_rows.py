@@ -29,7 +29,7 @@ def titles(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("damaged", "reason"),
     [
-        ("b,x,2020,more", "a row of 4 cells under a header of 3: is a cell with the delimiter in it not in quotes?"),
+        ("b,x,2020,more", "a row of 4 cells under a header of 3: does a cell contain the delimiter without quotes?"),
         (",,", None),  # a row without a word is no record
         ("", None),
         ('"b"c,x,2020', "the quotes of the row beginning here do not match"),
@@ -59,7 +59,7 @@ def test_a_quote_that_is_never_closed_costs_no_more_than_its_row_where_the_next_
     assert [(record["title"], record["_line"]) for record in records] == [("a", 2), ("e", 4), ("g", 5)]
     assert (note.line, note.text) == (
         3,
-        "a quote that opens in the row beginning here is never closed; the next whole row begins in line 4",
+        "a quote that opens in the row beginning here is never closed; the next complete row begins in line 4",
     )
 
 
@@ -67,7 +67,7 @@ def test_where_no_row_can_be_read_behind_it_one_note_says_that_the_rest_is_lost(
     records, (note,) = read('title,abstract,year\na,b,1\nc,"d,\nno row\nno row, either\n')
     assert [record["title"] for record in records] == ["a"]
     assert note.line == 3
-    assert note.text.endswith("is never closed; no row behind it can be read")
+    assert note.text.endswith("is never closed; no row after it can be read")
 
 
 def test_a_short_row_with_neither_title_nor_abstract_is_lost_and_one_with_either_is_read() -> None:
@@ -75,8 +75,8 @@ def test_a_short_row_with_neither_title_nor_abstract_is_lost_and_one_with_either
     assert [record["id"] for record in records] == ["1", "3", "4"]
     assert (note.line, note.text) == (
         3,
-        "a row of 1 cells under a header of 4, with neither title nor abstract: is a line break within a cell not in "
-        "quotes?",
+        "a row of 1 cells under a header of 4, with neither title nor abstract: does a cell contain a line break "
+        "without quotes?",
     )
 
 
@@ -186,7 +186,7 @@ def test_a_text_made_of_stray_quotes_is_read_in_time_that_grows_with_its_length(
     monkeypatch.setattr(cell_rows, "_Lines", Counted)
     monkeypatch.setattr(cell_rows, "READ_AGAIN", 0)
     lines = 2_000
-    with pytest.raises(InputError, match="too many such quotes to find the next whole row"):
+    with pytest.raises(InputError, match="too many such quotes to find the next complete row"):
         read("title,abstract,year\n" + 'a",b,"\n' * lines)
     assert count[0] < (cell_rows.TIMES_AGAIN + 4) * lines
 

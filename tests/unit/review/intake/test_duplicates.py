@@ -212,7 +212,7 @@ def test_copies_of_copies_are_one_group_and_say_through_whom() -> None:
     ]
     assert copies(records) == [Duplicate(1, 0, Key.TITLE), Duplicate(2, 0, Key.PMID, via=1)]
     assert exclusion_of(copies(records)[1], records).reason == (
-        "A copy of record 'a' (place 1) by way of record 'b' (place 2): the same PMID, 7."
+        "A copy of record 'a' (place 1) through record 'b' (place 2): the same PMID, 7."
     )
 
 

@@ -50,7 +50,7 @@ def test_the_bound_is_a_file_s_last_byte(tmp_path: Path) -> None:
 def test_what_a_person_writes_has_a_bound_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "criteria.yaml"
     path.write_text("research_question: " + "x" * 5_000_000)
-    with pytest.raises(InputError, match=r"more than 5,000,000 bytes, the most that is read$"):
+    with pytest.raises(InputError, match=r"more than 5,000,000 bytes, the maximum$"):
         read_criteria(path)
 
 

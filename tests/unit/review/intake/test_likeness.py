@@ -63,7 +63,7 @@ def judged(one: dict[str, Any], other: dict[str, Any]) -> tuple[Likeness, tuple[
         ({}, {"year": 2016}, DOUBT, ("another year (2014, 2016)",)),
         ({"abstract": ABSTRACT}, {"year": 2019, "abstract": ABSTRACT}, DOUBT, ("another year (2014, 2019)",)),
         ({"title": SHORT}, {"title": SHORT}, DOUBT, ("a title that many papers have",)),
-        ({"title": SHORT, "journal": None}, {"title": SHORT}, UNKNOWN, ("too little agrees beside the title",)),
+        ({"title": SHORT, "journal": None}, {"title": SHORT}, UNKNOWN, ("too little agreement besides the title",)),
         ({"title": SHORT}, {"title": SHORT, "year": 2015}, DIFFERENT, ("another year (2014, 2015)",)),
     ],
 )

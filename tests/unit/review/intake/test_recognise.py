@@ -67,10 +67,10 @@ def test_the_format_is_known_by_its_content(text: str, expected: Format) -> None
     [
         (
             "<PubmedArticleSet/>",
-            "this is XML, which cannot be read; what can be read is RIS, NBIB, .*PubMed text, .*JSONL",
+            "this is XML, which Tamis cannot read: export the records as one of RIS, NBIB, .*PubMed text, .*JSONL",
         ),
         ("<!DOCTYPE html><title>Log in</title>", r"a web page \(HTML\)"),
-        ('[{"id": 1}]', "one object a line"),
+        ('[{"id": 1}]', "one object per line"),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_its_name(tmp_path: Path, text: str, said: str) -> None:

@@ -146,7 +146,7 @@ def test_a_line_separator_within_a_text_is_not_a_line_end() -> None:
     ("text", "said"),
     [
         ("TY  - JOUR\nTI  - a\nTY  - JOUR\nER  - \n", r"export\.ris:1: a record without its end: .* line 3"),
-        ("TY  - JOUR\nER  - \n\nTY  - JOUR\nTI  - a\n", r"export\.ris:4: .* the file ends .* cut off\?"),
+        ("TY  - JOUR\nER  - \n\nTY  - JOUR\nTI  - a\n", r"export\.ris:4: .* before the end of the file.* cut off\?"),
         ("TY  - JOUR\nER  - \nTI  - lost\n", r"export\.ris:3: a record without its beginning"),
         ("TI  - a\nER  - \n", r"export\.ris:1: a record without its beginning"),
         ("\n\n", "no record"),

@@ -201,12 +201,12 @@ def test_a_source_made_by_someone_else_cannot_end_the_record_or_begin_another(tm
 @pytest.mark.parametrize(
     ("sources", "wanted", "said"),
     [
-        ([], None, "nothing says in which format to write: choose one of RIS, NBIB"),
-        ([None], None, "nothing says in which format"),
+        ([], None, "the format to write is unknown: choose one of RIS, NBIB"),
+        ([None], None, "the format to write is unknown"),
         (["RIS", "NBIB"], None, "the records come from RIS, NBIB: choose the format"),
         (["RIS", None], None, "the records come from RIS, no file: choose the format"),
-        (["RIS"], "word", "'word' is no format that can be written; choose one of RIS, NBIB"),
-        (["RIS"], Format.HTML, "is no format that can be written"),
+        (["RIS"], "word", "'word' is not a format for writing; choose one of RIS, NBIB"),
+        (["RIS"], Format.HTML, "is not a format for writing"),
     ],
 )
 def test_a_format_that_is_not_clear_is_asked_for(

@@ -88,24 +88,26 @@ def candidate(score: float | None = 0.93, rule: str | None = None) -> Candidate:
 
 def test_each_reason_is_a_sentence_of_its_own() -> None:
     said = {reason: why(reason, candidate(rule="title_pattern"), 12) for reason in Reason}
-    assert said[Reason.BOTH] == "the model scores it 0.93, and its text is like the 12 included"
-    assert said[Reason.RULE] == "last, for the rule title_pattern excluded it"
+    assert said[Reason.BOTH] == "the model scores it 0.93, and its text resembles the 12 included records"
+    assert said[Reason.RULE] == "last, because the rule title_pattern excluded it"
     assert why(Reason.MODEL, candidate(None), 1) == "the model did not decide it"
-    assert why(Reason.TEXT, candidate(), 1) == "its text is like the included record's"
+    assert why(Reason.TEXT, candidate(), 1) == "its text resembles the included record"
     assert len(set(said.values())) == len(Reason)
 
 
 def test_the_meaning_says_what_the_order_was_made_from() -> None:
     learned = meaning(ORDER, decided=5, unread=3, current=True)
-    assert "from 1 decisions, 1 of them to include: what a text says counts for 40% in it" in learned
-    assert "brought up to date" not in learned
+    assert "from 1 decisions, 1 of them to include. Texts count for 40%" in learned
+    assert "being updated" not in learned
     behind = meaning(ORDER, decided=5, unread=3, current=False)
-    assert "It is being brought up to date (5 records are decided now); what is decided is left out." in behind
+    assert "It is being updated (5 records are decided now), and omits decided records." in behind
     one_sided = ReadingOrder([0], ["model"], [None], decided=7, included=0, text_weight=0.0)
     assert "People excluded all 7 records" in meaning(one_sided, decided=7, unread=1, current=True)
     fresh = ReadingOrder([0], ["model"], [None], decided=0, included=0, text_weight=0.0)
-    assert meaning(fresh, decided=0, unread=1, current=True).startswith("The order is the model's")
-    assert meaning(ORDER, decided=5, unread=0, current=True) == "Nothing is left to read: every record has a decision."
+    assert meaning(fresh, decided=0, unread=1, current=True).startswith("The order follows the model's scores")
+    assert (
+        meaning(ORDER, decided=5, unread=0, current=True) == "No record is left to read: every record has a decision."
+    )
 
 
 def test_a_record_without_an_abstract_is_known_by_its_other_fields() -> None:

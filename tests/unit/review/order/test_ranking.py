@@ -165,9 +165,9 @@ def test_places_of_unread_records_do_not_matter(moved: list[int], scored: bool) 
     ("scores", "labels", "says"),
     [
         (GOOD[:79], {}, "79 scores for 80 texts"),
-        (GOOD, {80: True}, "label for row 80, but rows go from 0 to 79"),
+        (GOOD, {80: True}, "label for row 80, but the rows are 0 to 79"),
         ([*GOOD[:79], float("nan")], {}, "the score of row 79 is nan"),
-        ([*GOOD[:79], 95.0], {}, r"the score of row 79 is 95.0, but it lies between 0 and 1"),
+        ([*GOOD[:79], 95.0], {}, r"the score of row 79 is 95.0, but must be between 0 and 1"),
     ],
 )
 def test_arguments_that_do_not_belong_together_are_refused(

@@ -100,5 +100,5 @@ def test_the_program_answers_each_line_and_what_is_wrong_with_it(monkeypatch: py
     assert [json.loads(line)["error"] for line in answers.getvalue().splitlines()] == [
         None,
         ["ConfigurationError", "this needs the extra 'order'"],
-        ["KeyError", "the reading order could not be worked out"],
+        ["KeyError", "the reading order could not be computed"],
     ]

@@ -30,7 +30,7 @@ def test_sound_criteria_raise_no_doubt(included: list[str], excluded: list[str])
 def test_study_types_are_an_inclusion_criterion_however_many_there_are() -> None:
     assert doubted([], ["animals"], study_types=["cohort study " * 30]) == []
     (doubt,) = doubted(["published in mice", "people"], ["cats"], study_types=["RCT"], custom_keywords=["RCT"])
-    assert doubt.startswith("custom_keywords: 'RCT' stands in S1")
+    assert doubt.startswith("custom_keywords: 'RCT' occurs in S1")
 
 
 def test_a_wording_that_repeats_an_inclusion_criterion_is_doubted() -> None:
@@ -55,12 +55,12 @@ def test_a_wording_that_repeats_an_inclusion_criterion_is_doubted() -> None:
         (["randomised trials", "randomized trials"], [], "I1 and I2 say the same"),
         (["a"], ["case reports", "The case reports"], "E1 and E2 say the same"),
         (["case reports"], ["case reports"], "I1 and E1 contradict each other: no record"),
-        (["animals", "no animals"], [], "I1 and I2 contradict each other: one of them denies"),
+        (["animals", "no animals"], [], "I1 and I2 contradict each other: one denies the other"),
         (["no animals"], ["animals"], "I1 and E1 say the same"),
-        (["excluding animals"], ["case reports"], "I1 begins with 'excluding': does it belong to exclusion_criteria?"),
-        (["adults"], ["only in English"], "E1 begins with 'only': does it belong to inclusion_criteria?"),
-        (["adults"], ["No animal studies"], "E1 begins with 'no': records of which this is true are excluded"),
-        (["adults " * 50], [], "I1 has 349 characters: it gets one verdict"),
+        (["excluding animals"], ["case reports"], "I1 begins with 'excluding': does it belong in exclusion_criteria?"),
+        (["adults"], ["only in English"], "E1 begins with 'only': does it belong in inclusion_criteria?"),
+        (["adults"], ["No animal studies"], "E1 begins with 'no': records that meet it are excluded"),
+        (["adults " * 50], [], "I1 has 349 characters, but gets one verdict"),
         ([], ["animals"], "there is no inclusion criterion"),
     ],
 )
@@ -72,6 +72,6 @@ def test_what_is_probably_not_meant_is_said(included: list[str], excluded: list[
 def test_a_keyword_that_excludes_what_is_to_be_included_is_doubtful() -> None:
     said = doubted(["Studies of Simulation, in adults", "trials"], [], custom_keywords=["simulation", "q", "rial"])
     assert said == [
-        "custom_keywords: 'simulation' stands in I1, but the initial filter excludes by it",
-        "custom_keywords: 'q' stands in research_question, but the initial filter excludes by it",
+        "custom_keywords: 'simulation' occurs in I1, but the initial filter excludes records with it",
+        "custom_keywords: 'q' occurs in research_question, but the initial filter excludes records with it",
     ]

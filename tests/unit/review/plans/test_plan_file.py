@@ -110,13 +110,13 @@ BEGINNING = "records: a.csv\ncriteria: criteria.yaml\n"
     ("text", "said"),
     [
         ("", "plan.yaml: the file is empty"),
-        ("- inclusion\n", "plan.yaml:1: this is a list; the parts of a plan are named"),
+        ("- inclusion\n", "plan.yaml:1: this is a list, but a plan must have named fields"),
         ("criteria: criteria.yaml\nstages: [inclusion]\n", "plan.yaml:1: 'records' is missing"),
         (BEGINNING + "stage: [inclusion]\n", "plan.yaml:3: field 'stage': unknown field; did you mean 'stages'?"),
-        (BEGINNING, "takes a list: one stage a line"),
+        (BEGINNING, "must be a list: one stage per line"),
         (
             BEGINNING + "stages:\n  - inclusions\n",
-            "plan.yaml:4: field 'stages[1]': 'inclusions' is no stage; the stages",
+            "plan.yaml:4: field 'stages[1]': 'inclusions' is not a stage; the stages",
         ),
         (BEGINNING + "stages:\n  - incluson:\n      unclear: refer\n", "did you mean 'inclusion'?"),
         (
@@ -125,18 +125,18 @@ BEGINNING = "records: a.csv\ncriteria: criteria.yaml\n"
         ),
         (
             BEGINNING + "stages:\n  - inclusion: yes\n",
-            "plan.yaml:4: field 'stages[1].inclusion': takes fields of its own",
+            "plan.yaml:4: field 'stages[1].inclusion': needs its fields on the lines below it",
         ),
-        (BEGINNING + "stages:\n  - inclusion:\n    score:\n", "is several stages in one"),
-        (BEGINNING + "stages:\n  - 7\n", "plan.yaml:4: field 'stages[1]': is no stage"),
+        (BEGINNING + "stages:\n  - inclusion:\n    score:\n", "has several stages: begin each"),
+        (BEGINNING + "stages:\n  - 7\n", "plan.yaml:4: field 'stages[1]': is not a stage"),
         (
             BEGINNING + "stages:\n  - inclusion:\n      unclear: maybe\n",
             "plan.yaml:5: field 'stages[1].inclusion.unclear'",
         ),
-        (BEGINNING + "stages: [inclusion, initial_filter]\n", "field 'stages[2]': stands first or not at all"),
-        (BEGINNING + "stages:\n  - initial_filter: {strict: true}\n", "takes no fields"),
+        (BEGINNING + "stages: [inclusion, initial_filter]\n", "field 'stages[2]': must be the first stage"),
+        (BEGINNING + "stages:\n  - initial_filter: {strict: true}\n", "has no fields"),
         (BEGINNING + "stages: [judge]\n", "'guidelines' is missing"),
-        (BEGINNING + "stages: [{judge: {guidelines: g}}]\n", "a judge needs a stage before it"),
+        (BEGINNING + "stages: [{judge: {guidelines: g}}]\n", "a judge needs an earlier stage"),
         ("records: a.csv\nstages: [inclusion]\n", "needs the review's criteria"),
         ("records: a.csv\nstages: [initial_filter, {filter: {criteria: x}}]\n", "needs the review's criteria"),
         (BEGINNING + "stages: [initial_filter]\n", "field 'stages': "),
@@ -144,9 +144,9 @@ BEGINNING = "records: a.csv\ncriteria: criteria.yaml\n"
         ("records: a.csv\ncriteria: {research_question: x}\nstages: [inclusion]\n", "must name at least one criterion"),
         (
             BEGINNING + "keep_duplicates: 1\nstages: [inclusion]\n",
-            "plan.yaml:3: field 'keep_duplicates': takes true or false",
+            "plan.yaml:3: field 'keep_duplicates': must be true or false",
         ),
-        (BEGINNING + "stages:\n  - inclusion:\n      criteria: {}\n", "stands at the top of the plan"),
+        (BEGINNING + "stages:\n  - inclusion:\n      criteria: {}\n", "move `criteria` to the top of the plan"),
     ],
 )
 def test_a_mistake_is_named_with_its_line_and_field(folder: Path, text: str, said: str) -> None:
@@ -159,7 +159,7 @@ def test_every_operation_that_needs_a_record_may_be_a_stage(folder: Path) -> Non
     with pytest.raises(InputError) as raised:
         read_plan(written(folder, BEGINNING + "stages: [answer]\n"))
     known = "initial_filter, inclusion, filter, score, extract, extract_fields, judge"
-    assert str(raised.value).endswith(f"'answer' is no stage; the stages are {known}")
+    assert str(raised.value).endswith(f"'answer' is not a stage; the stages are {known}")
 
 
 def test_a_stage_is_steered_as_the_whole_plan_unless_it_says_otherwise(folder: Path) -> None:
@@ -174,10 +174,10 @@ def test_a_stage_is_steered_as_the_whole_plan_unless_it_says_otherwise(folder: P
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ("steering: flex", r"plan.yaml:2: field 'steering': takes fields of its own"),
+        ("steering: flex", r"plan.yaml:2: field 'steering': needs its fields on the lines below it"),
         ("steering: {teir: flex}", "teir"),
         ("steering: {tier: cheap}", "standard"),
-        ("steering: {extra_body: {model: x}}", "name it as the batch's model"),
+        ("steering: {extra_body: {model: x}}", "set the batch's model"),
         ("steering: {extra_headers: {Authorization: x}}", "TAMIS_LLM_API_KEY"),
     ],
 )
@@ -196,8 +196,8 @@ def test_a_stage_asks_a_panel_and_what_makes_none_is_named_with_its_line(folder:
     assert isinstance(planned.operation, Inclusion)
     assert planned.operation.panel is not None
     assert planned.operation.panel.policy == "any"
-    for wrong, complaint in (("[a, a]", "'a' stands there twice, which is no panel"), ("[a]", "one model is no panel")):
+    for wrong, complaint in (("[a, a]", "'a' is named twice"), ("[a]", "a panel needs several models")):
         with pytest.raises(InputError, match=rf"plan\.yaml:5: .*{complaint}"):
             read_plan(written(folder, text.replace("[a, b, c]", wrong)))
-    with pytest.raises(InputError, match="stands beside a panel"):
+    with pytest.raises(InputError, match="the stage has a panel"):
         read_plan(written(folder, text.replace("panel:", "model: d\n      panel:")))

@@ -28,9 +28,9 @@ def test_json_and_yaml_say_the_same(tmp_path: Path, text: str) -> None:
     [
         ('{"type": "object",\n "properties": }', r"schema:2: not JSON: Expecting value, column 16"),
         ("type: object\nproperties: {a: [}\n", r"schema:2: not YAML: "),
-        ("- a\n- b\n", "is a mapping"),
-        ('["a"]', "is a mapping"),
-        ("just words", "is a mapping"),
+        ("- a\n- b\n", "must be a mapping"),
+        ('["a"]', "must be a mapping"),
+        ("just words", "must be a mapping"),
     ],
 )
 def test_a_file_that_holds_no_schema_is_named(tmp_path: Path, text: str, said: str) -> None:

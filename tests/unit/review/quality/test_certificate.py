@@ -249,7 +249,7 @@ def test_readers_who_overlook_includes_break_it_no_more_often() -> None:
 
 @pytest.mark.parametrize(("recall", "confidence"), [(0.0, 0.95), (1.01, 0.95), (0.95, 0.0), (0.95, 1.0)])
 def test_what_is_no_promise_is_refused(recall: float, confidence: float) -> None:
-    with pytest.raises(InvalidParameters, match="does not lie between 0 and 1"):
+    with pytest.raises(InvalidParameters, match="is not between 0 and 1"):
         certify(Reading(1, 1), recall, confidence)
 
 

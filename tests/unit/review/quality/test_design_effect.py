@@ -80,7 +80,7 @@ def test_a_pilot_that_is_no_sample_gets_no_threshold_whatever_it_holds() -> None
     labels = {str(at): True for at in range(200)}
     found = calibrate(match(rows(2_000), GoldLabels.of(labels)), 0.5, 0.05).calibration
     assert found.threshold.value is None
-    assert "no random sample" in (found.refusal or "")
-    assert "200 labelled records stand in one block" in (found.refusal or "")
+    assert "not a random sample" in (found.refusal or "")
+    assert "200 labelled records form one block" in (found.refusal or "")
     everything = {str(at): True for at in range(2_000)}
     assert calibrate(match(rows(2_000), GoldLabels.of(everything)), 0.5, 0.05).calibration.refusal is None

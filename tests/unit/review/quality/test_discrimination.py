@@ -56,11 +56,11 @@ def test_a_rising_change_of_all_scores_changes_nothing_and_turning_them_round_mi
 @pytest.mark.parametrize(
     ("included", "excluded", "value", "reason"),
     [
-        ([], [0.3], None, "no record is included by the human among those that the model decided"),
-        ([0.3], [], None, "no record is excluded by the human among those that the model decided"),
+        ([], [0.3], None, "no record is included by the human among the records that the model decided"),
+        ([0.3], [], None, "no record is excluded by the human among the records that the model decided"),
         ([0.9], [0.1, 0.2], 1.0, "an interval needs two includes and two excludes"),
-        ([0.9, 0.8], [0.1, 0.2], 1.0, "no include is ordered otherwise than the others: no interval"),
-        ([0.5] * 4, [0.5] * 9, 0.5, "no include is ordered otherwise than the others: no interval"),
+        ([0.9, 0.8], [0.1, 0.2], 1.0, "all includes have the same order relative to the excludes: no interval"),
+        ([0.5] * 4, [0.5] * 9, 0.5, "all includes have the same order relative to the excludes: no interval"),
     ],
 )
 def test_without_two_kinds_or_a_spread_there_is_a_reason(

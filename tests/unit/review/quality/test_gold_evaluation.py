@@ -104,7 +104,7 @@ def test_the_score_of_an_exclusion_ties_with_that_of_an_inclusion_as_unsure() ->
 
 
 def test_another_operations_values_are_refused() -> None:
-    with pytest.raises(InvalidRequest, match="only a filter's and an inclusion's results"):
+    with pytest.raises(InvalidRequest, match="only results of a filter or an inclusion"):
         evaluate([row(0, "1", "supported")], {"1": True})
 
 
@@ -136,7 +136,7 @@ def test_one_class_alone_or_all_referred_gives_reasons_instead_of_figures(
 
 
 def test_no_label_at_all_is_refused() -> None:
-    with pytest.raises(InvalidRequest, match="there is no label"):
+    with pytest.raises(InvalidRequest, match="no record has a label"):
         evaluate(ROWS, {})
 
 
@@ -179,7 +179,7 @@ def test_the_page_holds_every_figure_and_escapes_what_is_foreign() -> None:
 def test_the_picture_says_every_bin_in_words_and_stands_alone() -> None:
     drawn = draw_reliability(evaluate(ROWS, LABELS).reliability)
     assert drawn.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
-    assert "confidence 0.9 to 1.0: 3 decisions, mean confidence 0.93, shared by the human 100.0%" in drawn
+    assert "confidence 0.9 to 1.0: 3 decisions, mean confidence 0.93, agreement of the human 100.0%" in drawn
     assert drawn.count('class="point"') == drawn.count('class="bar"') == 4
     assert "prefers-color-scheme:dark" in drawn
     empty = draw_reliability(evaluate([failed_row(0, "1")], {"1": True}).reliability)
@@ -189,9 +189,9 @@ def test_the_picture_says_every_bin_in_words_and_stands_alone() -> None:
 def test_what_did_not_match_is_said_in_sentences() -> None:
     matching = evaluate([row(0, "a"), row(1, "b"), copied(2, "c", of=0)], {"a": False, "c": True, "z": True}).matching
     assert remarks(matching) == [
-        "labels of no record in the batch: 1 (first: z)",
-        "records without a label, left out: 1 (first: b)",
-        "copies, each judged with the record that it copies: 1; of these records, included by a copy's label alone: 1",
+        "labels without a record in the batch: 1 (first: z)",
+        "records without a label, omitted: 1 (first: b)",
+        "copies, each evaluated with its original: 1; originals included only by a copy's label: 1",
     ]
 
 
@@ -206,7 +206,7 @@ def test_a_pilot_that_is_too_small_says_how_many_includes_it_needs() -> None:
     assert said is not None
     assert "it has 4 labelled includes" in said
     assert "needs at least 59 of them" in said
-    assert "Label more records, drawn at random" in said
+    assert "Label more randomly drawn records" in said
     ruled = calibrate(match(ROWS, GoldLabels.of(LABELS))).calibration.refusal
     assert ruled is not None
     assert "1 of them excluded by rules" in ruled

@@ -81,8 +81,8 @@ def test_two_scales_are_not_mixed_and_people_are_told_why() -> None:
     matched = match(rows, LABELS)
     assert [one.score for one in matched.records] == [0.55, 0.4, 0.1]
     assert score_remark(matched.score) == (
-        "the score for inclusion is taken from the stated confidence: only 1 of 3 decided records have a probability, "
-        "and two scales are not mixed"
+        "the score for inclusion comes from the model's stated confidence: only 1 of 3 decided records have a "
+        "probability, and scales are never mixed"
     )
 
 
@@ -94,7 +94,7 @@ def test_a_record_without_a_number_on_the_scale_is_read_by_a_person() -> None:
     assert (matched.others[-1].score, matched.others[-1].rank) == (None, inf)
     assert score_remark(matched.score) == (
         "the score for inclusion is the probability from the answers' tokens; 1 of 200 decided records have none, and "
-        "are read by a person whatever the score of the others"
+        "a person reads them in any case"
     )
 
 
@@ -115,7 +115,7 @@ def test_the_probability_has_a_curve_of_its_own_beside_the_confidence() -> None:
 
 def test_the_calibration_says_what_it_rests_on_or_what_it_lacks() -> None:
     few = evaluate([weighed(row(0, "0"), 0.9), weighed(row(1, "1", "exclude"), 0.2), row(2, "2", "uncertain")], LABELS)
-    assert few.calibration.reason == "calibration needs 20 includes and 20 excludes that the model decided about"
+    assert few.calibration.reason == "calibration needs 20 includes and 20 excludes that the model decided"
     assert (few.calibration.after, few.calibration.points) == (None, ())
     rows = [weighed(row(n, str(n), "exclude", 0.9), 0.9 if n % 2 else 0.6) for n in range(80)]
     labels = GoldLabels.of({str(n): n % 4 == 1 for n in range(80)})  # half of those at 0.9, none at 0.6
@@ -144,12 +144,12 @@ def test_the_page_shows_the_curve_of_the_probability_and_what_the_labels_make_of
         return stream.getvalue()
 
     page = page_of(found)
-    assert "What a probability is worth" in page
-    assert "Platt&#39;s sigmoid, over 80 records, 20 of them included" in page
+    assert "Reliability of the probability" in page
+    assert "Platt&#39;s sigmoid, on 80 records (20 included)" in page
     assert f'<td class="number">{found.calibration.points[9].probability:.2f}</td>' in page
     for line in more(found):
         assert all(value in page for value in line.values), line.name
     assert {"ECE, probability", "ECE, calibrated"} <= {line.name for line in more(found)}
     plain = evaluate([row(0, "0"), row(1, "1", "exclude")], LABELS)
-    assert "What a probability is worth" not in page_of(plain)
-    assert "The labels do not calibrate it: calibration needs 20 includes and 20 excludes" in page_of(plain)
+    assert "Reliability of the probability" not in page_of(plain)
+    assert "The labels cannot calibrate the score: calibration needs 20 includes and 20 excludes" in page_of(plain)

@@ -39,7 +39,7 @@ def test_labels_are_read_from_the_screened_file_or_from_ids_and_labels_alone(tmp
 
 def test_a_column_can_be_named_and_must_be_where_several_could_be_meant(tmp_path: Path) -> None:
     path = written(tmp_path, "id,label,included,full_text\na,1,0,1\n")
-    with pytest.raises(InputError, match=r"several columns could hold the labels: label, included; say which"):
+    with pytest.raises(InputError, match=r"several columns could hold the labels: label, included; choose one"):
         read_labels(path)
     assert read_labels(path, "full_text").labels[0].included is True
     assert read_labels(path, "included").labels[0].included is False
@@ -48,9 +48,9 @@ def test_a_column_can_be_named_and_must_be_where_several_could_be_meant(tmp_path
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("id,verdict\na,1\n", "no column 'label' to take labels from"),
-        ("id,label\na,1\nb,perhaps\n", "labels.csv:3: field 'label': 'perhaps' is no label: 1 means included"),
-        ("id,title,label\na,A,2\n", "labels.csv:2: field 'label': '2' is no label"),
+        ("id,verdict\na,1\n", "no column 'label' for the labels"),
+        ("id,label\na,1\nb,perhaps\n", "labels.csv:3: field 'label': 'perhaps' is not a label: 1 means included"),
+        ("id,title,label\na,A,2\n", "labels.csv:2: field 'label': '2' is not a label"),
         ("name,label\na,1\n", "no column for a title or an abstract"),
         ("", "labels.csv"),
     ],
@@ -95,7 +95,7 @@ def test_ids_that_records_share_match_by_place_where_the_file_is_the_screened_on
         (
             [row(0, "x")],
             [("y", True)],
-            "no label is of a record of this batch; the labels are of 'y', the batch",
+            "no label belongs to a record of this batch. Ids of labels: 'y'; of records: 'x'",
         ),
     ],
 )

@@ -47,8 +47,8 @@ def test_shared_errors_are_told_from_independent_ones(seed: int) -> None:
     kept = [one.brought[0].recall_with.estimate or 0.0 for one in (shared, independent)]
     assert kept[0] < kept[1]
     told = " ".join(panel_sentences(shared))
-    assert told.count("they share errors, so the one catches less of what the other misses") == 3
-    assert "no sign that they share errors: as far as these records tell, the one is a check on the other" in " ".join(
+    assert told.count("They share errors, so each catches fewer misses of the other") == 3
+    assert "No sign of shared errors: on these records, each model is a check on the other" in " ".join(
         panel_sentences(independent)
     )
 
@@ -57,9 +57,7 @@ def test_a_model_that_says_what_another_says_brought_nothing_and_the_report_says
     figures = simulated(0.0, 1, repeats_first=True).figures
     one = figures.brought[-1]
     assert (one.model, one.changed, one.nothing) == ("model-4", 0, True)
-    assert "model-4 brought nothing: without it every one of 1,000 decisions would be the same." in panel_sentences(
-        figures
-    )
+    assert "model-4 changed nothing: without it, all 1,000 decisions would be the same." in panel_sentences(figures)
 
 
 def test_what_each_model_brought_is_the_panel_with_it_beside_the_panel_without() -> None:
@@ -97,9 +95,9 @@ def test_pairs_agree_by_decision_and_by_criterion_on_what_both_decided() -> None
     first = figures.members[0]
     assert (first.include, first.exclude, first.uncertain, first.failed, first.tokens) == (2, 2, 0, 1, 50)
     told = panel_sentences(figures)
-    assert told[0].startswith("5 records were put to 2 models (a, b). On 2 of the 4")
+    assert told[0].startswith("5 records were given to 2 models (a, b). The models differ on 2 of the 4")
     assert "They differ most on I1, where they agree on 50.0% of records." in told[1]
-    assert "that they agree is no sign that they are right" in told[-1]
+    assert "agreement does not show that the models are right" in told[-1]
     assert SELECTED not in told
 
 
@@ -115,7 +113,7 @@ def test_the_records_on_which_models_differ_come_first_and_in_order() -> None:
 
 def test_too_few_errors_are_named_as_that() -> None:
     figures = panel_figures(panel("any", "a", "b"), records("ii", "ie", "ee"), {0: True, 1: True, 2: False})
-    assert "too few errors to say whether they share them" in panel_sentences(figures)[1]
+    assert "Too few errors to judge whether they are shared" in panel_sentences(figures)[1]
 
 
 def test_a_record_of_the_ledger_has_its_votes_and_silence_as_not_met() -> None:

@@ -86,7 +86,9 @@ def test_a_database_that_is_missing_is_named_although_places_say_nothing() -> No
     found = examine(labelled(records, random.Random(2).sample(there, 150)))
     missing = N - len(there)
     assert [one.test for one in found.findings] == ["databases"]
-    assert f"of {missing} records that are from Scopus, 0 are labelled, where chance makes" in (found.why_not or "")
+    assert f"of {missing} records that are from Scopus, 0 are labelled, but chance would give about" in (
+        found.why_not or ""
+    )
     names_of_their_own = [replace(one, database=str(one.index)) for one in records]
     assert examine(labelled(names_of_their_own, random.Random(2).sample(range(N), 150))).promises
 

@@ -95,5 +95,5 @@ def test_it_is_the_strictest_threshold_that_passes_and_says_what_it_misses(
     ("recall", "delta"), [(0.0, 0.05), (1.0, 0.05), (0.95, 0.0), (0.95, 1.0), (float("nan"), 0.05)]
 )
 def test_a_recall_or_risk_that_is_no_share_is_refused(recall: float, delta: float) -> None:
-    with pytest.raises(InvalidParameters, match="does not lie between 0 and 1"):
+    with pytest.raises(InvalidParameters, match="is not between 0 and 1"):
         choose_threshold([0.5], recall, delta)

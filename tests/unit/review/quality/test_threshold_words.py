@@ -43,10 +43,10 @@ def test_a_threshold_is_told_with_its_guarantee_its_pilot_and_what_it_saves() ->
         for row in threshold_rows(calibration(value=0.3, bound=0.9501))
     }
     assert told == {
-        "threshold": "0.3 keep every record whose score for inclusion is at least that",
+        "threshold": "0.3 keep every record with at least this score for inclusion",
         "guarantee": "recall is at least 0.95 with probability 0.95 over random samples of this size",
         "pilot": "93 labelled includes, 1 of them below; recall is above 0.9501",
-        "saves": "80 of 200 = 40.0% (33.4% to 46.9%) of the labelled records lie below",
+        "saves": "80 of 200 = 40.0% (33.4% to 46.9%) of the labelled records are below it",
         "below": "1,400 of the batch's 3,500 records",
     }
 
@@ -55,7 +55,7 @@ def test_of_labels_in_blocks_it_says_how_many_say_as_much_as_one() -> None:
     (pilot,) = (
         row.values[0] for row in threshold_rows(calibration(value=0.3, bound=0.96, weight=1.5)) if row.name == "pilot"
     )
-    assert pilot.endswith("; in blocks, of which 1.50 includes say as much as one")
+    assert pilot.endswith("; in blocks, so that 1.50 includes count as one")
 
 
 def test_without_a_threshold_nothing_is_told_of_one() -> None:
@@ -66,9 +66,9 @@ def test_without_a_threshold_nothing_is_told_of_one() -> None:
     ("lie", "seed", "begins"),
     [
         (Lie.CENSUS, None, "Every record of the batch has a label"),
-        (Lie.RANDOM, None, "It holds where the labelled records are a random sample"),
+        (Lie.RANDOM, None, "The guarantee holds if the labelled records are a random sample"),
         (Lie.RANDOM, 7, "The labelled records were drawn by `tamis pilot`"),
-        (Lie.BLOCKS, None, "It holds where the blocks of labelled records are a random sample"),
+        (Lie.BLOCKS, None, "The guarantee holds if the blocks of labelled records are a random sample"),
     ],
 )
 def test_it_says_what_a_threshold_of_such_labels_holds_for(lie: Lie, seed: int | None, begins: str) -> None:

@@ -33,47 +33,48 @@ def test_sources_are_told_by_kind_with_what_each_gave() -> None:
         "other source (Citation searching, n = 9)."
     )
     first, second, third = listed(complete_figures(), "Records")
-    assert first.startswith("MEDLINE (database, searched on 1 March 2026): 70 records, of which 5 removed as copies; ")
+    assert first.startswith(
+        "MEDLINE (database, searched on 1 March 2026): 70 records, 5 of them removed as duplicates; "
+    )
     assert "read from “medline.csv” (RIS, read as utf-8; SHA-256 of the file 5f5f" in first
     assert ") and “abstracts.txt” (RIS" in first
-    assert second.startswith("Registry (register, searched on 5 March 2026): 30 records, of which 15 removed as copies")
-    assert third.startswith("Citation searching (other source): 9 records, of which 1 removed as copies")
+    assert second.startswith(
+        "Registry (register, searched on 5 March 2026): 30 records, 15 of them removed as duplicates"
+    )
+    assert third.startswith("Citation searching (other source): 9 records, 1 of them removed as duplicates")
 
 
 def test_dates_of_the_searches_are_told_and_those_that_nobody_gave_are_missed() -> None:
     said = text_of(complete_figures(), "Records")
-    assert (
-        "They were searched from 1 March 2026 to 5 March 2026, but for Citation searching, of which no date is "
-        "recorded here."
-    ) in said
+    assert ("They were searched from 1 March 2026 to 5 March 2026 (date not recorded for Citation searching).") in said
     same = [one.model_copy(update={"searched": SOURCES[0].searched}) for one in SOURCES[:2]]
     assert "They were searched on 1 March 2026." in text_of(searched(*same), "Records")
     none = [one.model_copy(update={"searched": None}) for one in SOURCES[:2]]
-    assert "The dates of the searches are not recorded here." in text_of(searched(*none), "Records")
+    assert "The search dates are not recorded." in text_of(searched(*none), "Records")
 
 
 def test_queries_stand_in_an_appendix_and_missing_ones_are_named() -> None:
     said = text_of(complete_figures(), "Records")
-    assert "stand under “Search strategies”; those of Registry and Citation searching are not recorded here." in said
+    assert "listed under “Search strategies” (not recorded for Registry and Citation searching)." in said
     assert methods(complete_figures())[-1].heading == "Search strategies"
     assert listed(complete_figures(), "Search strategies") == ('MEDLINE: "hip replacement" AND exercise',)
     none = [one.model_copy(update={"query": None}) for one in SOURCES[:2]]
-    assert "The search strategies are not recorded here." in text_of(searched(*none), "Records")
+    assert "The search strategies are not recorded." in text_of(searched(*none), "Records")
     assert all(part.heading != "Search strategies" for part in methods(searched(*none)))
 
 
 def test_deduplication_is_told_with_its_rule_where_the_software_did_it() -> None:
     said = text_of(complete_figures(), "Before screening")
-    assert "21 records were removed as copies of another record, of which one stayed. Two records counted as" in said
-    assert "the most complete one stayed; the fields that it lacked were taken from the others." in said
-    assert "the most complete one" not in text_of(figures(), "Before screening")  # one file
-    assert "counted as copies" not in text_of(figures(batches=(batch(sources=()),)), "Before screening")
+    assert "21 duplicate records were removed; one copy of each record was kept. Two records were treated as" in said
+    assert "The most complete copy was kept; its missing fields were filled from the others." in said
+    assert "most complete copy" not in text_of(figures(), "Before screening")  # one file
+    assert "treated as duplicates" not in text_of(figures(batches=(batch(sources=()),)), "Before screening")
 
 
 def test_retrieval_and_full_texts_are_told_with_reasons_and_by_whom() -> None:
     assert text_of(complete_figures(), "Retrieval and full texts") == (
-        "15 reports were sought for retrieval. No language model was asked about retrieval or full texts: Reviewer A "
-        "and Reviewer B decided. 2 reports were not retrieved (No copy to be had (2)). 13 reports were assessed for "
+        "15 reports were sought for retrieval. Retrieval and full texts were assessed by Reviewer A and Reviewer B, "
+        "without a language model. 2 reports were not retrieved (No copy to be had (2)). 13 reports were assessed for "
         "eligibility. 7 reports were excluded: Wrong outcome (4), Wrong age (3). Four studies with six reports were "
         "included."
     )
@@ -102,12 +103,12 @@ def test_agreement_of_people_is_told_by_stage_and_how_conflicts_were_settled() -
     given = complete_figures(batches=(batch(sources=SOURCES, humans=humans),))
     told = text_of(given, "Use of AI and automation")
     # pe = 0.20 x 0.14 + 0.80 x 0.86 = 0.716; kappa = (0.94 - 0.716) / (1 - 0.716) = 0.789
-    assert "Reviewer A and Reviewer B both decided about 100 records and agreed on 94 (Cohen's kappa 0.79, 95% " in told
-    assert "On 4 records a decision of Reviewer C counts before those of the others." in told
-    assert "On 2 records people decided differently, and nobody has settled it yet." in told
-    assert told.count("both decided about") == 1
+    assert "Reviewer A and Reviewer B both decided 100 records and agreed on 94 (Cohen's kappa 0.79, 95% " in told
+    assert "For 4 records, the decision of Reviewer C overrode those of other reviewers." in told
+    assert "Reviewers disagreed on 2 records; these conflicts are not resolved yet." in told
+    assert told.count("both decided") == 1
     said_of_reports = text_of(given, "Retrieval and full texts")
-    assert "both decided about 10 records and agreed on 10." in said_of_reports
+    assert "both decided 10 records and agreed on 10." in said_of_reports
     page, markdown = written(given), write_markdown(given)
     assert "<h3>Agreement of software and humans, and of humans</h3>" in page
     for name, n in (("Reviewer A and Reviewer B", 100), ("Reviewer A and Reviewer B (full text)", 10)):
@@ -134,21 +135,21 @@ def test_what_people_have_not_decided_yet_is_told_and_warned_of() -> None:
     said = text_of(given, "Retrieval and full texts")
     assert "One study with one report was included." in said
     assert said.endswith(
-        "5 reports are not decided about yet: 2 of which nobody has said whether they were retrieved, 1 retrieved and "
-        "not assessed, 1 on which reviewers disagree and 1 left open by a reviewer."
+        "5 reports are not decided yet: 2 without a retrieval decision, 1 retrieved but not assessed, 1 with a "
+        "conflict between reviewers and 1 left uncertain by a reviewer."
     )
-    assert "5 reports are not decided about yet: the numbers from retrieval on will change." in warnings(given)
+    assert "5 reports are not decided yet: the numbers from retrieval onwards will change." in warnings(given)
     assert not given.finished
     assert warnings(complete_figures()) == ()
 
 
 def test_the_page_says_how_far_the_figure_goes_and_lists_the_sources() -> None:
     page = written(complete_figures())
-    assert "It goes from the searches to what is included." in page
-    assert "full texts come after it" not in page
+    assert "It covers the review from the searches to the included studies." in page
+    assert "are not included" not in page
     assert '<th scope="row">Citation searching</th><td>other</td>' in page
     assert "<h3>Sources</h3>" not in written(figures())
-    assert "full texts and human decisions come after it" in written(figures())
+    assert "Human decisions and full-text assessment are not included" in written(figures())
 
 
 def test_every_report_is_listed_with_its_reason_in_page_and_markdown() -> None:

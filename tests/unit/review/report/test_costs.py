@@ -19,16 +19,18 @@ UNPRICED = BatchCosts(calls=1, unpriced=1, unanswered=1)
     ("spending", "said"),
     [
         (BatchCosts(), "No call was paid for."),
-        (BatchCosts(calls=2, cost=D("0.02")), "By the prices known to the software the calls cost $0.02 (US dollars)."),
+        (
+            BatchCosts(calls=2, cost=D("0.02")),
+            "At the prices known to the software, the calls cost $0.02 (US dollars).",
+        ),
         (
             LOST,
-            "By the prices known to the software the calls cost $0.02 (US dollars). "
+            "At the prices known to the software, the calls cost $0.02 (US dollars). "
             "Possibly unbilled: up to about $0.03 (3 claims whose worker died).",
         ),
         (
             UNPRICED,
-            "What the calls cost is not known to the software. "
-            "Possibly unbilled: price not known (1 call whose end nobody knows).",
+            "The cost of the calls is not known. Possibly unbilled: price not known (1 call with an unknown end).",
         ),
     ],
 )

@@ -32,14 +32,14 @@ def test_the_curve_goes_up_at_each_find_and_ends_where_people_are() -> None:
     assert (pytest.approx(FINDING.left + 40 * 5.82, abs=0.06), FINDING.top) in corners
     assert all(left[0] <= right[0] and left[1] >= right[1] for left, right in pairwise(corners))
     svg = draw_finding(finding)
-    assert "read by nobody: 50" in svg
+    assert "unread: 50" in svg
     assert "4 included among the 50 of 100 records that people read" in svg
     assert "2 of 4 after 2, 4 of 4 after 40 records" in svg
 
 
 def test_what_is_read_to_the_end_leaves_nothing_unread_and_many_finds_fall_together() -> None:
     whole = FindingFigures(records=3, read=3, finds=())
-    assert "read by nobody" not in draw_finding(whole)
+    assert "unread: " not in draw_finding(whole)
     assert points(whole) == [(FINDING.left, FINDING.bottom), (FINDING.right, FINDING.bottom)]
     many = FindingFigures(records=50_000, read=50_000, finds=tuple(range(1, 50_001, 2)))
     assert len(draw_finding(many)) < 120_000
@@ -90,13 +90,13 @@ def test_the_methods_tell_order_rule_sample_and_verdict() -> None:
     )
     (part,) = reading_paragraphs(figures(batches=(batch(reading=reading),)))
     assert part.heading == "Reading order and stop rule"
-    assert "trained on the decisions so far, last on 38, the text model with a weight of 0.70" in part.text
-    assert "(seed 3; 5% of the places went to records drawn at random)" in part.text
-    assert "recall of 90% with 95% confidence; its answer is: not yet." in part.text
-    assert "From 40 records that nobody had read by 2026-03-01" in part.text
-    assert "its first 30 were read and 0 of them included" in part.text
-    assert "the wanted recall of 90% is not reached yet" in part.text
-    assert "the first sampling frame may spend a half" in part.text
+    assert "machines; weight 0.70), retrained on the decisions so far, most recently on 38 (seed" in part.text
+    assert "(seed 3; 5% of the places were given to records drawn at random)" in part.text
+    assert "recall of 90% with 95% confidence. Its result was: not yet." in part.text
+    assert "from 40 records unread on 2026-03-01" in part.text
+    assert "Its first 30 were read, and 0 of them were included" in part.text
+    assert "the wanted recall of 90% was not yet reached" in part.text
+    assert "sampling frame j received the part 1 / (j (j + 1))" in part.text
     assert "p = 0.250" in part.text
     shown = figures(batches=(batch(reading=reading),))
     page = StringIO()
@@ -111,7 +111,7 @@ def test_the_methods_tell_order_rule_sample_and_verdict() -> None:
     )
     (part,) = reading_paragraphs(figures(batches=(batch(reading=cold),)))
     assert part.text == (
-        "Records were read by the score for inclusion that follows from the language model's decisions (seed 0). "
-        "People read 0 of 50 records and included 0. No stop rule was applied."
+        "Records were read in the order of the score for inclusion from the language model's decisions (seed 0). "
+        "Reviewers read 0 of 50 records and included 0. No stop rule was applied."
     )
     assert list(reading_paragraphs(figures())) == []

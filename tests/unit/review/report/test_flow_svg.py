@@ -139,13 +139,13 @@ def test_the_stages_of_a_review_follow_each_other() -> None:
     said = words(draw(Flow(identified=(Tally(name="a.ris", n=10),), stages=stages)))
     for expected in (
         "Records given to the extraction of fields (n = 7)",
-        "of these, not passed by the stage before (n = 2)",
+        "of these, not passed by the previous stage (n = 2)",
         "No result because of an error (n = 1)",
-        "an answer without content (n = 1)",
+        "the answer is empty (n = 1)",
         "Records with a result of the extraction of fields (n = 6)",
         "Not taken to the next stage (n = 1)",
         "Records given to the judgement of evidence (n = 5)",
-        "of these, evidence found too weak to keep (n = 2)",
+        "of these, evidence too weak to keep (n = 2)",
         "Evaluation",
     ):
         assert expected in said

@@ -114,14 +114,12 @@ def test_what_is_open_is_said_with_who_has_to_decide() -> None:
     assert ("reviewers disagree", 3, 0) in lines(shown["Records not decided yet"])
     assert shown["Reports not assessed yet"].n == 5
     assert lines(shown["Reports not assessed yet"]) == [
-        ("nobody has said whether they were retrieved", 3, 0),
-        ("retrieved and not assessed yet", 2, 0),
+        ("no retrieval decision", 3, 0),
+        ("retrieved, not assessed yet", 2, 0),
     ]
     assert shown["Reports not decided yet"].n == 2
     assert shown["Reports assessed for eligibility"].n == 4  # 1 excluded + 2 in conflict + 1 included
-    assert "Reports not decided yet (n = 2) reviewers disagree (n = 1) left open (uncertain) (n = 1)" in words(
-        draw(unfinished)
-    )
+    assert "Reports not decided yet (n = 2) reviewers disagree (n = 1) uncertain (n = 1)" in words(draw(unfinished))
 
 
 def test_several_screening_stages_are_told_apart_and_an_extraction_follows_the_figure_in_the_table() -> None:

@@ -45,5 +45,5 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
 def test_a_machine_without_a_font_is_told_so_and_gets_no_boxes_without_words(monkeypatch: pytest.MonkeyPatch) -> None:
     blank = SimpleNamespace(svg_to_bytes=lambda svg, zoom=1.0: b"the same picture, whatever is written")
     monkeypatch.setitem(sys.modules, "resvg_py", blank)
-    with pytest.raises(ConfigurationError, match="no font to write a PNG with"):
+    with pytest.raises(ConfigurationError, match="no font for a PNG"):
         draw_png(draw(COMPLETE))

@@ -29,19 +29,19 @@ def test_the_source_is_named_with_format_encoding_and_hash() -> None:
 
 def test_bytes_that_were_replaced_are_reported() -> None:
     given = figures(batches=(batch(sources=(SOURCE.model_copy(update={"replaced": 22}),)),))
-    assert "22 bytes were not valid in that encoding and were read as cp1252." in text_of(given, "Records")
+    assert "22 bytes were not valid in this encoding and were read as cp1252." in text_of(given, "Records")
 
 
 def test_records_of_a_program_name_no_file() -> None:
     assert text_of(figures(batches=(batch(sources=(), label=None),)), "Records") == (
-        "12 records were submitted. The ledger names no file from which they were read."
+        "12 records were submitted. Their source file is not recorded."
     )
 
 
 def test_what_was_removed_before_screening_is_told_by_rule() -> None:
     said = text_of(figures(), "Before screening")
-    assert "2 records were removed as copies of another record, of which one stayed." in said
-    assert "marked 3 records as ineligible, under these rules: title pattern (2), date range (1)." in said
+    assert "2 duplicate records were removed; one copy of each record was kept." in said
+    assert "marked 3 records as ineligible: title pattern (2), date range (1)." in said
 
 
 def test_rules_that_were_switched_off_are_listed_with_the_reason() -> None:
@@ -60,9 +60,9 @@ def test_worked_examples_are_told_with_where_they_come_from() -> None:
         parts = methods(figures(batches=(batch(parameters=asked.model_dump(mode="json")),)))
         return " ".join(part.text for part in parts)
 
-    shown = "With every record the model was shown the same 2 worked examples of"
+    shown = "With each record, the model received the same 2 worked examples from"
     assert f"{shown} the criteria: 1 included, 1 excluded." in told(operation)
-    assert f"{shown} what people decided in batch 7c01: 1 included, 1 excluded." in told(chosen)
+    assert f"{shown} people's decisions in batch 7c01: 1 included, 1 excluded." in told(chosen)
     assert "worked example" not in told(SCREENING)
 
 
@@ -70,9 +70,7 @@ def test_duplicates_that_were_kept_are_said_to_be_kept() -> None:
     source = SOURCE.model_copy(update={"duplicates_kept": True, "initial_filter": False})
     flow = Flow(identified=FLOW.stages[0].excluded, stages=(FlowStage(operation="inclusion", entered=3, passed=3),))
     said = text_of(figures(flow=flow, batches=(batch(sources=(source,)),)), "Before screening")
-    assert said == (
-        "Duplicate records were not removed: copies of a record were screened as well. No initial filter was used."
-    )
+    assert said == ("Duplicate records were not removed; copies were screened as well. No initial filter was used.")
 
 
 def test_criteria_stand_under_their_labels_and_excluding_ones_are_named_so() -> None:
@@ -81,7 +79,7 @@ def test_criteria_stand_under_their_labels_and_excluding_ones_are_named_so() -> 
         "I2: A randomised controlled trial",
         "E1 (excludes): Animal studies",
     )
-    assert "7 records were put to a language model, each on its own." in text_of(figures(), "Screening")
+    assert "7 records were submitted to a language model, each separately." in text_of(figures(), "Screening")
 
 
 def test_the_policy_for_unverified_exclusions_is_told_and_nothing_of_it_where_there_was_none() -> None:
@@ -89,11 +87,11 @@ def test_the_policy_for_unverified_exclusions_is_told_and_nothing_of_it_where_th
         parameters = batch().parameters | policy
         return " ".join(part.text for part in methods(figures(batches=(batch(parameters=parameters),))))
 
-    assert "where the model excluded it without such a one, it was referred to a human." in said(unverified="refer")
-    assert "An exclusion stood also where no quote for it was found" in said(unverified="exclude")
+    assert "Other exclusions by the model were referred to a human." in said(unverified="refer")
+    assert "An exclusion counted even if no quote for it was found" in said(unverified="exclude")
     older = {name: value for name, value in batch().parameters.items() if name != "unverified"}
     told = " ".join(part.text for part in methods(figures(batches=(batch(parameters=older),))))
-    assert "such a one" not in told
+    assert "Other exclusions" not in told
 
 
 @pytest.mark.parametrize(
@@ -107,10 +105,10 @@ def test_the_policy_for_unclear_verdicts_is_told(policy: str, said: str) -> None
 
 def test_model_dates_and_hashes_are_told_with_what_is_hashed() -> None:
     said = text_of(figures(), "Model and prompts")
-    assert "The model, as the endpoint named it in its answers, was “double-1” (7 records); the model asked" in said
+    assert "was requested; the endpoint's answers named “double-1” (7 records)." in said
     assert "results were recorded from 2026-03-01 12:00 UTC to 2026-03-01 12:00 UTC" in said
     assert f"parameters (as JSON with sorted names, without spaces, in UTF-8) is {'cd' * 32}." in said
-    assert f"SHA-256 of the prompts is {'ab' * 32}: it is taken over the own prompt hashes of 7 records" in said
+    assert f"SHA-256 of the prompts is {'ab' * 32}. It was computed over the prompt hashes of 7 records" in said
 
 
 def test_without_an_answer_no_model_and_no_prompt_is_claimed() -> None:
@@ -125,12 +123,13 @@ def test_the_disclosure_says_who_decided_and_what_is_left_to_a_human() -> None:
     said = text_of(figures(), "Use of AI")
     assert "5 records were removed by software before screening" in said
     assert "A language model alone excluded 3 records and included 2 records." in said
-    assert "No human decision is recorded here, so the number of records excluded by a human is 0." in said
-    assert "2 records were neither included nor excluded, because the decision was not clear or because of" in said
+    assert "No human decision is recorded, so the number of records excluded by a human is 0." in said
+    assert "2 records were referred to a human, because the decision was unclear or an error occurred." in said
     assert (
-        "Quotes that the model gave: 9; found in the record: 7, altered: 1, not found: 1; 1 record was flagged for it."
+        "9 quotes were compared with the records: 7 found, 1 altered, 1 not found. 1 record was flagged for an "
+        "unverified quote."
     ) in said
-    assert "has to be reported beside this text" in said
+    assert "the authors have to report it." in said
 
 
 def test_the_software_is_named_and_the_workers_version_is_not_claimed() -> None:
@@ -156,7 +155,7 @@ def test_a_filter_tells_its_question_and_another_operation_its_parameters() -> N
     assert 'schema: {"type": "object", "properties": {"n": {"type": "number"}}}' in listed(
         given, "Extraction of fields"
     )
-    assert "no human decision is recorded here" in text_of(given, "Use of AI")
+    assert "No human decision is recorded." in text_of(given, "Use of AI")
 
 
 def test_a_finished_screening_warns_of_nothing() -> None:
@@ -173,17 +172,17 @@ def test_a_finished_screening_warns_of_nothing() -> None:
             {"state": BatchStatus.CANCELLED, "counts": Counts(n_items=1, cancelled=1)},
             "cancelled: 1 record has no decision",
         ),
-        ({"models": {"SmolLM2-135M-Instruct.gguf": 7}}, "These decisions are worth nothing."),
+        ({"models": {"SmolLM2-135M-Instruct.gguf": 7}}, "Do not use these decisions."),
     ],
 )
 def test_what_a_reader_must_know_first_is_a_warning(change: dict[str, object], said: str) -> None:
     assert any(said in warning for warning in warnings(figures(batches=(batch(**change),))))
 
 
-@pytest.mark.parametrize(("ended", "why"), [(False, "they have not begun"), (True, "no record passed on to them")])
+@pytest.mark.parametrize(("ended", "why"), [(False, "that have not begun"), (True, "that no record reached")])
 def test_a_review_tells_of_planned_stages_without_a_batch(ended: bool, why: str) -> None:
     given = figures(kind=SubjectKind.REVIEW, planned=("inclusion", "extract_fields"), ended=ended)
-    assert f"because {why}: extraction of fields." in warnings(given)[0]
+    assert f"Planned stages {why}: extraction of fields." in warnings(given)[0]
     assert given.finished is ended
 
 

@@ -143,7 +143,7 @@ def test_of_more_records_than_a_browser_takes_the_page_has_the_figures_and_says_
     write_page(figures(batches=(batch(counts=counts),)), none(), stream)
     text = stream.getvalue()
     assert Page(text).scripts == {}
-    assert "a page shows up to 20,000 records, and these are 20,001" in text
+    assert "a page shows up to 20,000 records, and this batch has 20,001" in text
     assert "<code>tamis results 0a1b2c3d -o decisions.csv</code>" in text
     assert "Flow of records" in text
     largest = figures(batches=(batch(counts=Counts(n_items=MOST_ROWS, decided=MOST_ROWS)),))

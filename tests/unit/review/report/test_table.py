@@ -169,7 +169,7 @@ def test_an_error_is_named_by_its_kind_and_has_no_confidence() -> None:
         item=RECORD,
     )
     row = record_row("inclusion", result)
-    assert (row["outcome"], row["reason"], row["error"]) == ("failed", "an error of the endpoint", "HTTP 504")
+    assert (row["outcome"], row["reason"], row["error"]) == ("failed", "error of the endpoint", "HTTP 504")
     assert "sure" not in row
 
 

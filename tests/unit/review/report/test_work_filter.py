@@ -67,7 +67,7 @@ def test_a_cursor_is_read_as_the_place_that_it_was_made_of(place: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "7", "....", "YWZ0ZXItLTE", "é"])
 def test_what_is_no_cursor_is_refused(text: str) -> None:
-    with pytest.raises(InvalidParameters, match="no cursor"):
+    with pytest.raises(InvalidParameters, match="not a cursor"):
         place_of(text)
 
 

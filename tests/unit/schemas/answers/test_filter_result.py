@@ -38,7 +38,7 @@ def test_a_paper_that_passed_has_no_exclusion() -> None:
 @pytest.mark.spec("3.3")
 @pytest.mark.parametrize("fields", [{"passed": True, "rule": "animal"}, {"passed": False}])
 def test_a_rule_rejects_and_without_one_a_paper_passes(fields: dict[str, object]) -> None:
-    with pytest.raises(ValidationError, match="rejected by a rule"):
+    with pytest.raises(ValidationError, match="a rejected paper needs a rule"):
         FilterResult.model_validate({"reason": "r"} | fields)
 
 

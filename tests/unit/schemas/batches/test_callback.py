@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from tamis_schemas import BatchEvent, Callback, InvalidParameters
 from tamis_schemas.batches.callback import OnComplete
 
-NOT_KEPT = "on_complete: the option 'countdown' is not kept; only the queue is"
+NOT_KEPT = "on_complete: the option 'countdown' is not supported; only the queue is"
 TASK = {"task": "theirs.finished", "queue": "theirs"}
 APP = Celery(set_as_current=False)
 
@@ -37,9 +37,9 @@ def test_a_callback_names_a_url_and_wants_every_event_unless_it_says_otherwise(u
         ("ftp://hooks.example/", "https://"),
         ("file:///etc/passwd", "https://"),
         ("https:///path", "a host"),
-        ("https://hooks.example:port/", "cannot be read"),
-        ("https://user:password@hooks.example/", "no password"),
-        ("https://token@hooks.example/", "no password"),
+        ("https://hooks.example:port/", "not a URL"),
+        ("https://user:password@hooks.example/", "not contain user or password"),
+        ("https://token@hooks.example/", "not contain user or password"),
         ("https://hooks.example/a b", "no spaces"),
         ("https://hooks.example/\r\nX: y", "ASCII"),
         ("https://bücher.example/", "ASCII"),
@@ -82,9 +82,9 @@ def test_the_ledger_keeps_it_as_a_callback_that_hears_of_the_end_alone() -> None
     ("wrong", "said"),
     [
         ("theirs.finished", "on_complete: a str, not a signature"),
-        (signature(), "on_complete: it names no queue: signature.set(queue=...)"),
+        (signature(), "on_complete: the queue is missing: signature.set(queue=...)"),
         (signature(countdown=9).set(queue="theirs"), NOT_KEPT),
-        (chain(signature(), signature()), "on_complete: a chain, not one task; a task of yours may begin it"),
+        (chain(signature(), signature()), "on_complete: a chain, not a single task; your task may start the chain"),
         ({"queue": "theirs"}, "on_complete.task: Field required"),
         (TASK | {"queue": "two words"}, r"on_complete.queue: String should match pattern '^[^/\s]+$'"),
         (TASK | {"url": "https://hooks.example"}, "on_complete.url: Extra inputs are not permitted"),

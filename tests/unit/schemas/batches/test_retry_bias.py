@@ -77,7 +77,7 @@ def test_the_longest_quarter_failed_four_times_as_often() -> None:
 def test_where_no_other_record_failed_there_is_no_ratio() -> None:
     found = rows((100, 100, 0), (200, 100, 0), (300, 100, 0), (400, 100, 30))
     assert sentence(found, Trait.LENGTH) == (
-        "Only records of the longest quarter (400 characters) failed: 30 of 100, of the others none."
+        "Only records of the longest quarter (400 characters) failed: 30 of 100. None of the others failed."
     )
 
 
@@ -85,12 +85,12 @@ def test_what_chance_explains_is_called_no_sign() -> None:
     found = rows((100, 100, 9), (200, 100, 11), (300, 100, 10), (400, 100, 10))
     # expected 10 in each: (1 + 1)/10 + (1 + 1)/90 = 0.222, 3 degrees of freedom
     assert compare(1, found).comparisons[0].tested == "chi-square 0.2, 3 df, p = 0.97"
-    assert sentence(found, Trait.LENGTH) == "No sign that failing depends on a record's length."
+    assert sentence(found, Trait.LENGTH) == "No evidence that failure depends on a record's length."
 
 
 def test_small_numbers_are_not_overstated() -> None:
     found = rows((100, 10, 0), (200, 10, 0), (300, 10, 0), (400, 10, 3))
-    assert sentence(found, Trait.LENGTH) == "Too few records to say whether failing depends on a record's length."
+    assert sentence(found, Trait.LENGTH) == "Too few records to test whether failure depends on a record's length."
     one = compare(1, found).comparisons[0]
     assert (one.statistic, one.p, one.tested) == (None, None, "")
 

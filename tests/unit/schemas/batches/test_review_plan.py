@@ -106,11 +106,11 @@ def test_what_a_human_decided_counts_also_where_the_software_decided_nothing(
     ("stages", "said"),
     [
         ([], "at least 1"),
-        ([{"operation": JUDGE}], "a judge needs a stage before it"),
-        ([{"operation": FILTER}, {"operation": JUDGE}, {"operation": SCORE}], "a judge is the last stage"),
+        ([{"operation": JUDGE}], "a judge needs an earlier stage"),
+        ([{"operation": FILTER}, {"operation": JUDGE}, {"operation": SCORE}], "a judge must be the last stage"),
         ([{"operation": FILTER, "passes": ["include", "uncertain"]}], "passes belongs to an inclusion, not to filter"),
-        ([{"operation": INCLUSION, "passes": ["include", "exclude"]}], "what is excluded does not go on"),
-        ([{"operation": INCLUSION, "passes": []}], "passes names include, uncertain or both"),
+        ([{"operation": INCLUSION, "passes": ["include", "exclude"]}], "excluded records do not continue"),
+        ([{"operation": INCLUSION, "passes": []}], "passes must name include, uncertain or both"),
         ([{"operation": FILTER, "at_least": 0.5}], "at_least belongs to a score, not to filter"),
     ],
 )

@@ -24,7 +24,7 @@ def test_an_effort_is_a_short_word(effort: str) -> None:
 
 @pytest.mark.parametrize("effort", ["", "High", "very high", "low\n", "-", "9", "x" * 33, "höher"])
 def test_anything_else_is_no_effort(effort: str) -> None:
-    with pytest.raises(ValidationError, match="no word of small letters"):
+    with pytest.raises(ValidationError, match="not a lower-case word"):
         Steering(reasoning_effort=effort)
 
 
@@ -45,12 +45,12 @@ def test_fields_of_a_provider_go_out_as_they_are(body: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("body", "complaint"),
     [
-        *(({name: 1}, f"'{name}' is written by Tamis") for name in sorted(OWN_FIELDS)),
+        *(({name: 1}, f"'{name}' is set by Tamis") for name in sorted(OWN_FIELDS)),
         ({"": 1}, "no name"),
-        ({"top_p": None}, "leave it out"),
-        ({"top_p": float("nan")}, "no JSON"),
-        ({"top_p": float("inf")}, "no JSON"),
-        ({"a": {1, 2}}, "no JSON"),
+        ({"top_p": None}, "omit it"),
+        ({"top_p": float("nan")}, "not JSON"),
+        ({"top_p": float("inf")}, "not JSON"),
+        ({"a": {1, 2}}, "not JSON"),
         ({"a": "x" * 16_001}, "16,010 characters as JSON"),  # {"a": "..."}: nine more than the text
         ({"a": deep(8)}, "more than 8 deep"),
         ({"a": "\x00"}, "cannot store"),
@@ -73,22 +73,22 @@ def test_a_header_is_a_name_and_a_line(headers: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("headers", "complaint"),
     [
-        *(({name.title(): SECRET}, "is written by Tamis") for name in sorted(OWN_HEADERS)),
-        ({"Content-Type": SECRET}, "is written by Tamis"),
-        ({"content-length": SECRET}, "is written by Tamis"),
-        ({"X-A": f"{SECRET}\r\nX-B: 1"}, "no line"),
-        ({"X-A": f"{SECRET}\n"}, "no line"),
-        ({"X-A": f" {SECRET}"}, "no line"),
-        ({"X-A": f"{SECRET}\x00"}, "no line"),
-        ({"X-A": f"{SECRET}é"}, "no line"),
-        ({"X-A": ""}, "no line"),
-        ({"X-A": SECRET * 300}, "no line"),
-        ({"X A": SECRET}, "no name of a header"),
-        ({"X-A:": SECRET}, "no name of a header"),
-        ({"": SECRET}, "no name of a header"),
-        ({"X\n": SECRET}, "no name of a header"),
+        *(({name.title(): SECRET}, "is set by Tamis") for name in sorted(OWN_HEADERS)),
+        ({"Content-Type": SECRET}, "is set by Tamis"),
+        ({"content-length": SECRET}, "is set by Tamis"),
+        ({"X-A": f"{SECRET}\r\nX-B: 1"}, "must be one line"),
+        ({"X-A": f"{SECRET}\n"}, "must be one line"),
+        ({"X-A": f" {SECRET}"}, "must be one line"),
+        ({"X-A": f"{SECRET}\x00"}, "must be one line"),
+        ({"X-A": f"{SECRET}é"}, "must be one line"),
+        ({"X-A": ""}, "must be one line"),
+        ({"X-A": SECRET * 300}, "must be one line"),
+        ({"X A": SECRET}, "not a header name"),
+        ({"X-A:": SECRET}, "not a header name"),
+        ({"": SECRET}, "not a header name"),
+        ({"X\n": SECRET}, "not a header name"),
         ({"X-A": SECRET, "x-a": SECRET}, "twice"),
-        ({f"X-{n}": SECRET for n in range(21)}, "there are 21; 20 may be"),
+        ({f"X-{n}": SECRET for n in range(21)}, "there are 21; at most 20 are allowed"),
     ],
 )
 def test_no_other_header_is_sent_and_no_complaint_repeats_a_value(headers: dict[str, str], complaint: str) -> None:
@@ -187,5 +187,5 @@ def test_of_headers_only_the_names_are_shown() -> None:
     assert SECRET not in view.model_dump_json() + view.words + repr(steering)
     assert view.words == (
         'reasoning effort low, extra body {"top_p": 0.9}, extra headers X-Key, tier flex, '
-        "which it waits 60 s for, then wait"
+        "waiting 60 s for capacity, then wait"
     )

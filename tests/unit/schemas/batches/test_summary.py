@@ -51,11 +51,11 @@ def test_each_call_is_taken_for_what_a_paid_item_cost(n: int, mean: str | None, 
         (PossiblyUnbilled(), None),
         (
             PossiblyUnbilled(unanswered=3, possibly_unbilled_cost=D("0.0078")),
-            "up to about $0.0078 (3 calls whose end nobody knows)",
+            "up to about $0.0078 (3 calls with an unknown end)",
         ),
         (
             PossiblyUnbilled(unanswered=1, lost_claims=1200, possibly_unbilled_cost=D("1.5")),
-            "up to about $1.50 (1 call whose end nobody knows, 1,200 claims whose worker died)",
+            "up to about $1.50 (1 call with an unknown end, 1,200 claims whose worker died)",
         ),
         (PossiblyUnbilled(lost_claims=1), "price not known (1 claim whose worker died)"),
     ],

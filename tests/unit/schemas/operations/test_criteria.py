@@ -81,12 +81,16 @@ def test_criteria_come_back_from_json_and_from_entries_with_the_same_reasons(
         ({"inclusion_criteria": [{"criterion": "b", "exclude_as": " "}]}, ("inclusion_criteria", 0, "exclude_as"), "1"),
         ({"exclusion_criteria": [{"criterion": ""}]}, ("exclusion_criteria", 0, "criterion"), "1"),
         ({"exclusion_criteria": [{"exclude_as": "c"}]}, ("exclusion_criteria", 0), "string"),
-        ({"inclusion_criteria": ["a"], "exclude_as": {"I2": "c"}}, (), "exclude_as names 'I2', which is no criterion"),
-        ({"inclusion_criteria": ["a"], "exclude_as": {"S1": "c"}}, (), "these are I1"),
+        (
+            {"inclusion_criteria": ["a"], "exclude_as": {"I2": "c"}},
+            (),
+            "exclude_as names 'I2', but the criteria are I1",
+        ),
+        ({"inclusion_criteria": ["a"], "exclude_as": {"S1": "c"}}, (), "the criteria are I1"),
         (
             {"inclusion_criteria": [{"criterion": "b", "exclude_as": "c"}], "exclude_as": {"I1": "d"}},
             (),
-            "exclude_as words I1 a second time",
+            "exclude_as repeats I1",
         ),
     ],
 )

@@ -127,8 +127,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "of another type": ({"type": "array", "items": TEXT}, "must be of the form"),
     "of several types": ({"type": ["object", "null"], "properties": {"a": TEXT}}, "must be of the form"),
     "a reference at the top": ({"type": "object", "$ref": "#/$defs/t", "$defs": {"t": fields(a=TEXT)}}, "must be of"),
-    "no properties": ({"type": "object"}, "schema: an object must name its properties"),
-    "empty properties": (fields(), "schema: an object must name its properties"),
+    "no properties": ({"type": "object"}, "schema: an object must list its properties"),
+    "empty properties": (fields(), "schema: an object must list its properties"),
     "a type that does not exist": (fields(a={"type": "strng"}), "properties.a.type: 'strng'"),
     "a bound that is no number": (fields(a={"type": "integer", "minimum": "1"}), "properties.a.minimum: '1'"),
     "required that is no list": (fields(a={"type": "string", "required": True}), "properties.a.required: True"),
@@ -146,11 +146,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
         fields(a=TEXT) | {"$defs": {"t": {"$ref": "https://example.org/s"}}},
         "example.org.*only",
     ),
-    "a missing definition": (fields(a={"$ref": "#/$defs/t"}) | {"$defs": {"u": TEXT}}, r"no such .*there are: u"),
+    "a missing definition": (fields(a={"$ref": "#/$defs/t"}) | {"$defs": {"u": TEXT}}, r"no such .*definitions are: u"),
     "a definition that is true": (fields(a={"$ref": "#/$defs/t"}) | {"$defs": {"t": True}}, "no such definition"),
     "dynamic references": (fields(a={"$dynamicRef": "#n"}), r"\$dynamicRef"),
     "an id inside": (fields(a={"$id": "https://example.org/a", "type": "string"}), r"\$id"),
-    "a tree": (fields(a={"$ref": "#/$defs/n"}) | {"$defs": {"n": NODE}}, r"\$defs/n -> #/\$defs/n\); write the levels"),
+    "a tree": (fields(a={"$ref": "#/$defs/n"}) | {"$defs": {"n": NODE}}, r"\$defs/n -> #/\$defs/n\); write out"),
     "two definitions in a circle": (
         fields(a={"$ref": "#/$defs/n"}) | {"$defs": {"n": {"$ref": "#/$defs/m"}, "m": {"$ref": "#/$defs/n"}}},
         "n -> #/.defs/m -> #/.defs/n",
@@ -160,41 +160,44 @@ REFUSED: dict[str, tuple[Any, str]] = {
         "refers to itself",
     ),
     "a circle that nobody uses": (fields(a=TEXT) | {"$defs": {"n": LOOP}}, "refers to itself"),
-    "references that double": (doubling(15, "anyOf"), "schemas with its references, at most 1000"),
-    "conditions that double": (doubling(15, "allOf"), "schemas with its references, at most 1000"),
-    "a long chain of references": (fields(a={"$ref": "#/$defs/d0"}) | {"$defs": CHAIN}, "over more than 40 schemas"),
-    "unions of unions": (fields(a=UNIONS), "comes to 47 schemas inside each other, at most 40"),
+    "references that double": (doubling(15, "anyOf"), "schemas, references included; at most 1000"),
+    "conditions that double": (doubling(15, "allOf"), "schemas, references included; at most 1000"),
+    "a long chain of references": (fields(a={"$ref": "#/$defs/d0"}) | {"$defs": CHAIN}, "in more than 40 schemas"),
+    "unions of unions": (fields(a=UNIONS), "nests 47 schemas; at most 40"),
     "too deep": (nested(MAX_DEPTH + 1), f"nested more than {MAX_DEPTH} deep"),
     "far too deep": (nested(5000), "nested too deeply"),
-    "itself": (HOLDS_ITSELF, "holds itself"),
+    "itself": (HOLDS_ITSELF, "contains itself"),
     "aliases that double": (fields(a=SHARED), f"more than {MAX_CHARACTERS} characters"),
     "too long": (fields(a={"type": "string", "description": "x" * MAX_CHARACTERS}), f"at most {MAX_CHARACTERS}"),
-    "too many": (fields(**{f"a{n}": TEXT for n in range(1000)}), "comes to 1001 schemas"),
-    "no type": (fields(a={"description": "anything"}), "properties.a: does not say what it is"),
+    "too many": (fields(**{f"a{n}": TEXT for n in range(1000)}), "has 1001 schemas"),
+    "no type": (fields(a={"description": "anything"}), "properties.a: has no type"),
     "an empty type": (fields(a={"type": []}), "properties.a"),
-    "true": (fields(a=True), "properties.a: does not say what it is"),
-    "an allOf of two": (fields(a={"allOf": [TEXT, {"minLength": 1}]}), "properties.a: does not say what it is"),
-    "a union with a part without a type": (fields(a={"anyOf": [TEXT, {}]}), "properties.a.anyOf.1: does not say"),
-    "a map": (fields(a={"type": "object", "additionalProperties": TEXT}), "properties.a: an object must name"),
+    "true": (fields(a=True), "properties.a: has no type"),
+    "an allOf of two": (fields(a={"allOf": [TEXT, {"minLength": 1}]}), "properties.a: has no type"),
+    "a union with a part without a type": (fields(a={"anyOf": [TEXT, {}]}), "properties.a.anyOf.1: has no type"),
+    "a map": (fields(a={"type": "object", "additionalProperties": TEXT}), "properties.a: an object must list"),
     "a map in a list": (fields(a={"type": "array", "items": {"type": "object"}}), "properties.a.items: an object"),
-    "an array of anything": (fields(a={"type": "array"}), "properties.a: an array must say"),
-    "an array of true": (fields(a={"type": "array", "items": True}), "properties.a: an array must say"),
+    "an array of anything": (fields(a={"type": "array"}), "properties.a: an array needs one schema"),
+    "an array of true": (fields(a={"type": "array", "items": True}), "properties.a: an array needs one schema"),
     "a pair": (fields(a={"type": "array", "prefixItems": [TEXT], "items": TEXT}), "properties.a: .* no prefixItems"),
     "a pair of draft 7": (
         {"$schema": "http://json-schema.org/draft-07/schema#", **fields(a={"type": "array", "items": [TEXT]})},
-        "properties.a: an array must say",
+        "properties.a: an array needs one schema",
     ),
-    "an enum of objects": (fields(a={"enum": [{"b": 1}]}), "properties.a: no text, number"),
-    "an enum of another type": (fields(a={"type": "string", "enum": [1, 2]}), "properties.a: no text, number"),
+    "an enum of objects": (fields(a={"enum": [{"b": 1}]}), "properties.a: it allows no text, number"),
+    "an enum of another type": (
+        fields(a={"type": "string", "enum": [1, 2]}),
+        "properties.a: it allows no text, number",
+    ),
     "an empty enum": (fields(a={"enum": []}), "properties.a"),
     "a required that is no property": (SCHEMA | {"required": ["sample_sise"]}, "schema: 'sample_sise' is required"),
     "a property in a condition only": (
         fields(a=TEXT) | {"anyOf": [{"properties": {"b": TEXT}}, {"properties": {"c": TEXT}}]},
-        "'b' is required, or under a condition",
+        "'b' is required, or used in a condition",
     ),
     "a base that is never asked for": (
         fields(a=TEXT) | {"allOf": [{"$ref": "#/$defs/t"}], "$defs": {"t": fields(b=TEXT)}},
-        "'b' is required, or under a condition",
+        "'b' is required, or used in a condition",
     ),
     "a pattern that is none": (fields(a={"type": "string", "pattern": "("}), "properties.a.pattern: '\\(' is not"),
     "a pattern beyond patterns": (
@@ -203,7 +206,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "a pattern that looks ahead": (
         fields(a={"type": "string", "pattern": "^(?=x)"}),
-        "properties.a.pattern: '\\^\\(\\?=x\\)' is not a pattern: .*RE2 has no lookaround",
+        "properties.a.pattern: '\\^\\(\\?=x\\)' is not a pattern: .*RE2 supports no lookaround",
     ),
     "a pattern that is too long": (fields(a={"type": "string", "pattern": "a" * 1001}), "at most 1000"),
     "a pattern in a condition that refers back": (
@@ -217,8 +220,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "NaN": (fields(a={"type": "number", "default": float("nan")}), "nan"),
     "NUL": (fields(a={"type": "string", "description": "x\x00"}), "NUL"),
     "half of a surrogate pair": (fields(**{"\ud83d": TEXT}), "surrogate"),
-    "a set": (fields(a={"enum": {"x"}}), "no JSON value"),
-    "a name that is no text": ({"type": "object", "properties": {1: TEXT}}, "a name that is no text"),
+    "a set": (fields(a={"enum": {"x"}}), "not a JSON value"),
+    "a name that is no text": ({"type": "object", "properties": {1: TEXT}}, "a name that is not text"),
 }
 
 
@@ -243,9 +246,9 @@ def test_a_large_schema_is_checked_in_no_time() -> None:
     [
         (
             {"field_instructions": {"sampel_size": "n"}},
-            "'sampel_size' is no property of schema; is 'sample_size' meant",
+            "'sampel_size' is not a property of schema; did you mean 'sample_size'",
         ),
-        ({"field_instructions": {"zzz": "n"}}, "field_instructions: 'zzz' is no property"),
+        ({"field_instructions": {"zzz": "n"}}, "field_instructions: 'zzz' is not a property"),
         ({"field_instructions": {"sample_size": " "}}, "field_instructions.sample_size"),
         ({"field_instructions": ["n"]}, "field_instructions"),
         ({"instructions": " "}, "instructions"),
@@ -274,7 +277,7 @@ def test_properties_and_items_imply_their_types() -> None:
 def test_a_definition_is_found_under_its_own_name_only() -> None:
     assert definition("#/$defs/t", {"$defs": {"t": TEXT}}) == TEXT
     assert definition("#/$defs/~01", {"$defs": {"~1": TEXT, "/": NODE}}) == TEXT
-    with pytest.raises(ValueError, match="there are: none"):
+    with pytest.raises(ValueError, match="definitions are: none"):
         definition("#/definitions/t", {"$defs": {"t": TEXT}})
 
 

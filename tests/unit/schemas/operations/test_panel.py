@@ -101,8 +101,8 @@ def test_no_vote_of_a_missing_model_changes_what_was_decided_without_it(
 @pytest.mark.parametrize(
     ("given_", "complaint"),
     [
-        ({"models": ["a", "b", "a"]}, "'a' stands there twice, which is no panel: a model shares its errors"),
-        ({"models": ["a"]}, "one model is no panel"),
+        ({"models": ["a", "b", "a"]}, "'a' is named twice, but a model repeats its errors"),
+        ({"models": ["a"]}, "a panel needs several models"),
         ({"models": ["a", "b"], "policy": "most"}, "policy"),
         ({"models": [f"m{n}" for n in range(8)]}, "at most 7"),
         ({"models": []}, "at least 1"),
@@ -155,5 +155,5 @@ def test_a_stage_of_a_review_asks_its_panel_and_no_model_beside_it() -> None:
     plan = ReviewPlan.model_validate({"stages": [stage]}).asking("usual")
     assert plan.stages[0].model is None
     assert plan.stages[0].asked_of == "a, b"
-    with pytest.raises(ValidationError, match="it stands beside a panel"):
+    with pytest.raises(ValidationError, match="the stage has a panel"):
         ReviewPlan.model_validate({"stages": [{**stage, "model": "c"}]})

@@ -34,7 +34,7 @@ def test_stored_parameters_give_the_scale_back() -> None:
     ("changes", "named"),
     [
         ({"criteria": " "}, "criteria"),
-        ({"min_value": 2}, "max_value 1.0 lies below min_value 2.0"),
+        ({"min_value": 2}, "max_value 1.0 is below min_value 2.0"),
         ({"min_value": 1}, "max_value equals min_value"),
         ({"min_value": True}, "min_value"),
         ({"max_value": "10"}, "max_value"),
@@ -53,9 +53,9 @@ def test_stored_parameters_give_the_scale_back() -> None:
         ({"interval": 0.33333}, "does not divide"),  # 3.00003 times
         ({"interval": 0.5 / MAX_STEPS}, "more than 1000000 steps"),
         ({"interval": 5e-324}, "more than 1000000 steps"),
-        ({"min_value": 1e16, "max_value": 1e16 + 4, "interval": 1}, "too small to tell"),
+        ({"min_value": 1e16, "max_value": 1e16 + 4, "interval": 1}, "too small to distinguish"),
         # From 2^52 on there are no halves: the last but one, 2^52 + 1.5, would be the last.
-        ({"min_value": 2.0**52 - 1, "max_value": 2.0**52 + 2, "interval": 0.5}, "too small to tell"),
+        ({"min_value": 2.0**52 - 1, "max_value": 2.0**52 + 2, "interval": 0.5}, "too small to distinguish"),
         ({"max_value": 5e-324, "interval": 1e300}, "does not divide"),  # 5e-324 / 1e300 is 0.0 as a float
         ({"intervall": 0.5}, "intervall"),
     ],

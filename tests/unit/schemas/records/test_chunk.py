@@ -58,7 +58,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"chunks": [{"text": "x"}] * 1001}, "chunks: "),
     (
         {"chunks": [{"id": "a", "text": "x"}, {"id": "a", "text": "y"}]},
-        "chunks.1: has the id 'a' of chunks.0, and another text",
+        "chunks.1: has the same id as chunks.0 ('a') but another text",
     ),
 ]
 

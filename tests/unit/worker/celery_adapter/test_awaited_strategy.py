@@ -122,7 +122,7 @@ def test_what_came_over_a_lost_connection_is_neither_handed_over_nor_acknowledge
     ("raised", "kind", "said"),
     [
         (InvalidParameters("item: what is wrong"), InvalidParameters, "item: what is wrong"),
-        (RuntimeError("a record's text"), OperationFailed, "RuntimeError: the worker's log says more"),
+        (RuntimeError("a record's text"), OperationFailed, "RuntimeError: see the worker's log"),
     ],
 )
 def test_an_error_is_an_answer_and_one_that_nobody_foresaw_tells_no_content(

@@ -60,7 +60,7 @@ def worker() -> Iterator[Worker]:
 def test_messages_of_items_of_aggregates_and_of_nobody_are_counted_once(worker: Worker) -> None:
     before = worker.strategy.taken
     worker.takes(Message(str(uuid4()), 0))
-    with pytest.raises(InvalidTaskError, match="takes a batch's id and the index of an item"):
+    with pytest.raises(InvalidTaskError, match="takes a batch's id, the index of an item"):
         worker.takes(Message("no uuid", 0))  # Celery hands it to the consumer
     state.all_total_count[0] += 1  # as Celery counts an aggregate that begins
     worker.foreign = 1

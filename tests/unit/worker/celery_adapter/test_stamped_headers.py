@@ -35,9 +35,9 @@ def test_what_an_item_shows_as_its_headers_names_it_and_no_other() -> None:
 @pytest.mark.parametrize(
     ("headers", "said"),
     [
-        ({}, "no header is given"),
-        (None, "no header is given"),
-        (["batch_id=12ab"], "'12ab' is no batch's id"),
+        ({}, "no header: name items"),
+        (None, "no header: name items"),
+        (["batch_id=12ab"], "'12ab' is not a batch's id"),
         ([f"item={A}"], "is not BATCH_ID/INDEX"),
         ([f"item={A}/-1"], "is not BATCH_ID/INDEX"),
         (["monitoring_id=7"], "no item has the header 'monitoring_id'"),

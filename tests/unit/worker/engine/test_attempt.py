@@ -215,7 +215,7 @@ def test_an_item_whose_deadline_is_over_asks_nothing() -> None:
     end = Attempt[bool](REQUEST, POLICY, worked=100.0).first()
     assert isinstance(end, Fail)
     assert end.failure.kind is TIMEOUT
-    assert "100 s was over" in end.failure.message
+    assert "100 s passed" in end.failure.message
 
 
 def test_a_question_takes_its_calls_that_count_and_the_waits_between_and_no_wait_for_a_rate_limit() -> None:

@@ -110,6 +110,6 @@ async def test_the_log_gets_one_line_at_the_beginning_and_one_at_the_end(
         backpressure.worked(LEDGER, "results")
         backpressure.worked(LEDGER, "claims")
     assert caplog.messages == [
-        "no item and no call is begun until results can be written: try 0",
+        "no item or call begins until results can be written: try 0",
         "the ledger works again after 90 s",
     ]

@@ -134,13 +134,13 @@ async def test_an_answer_at_a_tier_without_a_price_keeps_its_reservation(budget:
 
 
 async def test_a_tier_without_a_price_is_not_asked(budget: BudgetReservations, row: Row) -> None:
-    with pytest.raises(OverBudget, match=r"no price is known of the model 'm' at the tier 'scale', so"):
+    with pytest.raises(OverBudget, match=r"the price of the model 'm' at the tier 'scale' is unknown, so"):
         await budget.reserve(TERMS, "m", PROMPT, ANSWER, "scale")
     assert row.looked == 0
 
 
 async def test_a_model_without_a_price_is_not_asked(budget: BudgetReservations, row: Row) -> None:
-    with pytest.raises(OverBudget, match=r"no price is known of the model 'unknown'.*TAMIS_PRICES"):
+    with pytest.raises(OverBudget, match=r"the price of the model 'unknown'.*TAMIS_PRICES"):
         await budget.reserve(TERMS, "unknown", PROMPT, ANSWER)
     assert row.looked == 0
 
@@ -198,7 +198,7 @@ async def test_what_the_ledger_refuses_to_settle_stays_reserved_and_is_told(
     row.refusal = DataError("UPDATE", {}, Exception("out of range")) if refused else None
     await budget.settle(one, Usage(50_000, 1_000))
     assert (row.reserved == EACH) is refused
-    assert ("could not be settled, and its reservation stays" in caplog.text) is refused
+    assert ("could not be settled, so its reservation stays" in caplog.text) is refused
 
 
 async def test_those_who_wait_do_not_all_ask_the_ledger(budget: BudgetReservations, row: Row) -> None:
@@ -222,7 +222,7 @@ async def test_what_dead_workers_hold_is_not_waited_for_longer_than_a_call_takes
     monkeypatch.setattr(module, "LOOK", 0.001)
     row.spent, row.reserved = D("0.5"), D("0.4")
     with pytest.raises(
-        OverBudget, match=r"\$0\.50 of \$1\.00 is spent and \$0\.40 held for calls whose end is not known"
+        OverBudget, match=r"\$0\.50 of \$1\.00 is spent and \$0\.40 reserved for calls with an unknown end"
     ):
         await reserve(budget)
 

@@ -191,7 +191,7 @@ async def test_an_answer_from_the_cache_is_read_as_it_was_the_first_time() -> No
     accounting = CallAccounting()
     assert await asking.asker.ask(SHAPED, parse, accounting, TERMS, key="k") is True
     assert (accounting.cached, accounting.calls) == (1, 0)
-    assert accounting.deviations == ("extra key 'more' left out", "value: 'true' read as a boolean")
+    assert accounting.deviations == ("extra key 'more' ignored", "value: 'true' read as a boolean")
 
 
 async def test_a_kept_answer_that_cannot_be_read_any_more_is_asked_for_anew_and_replaced() -> None:

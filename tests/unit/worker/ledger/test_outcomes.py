@@ -20,7 +20,7 @@ OUTCOME = ClaimOutcome(
 
 def test_in_the_place_of_a_refused_outcome_only_its_failure_and_its_bill_are_left() -> None:
     failed, unpaid = refused(OUTCOME, "check violation")
-    words = "the ledger cannot hold this outcome: check violation"
+    words = "the ledger cannot store this outcome: check violation"
     assert failed == ClaimOutcome(OUTCOME.claim, Failure(ErrorKind.INTERNAL, words), PAID)
-    noted = Failure(ErrorKind.INTERNAL, f"{words}; nor what was paid for it")
+    noted = Failure(ErrorKind.INTERNAL, f"{words}; nor its cost")
     assert unpaid == replace(failed, ended=noted, provenance=Provenance(calls=2, unanswered=1))

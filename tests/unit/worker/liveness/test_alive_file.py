@@ -8,7 +8,7 @@ from tamis_worker.liveness.watchdog import AliveFile, health_of
 
 WORKING = AliveFile(pid=7, at=1000.0, state="working")
 HOLDING_BACK = AliveFile(7, 1000.0, "holding back", "Postgres is full")
-STALLED = AliveFile(7, 1000.0, "working", None, "consumed nothing for 60 s")
+STALLED = AliveFile(7, 1000.0, "working", None, "took no message for 60 s")
 
 
 def test_a_file_comes_back_as_it_was_written(tmp_path: Path) -> None:
@@ -31,11 +31,11 @@ def test_what_is_no_alive_file_is_none(tmp_path: Path, text: str) -> None:
         (WORKING, 1030.0, True, "worker 7 is working"),
         (WORKING, 1030.1, False, "worker 7 was last seen working 30 s ago"),
         # the machine was started anew: its clock began at 0 again
-        (WORKING, 10.0, False, "worker 7 was last seen working before this machine was started"),
+        (WORKING, 10.0, False, "worker 7 was last seen working before this machine started"),
         (None, 0.0, False, "no worker writes this file: start one with `tamis worker --alive-file FILE`"),
         # to start a worker anew does not mend a full disk
         (HOLDING_BACK, 1001.0, True, "worker 7 is holding back: Postgres is full"),
-        (STALLED, 1001.0, False, "worker 7 consumed nothing for 60 s"),
+        (STALLED, 1001.0, False, "worker 7 took no message for 60 s"),
     ],
 )  # fmt: skip
 def test_health_is_fresh_progress(found: AliveFile | None, now: float, well: bool, line: str) -> None:

@@ -23,7 +23,7 @@ def looks(*, every: float = 5, seconds: float = 60, first: Observation = BUSY, *
 
 def test_a_worker_that_takes_nothing_for_a_minute_though_messages_wait_is_stalled() -> None:
     # 8 places, 3 of them used
-    expected = "consumed nothing for 60 s, though 100 messages wait and 5 places are free"
+    expected = "took no message for 60 s, although 100 messages wait and 5 places are free"
     assert stalled(looks(seconds=60), BOUNDS) == expected
     assert stalled(looks(seconds=55), BOUNDS) is None
 
@@ -49,7 +49,7 @@ def test_one_look_that_explains_the_rest_makes_the_time_begin_anew(
 
 def test_a_loop_that_stands_still_for_a_minute_is_a_stall_whatever_else_is_known() -> None:
     still = [replace(look, turns=7, waiting=None, holding_back=True) for look in looks(seconds=60)]
-    assert stalled(still, BOUNDS) == "has an event loop that stood still for 60 s"
+    assert stalled(still, BOUNDS) == "has an event loop that did not turn for 60 s"
     assert stalled(still[1:], BOUNDS) is None  # 55 s
     still[-1] = replace(still[-1], turns=8)
     assert stalled(still, BOUNDS) is None
@@ -62,12 +62,12 @@ def test_a_process_that_was_stopped_as_a_whole_is_not_stalled_when_it_goes_on() 
 
 
 def test_something_that_should_run_for_ever_and_ended_is_a_stall_at_once() -> None:
-    assert stalled([replace(BUSY, ended=("heartbeat",))], BOUNDS) == "has lost heartbeat, which should run for ever"
+    assert stalled([replace(BUSY, ended=("heartbeat",))], BOUNDS) == "has lost heartbeat, which must always run"
 
 
 def test_a_write_that_never_returns_is_a_stall_though_the_loop_turns() -> None:
     assert stalled([replace(BUSY, writing=120.5)], BOUNDS) == (
-        "has waited for 120 s for the ledger to take one group of writes"
+        "has waited 120 s for the ledger to accept one group of writes"
     )
     assert stalled([replace(BUSY, writing=120)], BOUNDS) is None
 
@@ -76,7 +76,7 @@ def test_a_worker_that_stops_is_judged_by_nothing_but_the_time_that_it_takes() -
     stopping = [replace(look, stopping=look.at, turns=0) for look in looks(seconds=60, ended=("reconciler",))]
     assert stalled(stopping, BOUNDS) is None
     assert stalled([replace(BUSY, stopping=200.0)], BOUNDS) is None
-    assert stalled([replace(BUSY, stopping=200.1)], BOUNDS) == "was asked to stop and did not within 200 s"
+    assert stalled([replace(BUSY, stopping=200.1)], BOUNDS) == "was asked to stop, but did not within 200 s"
 
 
 @st.composite

@@ -220,7 +220,7 @@ def test_what_is_noted_is_short_and_names_the_place() -> None:
     assert read(given, ANSWER).deviations == (
         "taken out of 'answer'",
         "'Value' read as 'value'",
-        "extra key 'notes' left out",
+        "extra key 'notes' ignored",
         "value: '0.9' read as a number",
     )
 

@@ -224,7 +224,7 @@ async def test_a_failing_command_keeps_the_key_and_names_its_exit_status_once(
         assert await key.current() == "sk-1"
     assert printer.runs == 4
     warnings = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-    assert warnings == ["the API key is not renewed: TAMIS_LLM_API_KEY_COMMAND ended with exit status 3"]
+    assert warnings == ["the API key was not renewed: TAMIS_LLM_API_KEY_COMMAND ended with exit status 3"]
 
 
 async def test_without_any_key_it_says_why(printer: Printer, clock: Clock) -> None:

@@ -185,7 +185,7 @@ async def test_a_model_of_no_use_is_told_with_an_answer_that_is_short_printable_
     told = [(await asked(llm))[1].hopeless for _ in range(3)]
     assert told[:2] == [None, None]
     assert told[2] is not None
-    assert told[2].startswith("3 answers of m in a row could not be used, and none before; the last one: 'No")
+    assert told[2].startswith("3 answers of m in a row were unusable, and none before was usable; the last: 'No")
     assert KEY not in told[2]
     assert "\x1b" not in told[2]
     assert len(told[2]) < 300

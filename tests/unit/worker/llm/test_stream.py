@@ -90,9 +90,9 @@ def test_an_answer_that_came_whole_in_one_event_and_parts_are_read_too() -> None
     [
         (sent(*PIECES[:4], done=False), ErrorKind.SERVER, "ends before the answer does"),
         (sent(chunk({"content": "{"}, "length")), ErrorKind.TRUNCATED, "cut off"),
-        (sent(chunk({"reasoning_content": "hm"}, "stop")), ErrorKind.EMPTY, "only thoughts"),
+        (sent(chunk({"reasoning_content": "hm"}, "stop")), ErrorKind.EMPTY, "the model only reasoned"),
         (sent(PIECES[2], {"error": {"code": 429, "message": "slow"}}), ErrorKind.RATE_LIMITED, "429: slow"),
-        (sent(5), ErrorKind.SERVER, "no JSON object"),
+        (sent(5), ErrorKind.SERVER, "not a JSON object"),
         (b"data: {oh\n\n", ErrorKind.SERVER, "stream that cannot be read"),
         (b"data: [DONE]\n\n", ErrorKind.EMPTY, "no choice"),
         (b"data:\n\n", ErrorKind.SERVER, "ends before"),

@@ -85,4 +85,4 @@ def test_whatever_looks_like_a_key_is_in_no_message(key: str) -> None:
 def test_a_redirection_is_told_on_one_line_however_long_its_target_is() -> None:
     error = of_redirect(307, "http://" + "x" * 10_000 + "\x1b")
     assert len(error.message) <= MAX_MESSAGE
-    assert "put TAMIS_LLM_BASE_URL right" in error.message
+    assert "correct TAMIS_LLM_BASE_URL" in error.message

@@ -171,7 +171,7 @@ def test_a_result_has_its_extractions_and_what_the_metrics_say_of_it() -> None:
     assert values == {
         # 0.4 x 1/2 + 0.5 x (0.9 + 0.8) / 2 + 0.1 x 2/5
         "context_relevance": pytest.approx(0.665),
-        "recall_warning": "neither the limits of the search nor its total are given",
+        "recall_warning": "the limits and the total of the search are missing",
         "context_precision": 1.0,
         "context_recall_heuristic": 1.0,  # 2 of 2
         "context_recall_llm": NOT_ASKED,
@@ -325,7 +325,7 @@ def test_a_metric_that_fails_costs_its_figure_and_never_the_result(monkeypatch: 
 
     monkeypatch.setattr("tamis_worker.evaluation.context_precision", broken)
     decided = decided_with(FOUND)
-    assert value_of(decided, "context_precision").reason == "could not be computed: the worker's log says why"
+    assert value_of(decided, "context_precision").reason == "could not be computed: see the worker's log"
     assert value_of(decided, "aggregated_confidence").value == 0.95
 
 

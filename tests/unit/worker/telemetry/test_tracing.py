@@ -91,5 +91,5 @@ def test_an_exporter_says_once_that_it_fails_and_once_that_it_works_again(caplog
     for _ in range(6):
         exporter.export(())
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
-    assert "does not take them" in caplog.records[0].message
+    assert "does not accept them" in caplog.records[0].message
     assert "exported again" in caplog.records[1].message

@@ -25,7 +25,7 @@ def test_anything_else_is_tried_again(status: int | None) -> None:
 def test_a_receiver_that_is_gone_is_given_up_at_once_and_it_is_said() -> None:
     decision = decide(DeliveryAnswer(410, "answered 410"), 1)
     assert (decision.delivered, decision.wait) == (False, None)
-    assert decision.said == "answered 410: the receiver wants no more; given up"
+    assert decision.said == "answered 410: the receiver wants no more webhooks; given up"
 
 
 def test_tries_go_on_for_a_day_and_then_it_is_said_that_they_end() -> None:

@@ -32,6 +32,6 @@ def test_a_secret_may_come_as_a_file_and_is_shown_nowhere(
 @pytest.mark.parametrize("wrong", [secret(23), secret(65), secret(24)[6:], "whsec_", "whsec_not base64!", "hunter2"])
 def test_what_is_no_secret_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     monkeypatch.setenv("TAMIS_WEBHOOK_SECRET", wrong)
-    with pytest.raises(ConfigurationError, match=r"TAMIS_WEBHOOK_SECRET: a secret for webhooks is whsec_") as refused:
+    with pytest.raises(ConfigurationError, match=r"TAMIS_WEBHOOK_SECRET: a webhook secret must be whsec_") as refused:
         WorkerSettings.load()
     assert wrong.removeprefix("whsec_") not in str(refused.value) or wrong == "whsec_"
