@@ -31,6 +31,7 @@ from ..operations import Decided, Failure, InvalidAnswer
 from .retry import TRANSIENT, RetryDecision, RetryPolicy, Then, decide
 
 T = TypeVar("T")
+TOKENS_OF_WORD = 0.6  # a floor: English has about 1.3 tokens a word
 CUT_OFF = "cut off"  # how `Malformed` begins for a text that ends in the middle
 
 
@@ -256,11 +257,37 @@ def read_reply(
     return UsableAnswer(reply, read)
 
 
+def checked_reply(request: ChatRequest, reply: Reply) -> Reply:
+    """Return the reply, or an error instead of an answer to a prompt that the endpoint has cut.
+
+    Some servers drop the beginning or the middle of a long prompt without an error (Ollama with a small `num_ctx`). A
+    tokenizer makes at least about one token of a word. The user's message is counted alone, because endpoints may omit
+    cached tokens, and no cache has a record that is asked about for the first time.
+    """
+    if not isinstance(reply, ChatAnswer) or len(request.messages) > 2:
+        return reply
+    words, tokens = request.messages[-1].content.count(" "), reply.usage.prompt_tokens
+    if tokens == 0 or tokens >= TOKENS_OF_WORD * words:
+        return reply
+    return _failed(
+        ErrorKind.CONTEXT_LENGTH,
+        f"the endpoint has read only {tokens} tokens of a record with {words} words: raise its context length "
+        "(num_ctx in Ollama), or lower TAMIS_MAX_PROMPT_CHARS",
+        reply,
+    )
+
+
 def _cut_off(answer: ChatAnswer, defect: CallError) -> CallError:
     """Return the error of an answer that was cut off, though its finish reason does not say so."""
+    message = f"the answer was {defect.message}, after {answer.usage.completion_tokens} tokens"
+    return _failed(ErrorKind.TRUNCATED, message, answer)
+
+
+def _failed(kind: ErrorKind, message: str, answer: ChatAnswer) -> CallError:
+    """Return the error of an answer that was paid, but is of no use."""
     return CallError(
-        ErrorKind.TRUNCATED,
-        f"the answer was {defect.message}, after {answer.usage.completion_tokens} tokens",
+        kind,
+        message,
         200,
         usage=answer.usage,
         latency_ms=answer.latency_ms,

@@ -38,6 +38,7 @@ from .attempt import (
     ReadContent,
     Step,
     Wait,
+    checked_reply,
     read_content,
     read_reply,
 )
@@ -212,6 +213,7 @@ class QuestionRunner:
             self.llm.dialect_turn(place.request) as dialect_turn,
         ):
             reply = place.heard(await self._call(dialect_turn, place.request, terms, admission, reservation, traced))
+            reply = checked_reply(request, reply)
             refusals = admission.record(reply)
             read = read_reply(reply, request.schema, parse, request.decision)
             if isinstance(read, CallError) and read.kind is ErrorKind.TRUNCATED:

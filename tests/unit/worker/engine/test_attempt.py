@@ -19,6 +19,7 @@ from tamis_worker.engine.attempt import (
     Halt,
     Step,
     Wait,
+    checked_reply,
     read_reply,
 )
 from tamis_worker.engine.retry import FORBIDDEN, REFUSALS, RetryPolicy
@@ -359,3 +360,40 @@ def test_an_answer_that_ends_in_the_middle_is_cut_off_whatever_its_finish_reason
 def test_a_sampling_failure_is_asked_about_once_more() -> None:
     failed_schema = CallError(ErrorKind.MALFORMED, "400: Failed to generate JSON", status=400)
     assert steps(failed_schema, answer()) == [ANEW, Done(True, answer())]
+
+
+RECORD = "Is it a trial? " + "We randomised two hundred adults to aspirin or placebo. " * 20  # 4 + 20 x 9 = 184 spaces
+
+
+@pytest.mark.parametrize(
+    ("prompt_tokens", "cut"),
+    [
+        (0, False),  # not reported
+        (260, False),
+        (111, False),  # 184 x 0.6 = 110.4
+        (110, True),
+        (33, True),
+    ],
+)
+def test_an_answer_to_a_prompt_that_the_endpoint_has_cut_is_no_answer(prompt_tokens: int, cut: bool) -> None:
+    request = replace(REQUEST, messages=(Message("system", "x " * 500), Message("user", RECORD)))
+    given = replace(answer(), usage=Usage(prompt_tokens, 5), rung=Rung.STRICT)
+    reply = checked_reply(request, given)
+    if not cut:
+        assert reply is given
+        return
+    assert isinstance(reply, CallError)
+    assert (reply.kind, reply.usage, reply.rung) == (ErrorKind.CONTEXT_LENGTH, given.usage, Rung.STRICT)
+    assert "num_ctx" in reply.message
+    assert steps(reply) == [Fail(Failure(ErrorKind.CONTEXT_LENGTH, reply.message))]
+
+
+def test_a_prompt_that_was_asked_before_may_be_in_a_cache_that_no_count_includes() -> None:
+    asked = (
+        Message("system", "x"),
+        Message("user", RECORD),
+        Message("assistant", "no"),
+        Message("user", "Again: a b c"),
+    )
+    given = replace(answer(), usage=Usage(1, 5))
+    assert checked_reply(replace(REQUEST, messages=asked), given) is given
