@@ -28,9 +28,11 @@ from ..llm.chat import CallError, ChatAnswer, ChatRequest, Message, Obstacle, Re
 from ..llm.json_answer import Malformed
 from ..llm.token_probability import DecisionField, probability_of
 from ..operations import Decided, Failure, InvalidAnswer
+from .optional_wishes import has_wishes, without_wishes
 from .retry import TRANSIENT, RetryDecision, RetryPolicy, Then, decide
 
 T = TypeVar("T")
+OF_WISHES = frozenset({ErrorKind.SERVER, ErrorKind.INVALID_REQUEST})  # an optional parameter may be the cause
 TOKENS_OF_WORD = 0.6  # a floor: English has about 1.3 tokens a word
 CUT_OFF = "cut off"  # how `Malformed` begins for a text that ends in the middle
 
@@ -141,6 +143,7 @@ class Attempt(Generic[T]):
         self._errors: list[ErrorKind] = []  # earlier errors, except those caused by the way of asking
         self._latest = request
         self._doubtful: CallOutcome[T] | None = None  # the latest call, if the endpoint may be at fault
+        self.bare = False  # True: the question was asked without its optional parameters
         self.took = 0.0  # seconds of the deadline, up to the last call that counted
 
     @property
@@ -176,6 +179,10 @@ class Attempt(Generic[T]):
     def _after(self, outcome: CallOutcome[T], error: CallError) -> Step[T]:
         if not (error.everyone or error.kind is ErrorKind.RATE_LIMITED):
             self._count(outcome)
+        if error.kind in OF_WISHES and self._may_be_bare():
+            self.bare = True
+            self._request, self._latest = without_wishes(self._request), without_wishes(self._latest)
+            return Ask(self._latest)
         decision = decide(
             error,
             attempt=self._counted,
@@ -201,6 +208,9 @@ class Attempt(Generic[T]):
             self._worked += decision.after
             return Wait(decision.after, ask)
         return ask
+
+    def _may_be_bare(self) -> bool:
+        return not self.bare and self._counted < self._policy.max_calls and has_wishes(self._latest)
 
     def _count(self, outcome: CallOutcome[T]) -> None:
         self._counted += 1

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import KW_ONLY, dataclass, field
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import TypeVar
 
 from tamis_schemas import ErrorKind, Pause, Prices, Usage
@@ -49,6 +49,7 @@ from .cache import Cache
 from .call_accounting import CallAccounting, cost_of, usage_of
 from .capacity import SERVICE_TIER, CallSlot, Capacity
 from .endpoint_health import Admission, EndpointBroken, EndpointFault, EndpointHealth, Probe
+from .optional_wishes import OptionalWishes
 from .retry import RetryPolicy
 from .transcript import QuestionTranscript
 
@@ -84,6 +85,7 @@ class QuestionRunner:
     connections: int = 64  # calls in flight at once
 
     def __post_init__(self) -> None:
+        self._wishes = OptionalWishes(monotonic)
         self._free = asyncio.Semaphore(self.connections)
         self._waiting: Counter[str] = Counter()  # questions that wait for permission to call, by model
         self._health: defaultdict[str, EndpointHealth] = defaultdict(self.new_health)  # by model
@@ -144,6 +146,7 @@ class QuestionRunner:
             cached = await self._kept(key, request, parse, accounting, transcript)
             if cached is not None:
                 return cached.value
+        request = self._wishes.applied(request)
         attempt: Attempt[T] = Attempt(request, self.policy, worked=accounting.worked)
         step: Next[T] = attempt.first()
         while True:
@@ -164,6 +167,7 @@ class QuestionRunner:
                         await limiter.block(seconds)
                     step = following
                 case Done(value, answer, probability):
+                    self._wishes.answered(request, bare=attempt.bare)
                     if key is not None:
                         await self.cache.keep(key, answer, probability)
                     return value

@@ -25,6 +25,7 @@ from tamis_worker.engine.attempt import (
 from tamis_worker.engine.retry import FORBIDDEN, REFUSALS, RetryPolicy
 from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Message, Obstacle, Reply, Rung
 from tamis_worker.operations import Failure, InvalidAnswer
+from tamis_worker.operations.filter import DECISION
 
 POLICY = RetryPolicy(max_calls=4, deadline=100.0, base=1.0, cap=60.0, rate_limit_wait=5.0)
 SCHEMA = {"type": "object", "properties": {"value": {"type": "boolean"}}, "additionalProperties": False}
@@ -397,3 +398,34 @@ def test_a_prompt_that_was_asked_before_may_be_in_a_cache_that_no_count_includes
     )
     given = replace(answer(), usage=Usage(1, 5))
     assert checked_reply(replace(REQUEST, messages=asked), given) is given
+
+
+WISHED = replace(REQUEST, options={"reasoning_effort": "low", "service_tier": "flex"}, decision=DECISION)
+BARE = Ask(replace(REQUEST, options={"service_tier": "flex"}))
+
+
+def wished(*replies: Reply, policy: RetryPolicy = POLICY) -> list[Step[bool]]:
+    """What follows from each reply to a question with optional parameters."""
+    attempt: Attempt[bool] = Attempt(WISHED, policy)
+    attempt.first()
+    return [following(attempt, outcome(reply)) for reply in replies]
+
+
+@pytest.mark.parametrize("kind", [SERVER, ErrorKind.INVALID_REQUEST])
+def test_a_question_that_fails_is_asked_once_without_its_optional_parameters(kind: ErrorKind) -> None:
+    assert wished(error(kind), answer()) == [BARE, Done(True, answer())]
+
+
+def test_a_question_that_fails_without_them_too_goes_on_without_them() -> None:
+    steps_taken = wished(error(SERVER), error(SERVER), error(SERVER), error(SERVER))
+    assert steps_taken == [BARE, Wait(1.0, BARE), Wait(2.0, BARE), failed(SERVER)]
+    assert wished(error(ErrorKind.INVALID_REQUEST), error(ErrorKind.INVALID_REQUEST)) == [
+        BARE,
+        failed(ErrorKind.INVALID_REQUEST),
+    ]
+
+
+def test_other_failures_and_the_last_call_keep_them() -> None:
+    assert wished(error(TIMEOUT))[0] == Wait(0.5, Ask(WISHED))
+    once = RetryPolicy(max_calls=1, deadline=100.0)
+    assert wished(error(SERVER), policy=once) == [failed(SERVER)]

@@ -220,3 +220,12 @@ async def test_a_server_that_compiles_grammars_is_told_of_every_bound_once_an_an
     assert (await llm.learn(question(), cut, usable=False)).ask_again is compiles_grammars
     assert dialects.rung_state("m").rung is rung
     await llm.close()
+
+
+async def test_a_record_that_the_model_refuses_in_prose_lowers_no_proven_rung() -> None:
+    prose = iter([GOOD, *["I cannot judge this record."] * 40, GOOD])
+    server = Server(lambda rung, body: next(prose))
+    llm = client(server)
+    for _ in range(42):
+        await asked(llm)
+    assert server.asked == [Rung.STRICT] * 42

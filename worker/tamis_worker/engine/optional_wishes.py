@@ -1,0 +1,52 @@
+"""The optional parameters of requests, and the models whose endpoint fails because of them.
+
+Some servers answer 500 or 400 to a parameter that they know, without naming it: token probabilities of minus infinity,
+for example, are not JSON. So a question that fails is asked once without its optional parameters. If three questions of
+a model needed this, and no question was answered with them, they are omitted for an hour.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from ..llm.chat import ChatRequest
+
+OPTIONAL = frozenset({"reasoning_effort", "prompt_cache_key", "seed"})  # `decision` asks for token probabilities
+HELPED = 3  # questions in a row
+OMITTED_FOR = 3600.0  # seconds
+
+
+def has_wishes(request: ChatRequest) -> bool:
+    """Return whether a request has optional parameters."""
+    return request.decision is not None or not OPTIONAL.isdisjoint(request.options)
+
+
+def without_wishes(request: ChatRequest) -> ChatRequest:
+    """Return the request without its optional parameters. The service tier stays: it decides the price."""
+    options = {name: value for name, value in request.options.items() if name not in OPTIONAL}
+    return replace(request, options=options, decision=None)
+
+
+@dataclass(eq=False)
+class OptionalWishes:
+    """The lessons of one worker process about optional parameters, by model; `clock` in seconds."""
+
+    clock: Callable[[], float]
+    _helped: Counter[str] = field(init=False, default_factory=Counter)
+    _omitted_until: dict[str, float] = field(init=False, default_factory=dict)
+
+    def applied(self, request: ChatRequest) -> ChatRequest:
+        """Return the request as it should be sent now."""
+        until = self._omitted_until.get(request.model)
+        return request if until is None or self.clock() >= until else without_wishes(request)
+
+    def answered(self, request: ChatRequest, *, bare: bool) -> None:
+        """Record that a question with wishes was answered; `bare`: only without them."""
+        if not has_wishes(request):
+            return
+        if not bare:
+            self._helped.pop(request.model, None)
+            return
+        self._helped[request.model] += 1
+        if self._helped[request.model] >= HELPED:
+            self._omitted_until[request.model] = self.clock() + OMITTED_FOR
