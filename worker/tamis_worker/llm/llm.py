@@ -173,9 +173,9 @@ class LlmClient:
     async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> LearnResult:
         """Record for all workers whether the request's format worked, and return the effect on the next call.
 
-        `usable`: the operation accepted the reply. Replies that were cut off or filtered, refusals, and prose in a proven
-        format show nothing about the format. But after a cut-off reply, a server that compiles grammars gets every limit
-        of the schema. An empty answer counts only before the model's first usable answer.
+        `usable`: the operation accepted the reply. Replies that were cut off or filtered, refusals, and prose in a
+        proven format show nothing about the format. But after a cut-off reply, a server that compiles grammars gets
+        every limit of the schema. An empty answer counts only before the model's first usable answer.
         """
         model, asked_on = request.model, reply.rung
         if asked_on is None:
