@@ -128,7 +128,7 @@ def requeue_shards(connection: Connection, batch: Row[Any]) -> None:
     connection.execute(
         update(shards)
         .where(shards.c.batch_id == batch.id, dispatched)
-        .values(state=ShardStatus.WAITING, dispatched_at=None)
+        .values(state=ShardStatus.WAITING)  # `dispatched_at` stays: a worker may hold its items
     )
 
 

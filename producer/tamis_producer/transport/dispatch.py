@@ -249,7 +249,7 @@ class Dispatcher:
                     shards.c.shard == shard.number,
                     shards.c.state == ShardStatus.DISPATCHED,
                 )
-                .values(state=ShardStatus.WAITING, dispatched_at=None)
+                .values(state=ShardStatus.WAITING)  # `dispatched_at` stays: some messages may have arrived
             )
 
 

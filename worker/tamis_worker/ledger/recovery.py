@@ -115,7 +115,8 @@ WITH poison AS (
     SET state = 'failed', worker = NULL,
         lost_claims = i.lost_claims + CASE WHEN i.state = 'running' THEN 1 ELSE 0 END  -- of a pending one it is counted
     FROM shards s JOIN batches b ON b.id = s.batch_id AND b.round = s.round AND b.state IN ('running', 'paused')
-    WHERE s.state = 'dispatched' AND i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
+    WHERE s.state <> 'aggregated' AND s.dispatched_at IS NOT NULL  -- also if it waits for another dispatch
+      AND i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
       AND i.attempts >= :max_claims
       AND (i.state = 'pending' OR (i.state = 'running' AND NOT EXISTS (
               SELECT FROM workers k WHERE k.id = i.worker AND k.lease_until > now())))
@@ -134,7 +135,8 @@ RETURNING batch_id, idx
 _RELEASE_DEAD = text("""
 UPDATE item_states i SET state = 'pending', worker = NULL, republished_at = now(), lost_claims = i.lost_claims + 1
 FROM shards s JOIN batches b ON b.id = s.batch_id AND b.round = s.round
-WHERE s.state = 'dispatched' AND i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
+WHERE s.state <> 'aggregated' AND s.dispatched_at IS NOT NULL  -- also if it waits for another dispatch
+      AND i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
   AND i.state = 'running'
   AND NOT EXISTS (SELECT FROM workers k WHERE k.id = i.worker AND k.lease_until > now())
 RETURNING i.batch_id, b.operation, b.state AS batch_state, i.idx, i.item_id

@@ -1,15 +1,19 @@
 """How a lost message is told from a slow one. Ages are given to the ledger's rows; nobody waits for them."""
 
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import permutations
 from uuid import UUID
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from stage import abstracts
 from tamis_producer import Batch, Client
 from tamis_producer.ledger.worker_view import WorkerReport
-from tamis_schemas import Filter
+from tamis_producer.runs import control
+from tamis_schemas import Filter, IllegalTransition, Priority
 from tamis_schemas.batches import wire
 from tamis_worker.ledger import recovery
 from tamis_worker.ledger.claims import ItemKey, claim
@@ -116,6 +120,35 @@ async def test_claims_of_the_dead_are_taken_back_and_those_of_the_living_are_not
     assert sorted(item.index for item in released) == [3, 4, 5]
     counts = batch.status().counts
     assert (counts.running, counts.pending) == (3, 97)
+
+
+COMMANDS: dict[str, Callable[[Connection, UUID], None]] = {
+    "priority": lambda connection, batch_id: control.set_priority(connection, batch_id, Priority.HIGH),
+    "pause": control.pause,
+    "resume": control.resume,
+    "cancel": control.cancel,
+}
+
+
+@pytest.mark.parametrize("commands", list(permutations(COMMANDS, 2)), ids="-".join)
+async def test_claims_of_the_dead_are_taken_back_whatever_was_commanded_while_redis_was_away(
+    client: Client, engine: AsyncEngine, batch: Batch, commands: tuple[str, ...]
+) -> None:
+    """Without Redis no shard is dispatched again: shards of a new priority or a resumed batch wait."""
+    batch_id = UUID(batch.id)
+    await recovery.renew_lease(engine, WorkerReport(id="dead"), lease=30)
+    await claim(engine, [ItemKey(batch_id, index) for index in range(3)], worker="dead")
+    for command in commands:
+        with suppress(IllegalTransition), client.engine.begin() as connection:  # nothing follows a cancellation
+            COMMANDS[command](connection, batch_id)
+    await run(engine, "UPDATE workers SET lease_until = now() - interval '1 s'")
+    async with transaction(engine) as connection:
+        await recovery.release_dead(connection)
+        unfinished = await recovery.find_unfinished(connection)
+    counts = batch.status().counts
+    assert counts.running == 0
+    assert counts.identity_holds
+    assert (counts.cancelled, list(unfinished)) == ((100, [batch_id]) if "cancel" in commands else (0, []))
 
 
 async def test_an_item_is_given_up_when_as_many_workers_died_of_it_as_are_allowed_and_not_before(
