@@ -25,6 +25,8 @@ from ..process.waiting import ON_THREAD, Waiting
 from .broker import broker_errors, forget_pools
 
 PUBLISH_BATCH = 500  # messages in one round trip to the broker
+SMALL = 10  # items of a batch that goes through the lane of small batches
+LANE_LOCK = 7_264_949  # a Postgres advisory lock: one batch chooses its lane at a time
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +86,7 @@ class Dispatcher:
             except BrokerUnavailable:
                 self._put_back(shard)
                 raise
+            self._mark_published(shard)
             dispatched += 1
             if shard.last:
                 break
@@ -153,12 +156,14 @@ class Dispatcher:
             ).all()
             this_shard = and_(this_round, shards.c.shard == waiting.shard)
             connection.execute(
-                update(shards).where(this_shard).values(state=ShardStatus.DISPATCHED, dispatched_at=func.now())
+                update(shards)
+                .where(this_shard)
+                .values(state=ShardStatus.DISPATCHED, dispatched_at=func.now(), published_at=None)
             )
             lane = batch.lane
             changes: dict[str, Any] = {}
             if lane is None:  # its first dispatch, or its priority was changed
-                lane = changes["lane"] = _emptiest_lane(connection, batch.priority)
+                lane = changes["lane"] = _emptiest_lane(connection, batch.priority, small=batch.n_items <= SMALL)
             if batch.state != BatchStatus.RUNNING:
                 check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
                 changes |= {"state": BatchStatus.RUNNING, "started_at": func.now()}
@@ -239,7 +244,14 @@ class Dispatcher:
         """Declare a queue once for many messages: brokers other than Redis drop messages without a queue."""
         self._app.amqp.queues[queue](producer.channel).declare()
 
+    def _mark_published(self, shard: Shard) -> None:
+        self._change(shard, published_at=func.now())
+
     def _put_back(self, shard: Shard) -> None:
+        self._change(shard, state=ShardStatus.WAITING)  # `dispatched_at` stays: some messages may have arrived
+
+    def _change(self, shard: Shard, **values: Any) -> None:
+        """Change the row of a shard that is still dispatched."""
         with ledger_errors(), self._engine.begin() as connection:
             connection.execute(
                 update(shards)
@@ -249,14 +261,25 @@ class Dispatcher:
                     shards.c.shard == shard.number,
                     shards.c.state == ShardStatus.DISPATCHED,
                 )
-                .values(state=ShardStatus.WAITING)  # `dispatched_at` stays: some messages may have arrived
+                .values(**values)
             )
 
 
-def _emptiest_lane(connection: Connection, priority: str) -> int:
-    """Return the lane of this priority that the fewest batches use now."""
-    c = batches.c
-    running = and_(c.priority == priority, c.state == BatchStatus.RUNNING)
-    rows = connection.execute(select(c.lane, func.count().label("batches")).where(running).group_by(c.lane))
-    used = {row.lane: row.batches for row in rows}
-    return min(range(wire.LANES), key=lambda lane: used.get(lane, 0))
+def _emptiest_lane(connection: Connection, priority: str, *, small: bool) -> int:
+    """Return the lane of this priority with the fewest items in flight. One batch chooses at a time.
+
+    The last lane is for small batches, so that no single call waits behind a large batch.
+    """
+    if small:
+        return wire.LANES - 1
+    connection.execute(select(func.pg_advisory_xact_lock(LANE_LOCK)))
+    b, s = batches.c, shards.c
+    in_flight = and_(s.batch_id == b.id, s.round == b.round, s.state == ShardStatus.DISPATCHED)
+    rows = connection.execute(
+        select(b.lane, func.coalesce(func.sum(s.end_idx - s.first_idx), 0).label("items"))
+        .select_from(batches.outerjoin(shards, in_flight))
+        .where(b.priority == priority, b.state == BatchStatus.RUNNING)
+        .group_by(b.lane)
+    )
+    items_in = {row.lane: row.items for row in rows}
+    return min(range(wire.LANES - 1), key=lambda lane: items_in.get(lane, 0))

@@ -154,7 +154,8 @@ shards = Table(
     Column("first_idx", Integer, nullable=False),
     Column("end_idx", Integer, nullable=False),  # one past the last item
     Column("state", Text, nullable=False, server_default=ShardStatus.WAITING.value),
-    Column("dispatched_at", _INSTANT),
+    Column("dispatched_at", _INSTANT),  # before its first message
+    Column("published_at", _INSTANT),  # after its last message; None: not yet, or its publisher died
     Column("aggregated_at", _INSTANT),
     PrimaryKeyConstraint("batch_id", "round", "shard"),
     _one_of("state", ShardStatus),

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from stage import abstracts
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.transport.broker import make_app
 from tamis_producer.transport.chord_backend import ChordBackend
+from tamis_producer.transport.dispatch import SMALL
 from tamis_schemas import Filter, Priority
 from tamis_schemas.batches import wire
 
@@ -86,7 +88,7 @@ def test_nothing_of_a_chord_stays_in_redis_for_ever(app: Celery, broker: Any) ->
 
 def test_a_shard_is_published_as_a_chord_of_its_items(client: Client, settings: ProducerSettings, broker: Any) -> None:
     client.submit(Filter(criteria="Is it?"), abstracts(7), priority=Priority.HIGH)
-    raw = broker.lrange(f"{wire.KEY_PREFIX}{wire.ItemQueue(Priority.HIGH, lane=0).name}", 0, -1)
+    raw = broker.lrange(f"{wire.KEY_PREFIX}{wire.ItemQueue(Priority.HIGH, lane=wire.LANES - 1).name}", 0, -1)
     headers = [json.loads(message)["headers"] for message in raw]
     assert sorted(header["group_index"] for header in headers) == list(range(7))
     assert len({header["group"] for header in headers}) == 1
@@ -97,9 +99,39 @@ def test_a_shard_is_published_as_a_chord_of_its_items(client: Client, settings: 
 
 
 def test_each_batch_goes_through_the_emptiest_lane_of_its_priority(client: Client, broker: Any) -> None:
-    for priority in [Priority.NORMAL] * (wire.LANES + 1) + [Priority.LOW]:
-        client.submit(Filter(criteria="Is it?"), abstracts(3), priority=priority)
-    waiting = {name: broker.llen(f"{wire.KEY_PREFIX}{name}") for name in wire.ITEM_QUEUES}
-    normal = [waiting[wire.ItemQueue(Priority.NORMAL, lane).name] for lane in range(wire.LANES)]
-    assert sorted(normal) == [3, 3, 3, 6]
-    assert waiting[wire.ItemQueue(Priority.LOW, 0).name] == 3
+    for priority in [Priority.NORMAL] * wire.LANES + [Priority.LOW]:
+        client.submit(Filter(criteria="Is it?"), abstracts(SMALL + 1), priority=priority)
+    assert in_lanes(broker, Priority.NORMAL) == [22, 11, 11, 0]
+    assert in_lanes(broker, Priority.LOW) == [11, 0, 0, 0]
+
+
+def test_the_emptiest_lane_is_that_with_the_fewest_items_not_that_with_the_fewest_batches(
+    client: Client, broker: Any
+) -> None:
+    for n in (100, 11, 12, 13, 14):
+        client.submit(Filter(criteria="Is it?"), abstracts(n, words=n))
+    assert in_lanes(broker, Priority.NORMAL) == [100, 11 + 13, 12 + 14, 0]
+
+
+def test_no_small_batch_waits_behind_a_large_one(client: Client, broker: Any) -> None:
+    for n in (100, 100, 100, 100, SMALL, 1):
+        client.submit(Filter(criteria="Is it?"), abstracts(n, words=n))
+    assert in_lanes(broker, Priority.NORMAL)[-1] == SMALL + 1
+
+
+def test_batches_that_are_submitted_at_the_same_moment_spread_over_the_lanes(
+    settings: ProducerSettings, broker: Any
+) -> None:
+    def submit(words: int) -> None:
+        with Client(settings) as client:
+            client.submit(Filter(criteria="Is it?"), abstracts(20, words=words))
+
+    with ThreadPoolExecutor(9) as threads:
+        list(threads.map(submit, range(1, 10)))
+    assert in_lanes(broker, Priority.NORMAL) == [60, 60, 60, 0]
+
+
+def in_lanes(broker: Any, priority: Priority) -> list[int]:
+    """How many messages wait in each lane of a priority."""
+    queues = [wire.ItemQueue(priority, lane).name for lane in range(wire.LANES)]
+    return [broker.llen(f"{wire.KEY_PREFIX}{queue}") for queue in queues]

@@ -62,12 +62,13 @@ def test_what_is_dispatched_goes_to_the_queues_of_the_new_priority(
 
 
 def test_it_takes_the_emptiest_lane_of_its_new_priority(client: Client, batch: Batch) -> None:
-    others = [client.submit(ONCOLOGY, abstracts(2, words=n), priority=Priority.LOW) for n in range(1, 4)]
+    for n in (11, 12):
+        client.submit(ONCOLOGY, abstracts(n, words=n), priority=Priority.LOW)
     taken = {row.lane for row in sql(client, "SELECT lane FROM batches WHERE priority = 'low'")}
-    assert len(taken) == len(others)
+    assert len(taken) == 2
     batch.set_priority(Priority.LOW)
     (row,) = sql(client, f"SELECT lane FROM batches WHERE id = '{batch.id}'")
-    assert {row.lane} == set(range(wire.LANES)) - taken
+    assert {row.lane} == set(range(wire.LANES - 1)) - taken
 
 
 def test_a_paused_batch_goes_on_with_its_new_priority(client: Client, settings: ProducerSettings, batch: Batch) -> None:

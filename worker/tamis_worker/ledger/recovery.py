@@ -159,20 +159,21 @@ ORDER BY b.created_at
 _LOST = text("""
 WITH published AS (
     SELECT i.batch_id, b.operation, b.priority, coalesce(b.lane, 0) AS lane, i.idx, i.item_id, i.state, i.claimed_at,
-           greatest(s.dispatched_at, i.republished_at) AS published_at
+           greatest(s.dispatched_at, i.republished_at) AS begun_at,
+           greatest(s.published_at, i.republished_at) AS published_at  -- null while its shard is being published
     FROM shards s
     JOIN batches b ON b.id = s.batch_id AND b.round = s.round AND b.state = 'running'
     JOIN item_states i ON i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
     WHERE s.state = 'dispatched'
 ), waiting AS (  -- of each queue, the publication that has waited longest
-    SELECT priority, lane, min(published_at) AS since FROM published
-    WHERE state = 'pending' AND published_at < now() - make_interval(secs => :grace)
+    SELECT priority, lane, min(begun_at) AS since FROM published
+    WHERE state = 'pending' AND begun_at < now() - make_interval(secs => :grace)
     GROUP BY priority, lane
-), reached AS (  -- of each such queue, the latest publication of which something was claimed a while ago
+), reached AS (  -- of each such queue, the begin of the latest publication of which something was claimed a while ago
     SELECT priority, lane, greatest(
-        (SELECT max(p.published_at) FROM published p
+        (SELECT max(p.begun_at) FROM published p
          WHERE p.priority = q.priority AND p.lane = q.lane
-           AND p.claimed_at >= p.published_at AND p.claimed_at < now() - make_interval(secs => :grace)),
+           AND p.claimed_at >= p.begun_at AND p.claimed_at < now() - make_interval(secs => :grace)),
         (SELECT s.dispatched_at FROM shards s JOIN batches b ON b.id = s.batch_id
          WHERE s.state = 'aggregated' AND s.dispatched_at > q.since
            AND s.aggregated_at < now() - make_interval(secs => :grace)
@@ -182,8 +183,8 @@ WITH published AS (
     ) AS upto FROM waiting q
 ), lost AS (
     SELECT p.* FROM published p LEFT JOIN reached r USING (priority, lane)
-    WHERE p.state = 'pending' AND p.published_at < now() - make_interval(secs => :grace)
-      AND (p.published_at < r.upto
+    WHERE p.state = 'pending' AND p.begun_at < now() - make_interval(secs => :grace)
+      AND (p.published_at < r.upto  -- its last message was behind the first message of a later publication
            OR (p.priority, p.lane) IN (SELECT * FROM unnest(CAST(:priorities AS text[]), CAST(:lanes AS int[]))))
 )
 UPDATE item_states i SET republished_at = now() FROM lost

@@ -306,6 +306,7 @@ CREATE TABLE shards (
     end_idx INTEGER NOT NULL,
     state TEXT DEFAULT 'waiting' NOT NULL,
     dispatched_at timestamptz,
+    published_at timestamptz,
     aggregated_at timestamptz,
     CONSTRAINT pk_shards PRIMARY KEY (batch_id, round, shard),
     CONSTRAINT ck_shards_state_known CHECK (state IN ('waiting', 'dispatched', 'aggregated')),
