@@ -67,7 +67,10 @@ class Policy:
 
 
 class WorkerSettings(ProducerSettings):
-    """Frozen; every field can be set as `TAMIS_<NAME>`. All times are in seconds."""
+    """The settings of a worker, as a frozen object.
+
+    Every field can be set as `TAMIS_<NAME>`. All times are in seconds.
+    """
 
     llm_base_url: str | None = None  # unset: OPENAI_BASE_URL, else OpenAI's own if a key is set
     llm_api_key: SecretStr | None = None  # unset: OPENAI_API_KEY
@@ -162,7 +165,10 @@ class WorkerSettings(ProducerSettings):
 
     @classmethod
     def load(cls) -> Self:
-        """Return the settings of this process; `OPENAI_API_KEY` and `OPENAI_BASE_URL` replace unset `TAMIS_LLM_*`.
+        """Return the settings of this process.
+
+        If no variable `TAMIS_LLM_API_KEY...` gives a key, `OPENAI_API_KEY` is used. If `TAMIS_LLM_BASE_URL` is not set,
+        `OPENAI_BASE_URL` is used.
 
         Raises:
             ConfigurationError: with the name of the wrong variable.
@@ -192,7 +198,10 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def limiter(self) -> str:
-        """Return the limiter's Redis URL. If it is not set, it is the broker's server with the database number + 2."""
+        """Return the limiter's Redis URL.
+
+        If no URL is set, the limiter uses the broker's server, with a database number two higher than the broker's.
+        """
         return verified(self.limiter_url) if self.limiter_url else self._beside_broker(2, "limiter")
 
     @property

@@ -92,11 +92,11 @@ def aggregated_confidence(
 ) -> Evaluation:
     """Return the confidence in a value.
 
-    A single source's own confidence is returned. Otherwise a word for the agreement of the sources gives the
-    confidence: HIGH gives 0.9, MEDIUM 0.75, LOW 0.5, any other word 0.7.
+    If there is only one source, and it has a confidence, that confidence is returned. Otherwise a word for the
+    agreement of the sources gives the confidence: HIGH gives 0.9, MEDIUM 0.75, LOW 0.5, any other word 0.7.
 
-    If `aggregation_confidence` is None, the word is HIGH for unanimous sources, MEDIUM for a majority, otherwise LOW. A
-    single source without a confidence then gives 0.7.
+    The word is `aggregation_confidence`. If that is None, the word is HIGH for unanimous sources, MEDIUM for a
+    majority, otherwise LOW. Then a single source without a confidence has no word, and gives 0.7.
     """
     sources = [extraction for extraction in extractions_of(extractions) if extraction.value is not None]
     if not sources:
@@ -109,10 +109,10 @@ def aggregated_confidence(
 
 
 def semantic_validation(extractions: Iterable[ExtractionLike]) -> Evaluation:
-    """Return `pass` if the evidence contains the value for at least half of the values with evidence, else `fail`.
+    """Return `pass` if at least half of the values with evidence are in their evidence, else `fail`.
 
     Return `skipped` if no value has evidence. If a value was already checked against its chunk, that verdict counts.
-    All other values are searched in their evidence by `says`.
+    For all other values, `says` decides whether the evidence contains the value.
     """
     verdicts = [verdict for source in extractions_of(extractions) if (verdict := _verdict_of(source)) is not None]
     if not verdicts:
@@ -310,7 +310,7 @@ class ItemMetrics:
     def __init__(self, retrieved: Retrieved, extractions: Mapping[str, Sequence[Extraction]]) -> None:
         """Compute the recall estimates.
 
-        `extractions`: those for each field. A single value counts as a field with the empty name.
+        `extractions`: the extractions of each field. A single value counts as a field with the empty name.
         """
         self._chunks = retrieved.chunks
         self._extractions = extractions

@@ -170,7 +170,7 @@ def _loop_of(_: int) -> LoopThread:
 
 @dataclass(frozen=True)
 class Looper:
-    """Runs a step every `interval` seconds. A failed step runs again after the next interval.
+    """A loop that runs a step every `interval` seconds. A failed step runs again after the next interval.
 
     If steps fail with the same `TamisError`, only the first failure is logged.
     """

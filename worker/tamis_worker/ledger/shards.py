@@ -178,7 +178,7 @@ def _summary(connection: Connection, batch_id: UUID) -> Summary:
 
 
 def _failed() -> ColumnElement[bool]:
-    """Return the condition that a result's item is failed.
+    """Return an SQL condition that is true for results whose item is failed.
 
     The result alone does not show this: a failed item can be cancelled later.
     """
@@ -233,7 +233,7 @@ def _metrics(connection: Connection, batch_id: UUID) -> dict[str, MetricFigures]
 
 
 def _escalations(connection: Connection, batch_id: UUID) -> Proportion:
-    """Return the share of items whose recall a model judged, of all items with metrics."""
+    """Of all items with metrics, return the share whose recall a model judged."""
     c = evaluations.c
     judged = (c.label == LLM) & c.reason.is_distinct_from(NOT_ASKED)
     items_of = func.count(c.idx.distinct())

@@ -247,8 +247,9 @@ Verdicts = Mapping[str, CriterionVerdict]  # by label
 class Conclusion:
     """The status of a record, and the criteria that decide it.
 
-    An exclusion is decided by its failed and verified criteria, at least one; the first is its reason. An inclusion is
-    decided by the inclusion criteria that are met. An uncertain status is decided by the criteria that are not settled.
+    An exclusion is decided by at least one criterion that failed and is verified. The first such criterion is the
+    reason of the exclusion. An inclusion is decided by the inclusion criteria that are met. An uncertain status is
+    decided by the criteria that are not settled.
 
     `uncertain_reason`: why the status is uncertain, if the model gave another status.
     """
@@ -296,7 +297,7 @@ def _fails(criterion: Criterion, verdict: Verdict, unclear: UnclearPolicy) -> bo
 
 
 def _verified(verdict: CriterionVerdict, *, invents: bool) -> bool:
-    """Return True if a failed criterion is verified. `invents`: no quote of the answer is in the record."""
+    """Return True if a failed criterion is verified. `invents`: True if the record has no quote of the answer."""
     if verdict.verdict is Verdict.UNCLEAR:
         return True
     if verdict.quote is None:

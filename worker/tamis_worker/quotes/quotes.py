@@ -338,8 +338,8 @@ class QuotedRecord:
 def confidence_after(confidence: float, quotes: Sequence[Quote]) -> float:
     """Return the confidence after the check of the quotes: `confidence * (1 - 0.5 * missing / all)`.
 
-    Missing quotes are not in the record. If all are missing, half of the confidence remains. Without quotes, all of it
-    remains.
+    A quote is missing if the record does not contain it. If all quotes are missing, half of the confidence remains.
+    Without quotes, the confidence stays the same.
     """
     return after_quotes(confidence, sum(not quote.found for quote in quotes), len(quotes))
 
