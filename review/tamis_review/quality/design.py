@@ -1,4 +1,4 @@
-"""The interval of a figure, by the choice of the labelled records: random (ordinary), blocks (wider), selected (none).
+"""The interval of a figure: ordinary for a random sample, wider for blocks of records, none for selected records.
 
 With the design effect deff, an interval of half width z standard errors gets the half width z * sqrt(deff). It is
 computed as the ordinary interval of a higher confidence level. The intervals of Wilson, the delta method, DeLong and
