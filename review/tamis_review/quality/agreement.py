@@ -83,7 +83,7 @@ class Table:
 
     @property
     def likelihood(self) -> float:
-        """Return the logarithm of the table's largest likelihood."""
+        """Return the log likelihood of the table's own shares, which is the largest possible."""
         counts = (self.both, self.first, self.second, self.neither)
         n = sum(counts)
         return sum(count * log(count / n) for count in counts if count)

@@ -48,7 +48,7 @@ def mean_block(blocks: Sequence[int]) -> float:
 def design_effect(blocks: Sequence[int], outcomes: Sequence[bool]) -> float:
     """Return deff of a share, at least 1.
 
-    `blocks`: each record's block. `outcomes`: whether the share counts the record.
+    `blocks`: the block of each record. `outcomes`: for each record, whether the share counts it.
     """
     m = mean_block(blocks)
     return 1 + (m - 1) * intraclass_correlation(blocks, outcomes)

@@ -1,9 +1,9 @@
 """Estimates without a guarantee: whether a recall is reached, and how many includes the next records contain.
 
-**Whether a recall is reached**: the sequential hypergeometric test of Callaghan and Muller-Hansen. It treats the last s
-records read, for each s, as a random draw from these s and all unread records. But people read likely includes first.
-If the order misses a topic or a later database, unread records contain more includes than the last records read, and
-the test stops too early. Nor does its level account for testing many values of s.
+**Whether a recall is reached** is estimated by the sequential hypergeometric test of Callaghan and Muller-Hansen. For
+each s, it treats the last s records read as a random draw from these s and all unread records. But people read likely
+includes first. If the order misses a topic or a later database, unread records contain more includes than the last
+records read. Then the test stops too early. Nor does its level account for testing many values of s.
 
 The hypothesis is that the recall is not reached: there are at least floor(r / recall + 1) includes, r of them found. If
 the last s records contain x includes, p is the probability of x or fewer:

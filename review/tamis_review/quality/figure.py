@@ -95,8 +95,8 @@ def f1(matrix: Matrix, level: float = LEVEL) -> Figure:
 def mcc(matrix: Matrix, level: float = LEVEL) -> Figure:
     """Return Matthews' correlation of the two decisions: (TP TN - FP FN) / sqrt((TP+FP)(TP+FN)(TN+FP)(TN+FN)).
 
-    Its interval: the delta method on Fisher's z = atanh(MCC), under multinomial counts. The matrix has the shares p,
-    the row sums r and the column sums c. The derivative of MCC by the share of a cell in row r and column c is
+    The interval comes from the delta method on Fisher's z = atanh(MCC), under multinomial counts. The matrix has the
+    shares p, the row sums r and the column sums c. MCC's derivative by the share of a cell in row r and column c is
     d = cofactor / sqrt(r1 r0 c1 c0) - MCC / 2 * (1 / r + 1 / c). The variance is (sum of p * d^2) / n.
 
     Source: Matthews, B. W. (1975), Comparison of the predicted and observed secondary structure of T4 phage lysozyme,
