@@ -13,7 +13,9 @@ EXPLORE = 0.02  # share of places: one in fifty
 
 
 def explored_places(first: int, n: int, share: float, seed: int) -> list[bool]:
-    """Return, for each of n places from `first`, whether its record is drawn at random. Places count from 0.
+    """Return a bool for each of the `n` places from `first` on: True if its record is drawn at random.
+
+    Places count from 0.
 
     Random places are about 1 / share apart, from an offset that the seed draws. So n places contain n * share random
     places, give or take one.

@@ -85,10 +85,10 @@ class OrderRefits:
         refit(self._engine, batch_id, terms, self._cache, cold=True)
 
     def ask(self, batch_id: UUID, terms: OrderTerms) -> "Future[None]":
-        """Start an update of the order in the child, and return a future: its result is None, or the error.
+        """Start an update of the order in the child, and return a future, which ends with None or the error.
 
-        An equal request that has not begun shares its future. A request that is running does not share its future,
-        because it may have read the ledger before the newest decision.
+        If an equal request has not begun, the result is its future. If an equal request is running, a new request is
+        made, because the running request may have read the ledger before the newest decision.
         """
         with self._lock:
             child = self._living()
