@@ -338,7 +338,7 @@ def read_matching(
 
 
 def search(connection: Connection, batch_id: UUID, words: Iterable[str], places: Sequence[int]) -> set[int]:
-    """Return the places whose record contains all of the words."""
+    """Return the members of `places` whose record contains all of the words."""
     of: ColumnElement[bool]
     if isinstance(places, range):
         of = (payloads.c.idx >= places.start) & (payloads.c.idx < places.stop)
