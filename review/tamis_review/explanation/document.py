@@ -128,7 +128,7 @@ class OtherStage(Frozen):
 
 
 class ExplainedCopy(Frozen):
-    """A copy of the record that was excluded."""
+    """An excluded copy of the record."""
 
     index: int  # place in the batch, or in the first stage of its review
     item_id: str
@@ -304,5 +304,5 @@ def _equation(shown: str, worked_out: float, kept: float) -> str:
 
 
 def _n(value: float) -> str:
-    """Return a number for people, with at most four decimals."""
+    """Return a number as text with at most four decimals."""
     return f"{value:.4f}".rstrip("0").rstrip(".")

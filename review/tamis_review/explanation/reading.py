@@ -231,7 +231,7 @@ def _audits(connection: Connection, batch_id: UUID, index: int) -> tuple[DrawnIn
 
 
 def _stages(connection: Connection, batch: Row[Any], result: ItemResult) -> tuple[OtherStage, ...]:
-    """Return the record's results in other stages of the review. `origin` is a record's place in the first stage."""
+    """Return the record's results in other stages of the review. Its place in the first stage identifies the record."""
     if batch.review_id is None:
         return ()
     origin = result.index if result.origin is None else result.origin

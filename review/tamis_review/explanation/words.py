@@ -1,4 +1,4 @@
-"""An explanation as text: headings and their lines. Texts of records, models and people (`foreign`) are unchanged."""
+"""An explanation as text: headings and lines. Texts of records, models and people (`foreign`) are only indented."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping

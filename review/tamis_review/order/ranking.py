@@ -76,8 +76,8 @@ def rank(
     """Return the records without a label, in reading order.
 
     Until people have included one record and excluded another, the record with the highest score is first; without
-    scores, the order is random. Then the order comes from score and text model (`fuse`). Equal seeds and labels give
-    equal orders.
+    scores, the order is random. Afterwards the order comes from score and text model (`fuse`). Equal seeds and labels
+    give equal orders.
 
     Args:
         features: of all records.

@@ -25,7 +25,7 @@ SELECTED = (
 
 
 def shared_count(one: Proportion) -> str:
-    """Return a share in words: `31 of 36 (86.1%)`, or `0 of 0`."""
+    """Return a share as text: `31 of 36 (86.1%)`, or `0 of 0`."""
     share = "" if one.estimate is None else f" ({one.estimate:.1%})"
     return f"{one.count:,} of {one.total:,}{share}"
 

@@ -56,7 +56,7 @@ def disclosure(figures: Figures) -> str:
 
 
 def _humans(figures: Figures) -> Iterator[str]:
-    """Yield people's decisions, stage by stage, and the findings of audits of exclusions."""
+    """Yield sentences on people's decisions and on the findings of audits of exclusions, stage by stage."""
     for (place, batch), stage in zip(figures.staged(" in stage {}"), figures.flow.stages, strict=False):
         humans = batch.humans
         if humans.decided:
