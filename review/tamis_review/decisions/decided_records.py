@@ -27,8 +27,8 @@ NOT_DECIDED = "not decided"  # failed, cancelled or pending: never an exclusion
 def decision_of(row: ItemResult) -> str:
     """Return include, exclude, uncertain, duplicate, conflict or `not decided`.
 
-    If the operation does not include or exclude, return its value as text. A human decision overrides the software's.
-    Contradicting human decisions give `conflict`.
+    If the operation does not include or exclude, return the result's value as text. A human decision overrides the
+    software's. Contradicting human decisions give `conflict`.
     """
     if row.conflict:
         return CONFLICT

@@ -40,7 +40,7 @@ class KnownRecord:
 
 @dataclass(frozen=True)
 class RecordMatch:
-    """The records that a row may mean, by place. A unique match has a single place."""
+    """The match of a row with records of the batch. If there is a single place, the match is unique."""
 
     places: tuple[int, ...]
     by: By | None = None  # None: no match
