@@ -76,7 +76,7 @@ def decided_records(
 ) -> Iterator[Spool[dict[str, Any]]]:
     """Yield a temporary file of the records with their decisions, in row order. The end of `with` deletes the file.
 
-    `only`: the decisions of the records to include, as `decision_of` names them. None: all records.
+    `only`: write only records with these decisions, in the words of `decision_of`. None: write all records.
 
     Raises `InvalidRequest` if no record remains.
     """

@@ -274,7 +274,7 @@ def read_foreign(
     Args:
         path: the file; a Rayyan export may still be in its archive.
         columns: the names of columns, if Tamis should not guess them.
-        everything: the decision on every record, if the file lists the records of a single decision.
+        everything: the decision on every record, if the file lists only records with the same decision.
         max_bytes: the largest file to read.
 
     Raises `InputError` if the file is unreadable, or its decisions are not found.

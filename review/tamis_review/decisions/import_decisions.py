@@ -132,7 +132,7 @@ CONTRADICTED = "another row has a different decision on the same record"
 
 
 class Everything(StrEnum):
-    """The decision on every record of a file that lists the records of a single decision."""
+    """The decision on every record of a file, for a file that lists only records with the same decision."""
 
     INCLUDE = "include"
     EXCLUDE = "exclude"
