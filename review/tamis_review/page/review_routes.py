@@ -147,7 +147,6 @@ def _read(
 
 
 def _view(review: ReviewView, left: Sequence[WorkLeft]) -> ReviewStatusView:
-    """Return the view of a review, with the work left in each of its stages."""
     stages = tuple(
         ReviewStageView(**dict(BatchStatusView.of(stage)), name=name, todo=here.todo, conflicts=here.conflicts)
         for stage, name, here in zip(review.stages, review.planned, left, strict=False)
