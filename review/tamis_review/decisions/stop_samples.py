@@ -6,8 +6,8 @@ records are ordinary decisions.
 
 An audit of all exclusions is drawn like a sample of the stop rule. If the unread records are exactly these exclusions,
 the audit's sample is the beginning of the frame with the same seed. But people may look at an audit's results before
-they decide whether to use it. So each audit of all exclusions counts as an attempt, and spends its part of the doubt (1
-- confidence).
+they decide whether to use it. So each such audit counts as an attempt. An attempt uses a part of the allowed
+probability of a wrong promise (1 - confidence).
 """
 
 import secrets
@@ -150,7 +150,10 @@ _EXCLUDED = (Outcome.EXCLUDED, Outcome.INELIGIBLE)
 
 
 def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredFrame]) -> list[Audit]:
-    """Return the audits of all exclusions, drawn after the last frame, whose results people may have seen."""
+    """Return the audits of all exclusions that were drawn after the last frame and already have decisions.
+
+    People may have seen the results of these audits.
+    """
     since = frames[-1].created_at if frames else None
     return [
         audit
@@ -220,7 +223,9 @@ def draw_sample(
     audit: str | None = None,
     human_errors: bool = True,
 ) -> None:
-    """Draw as many unread records as people must read for this recall and confidence, if no new record is an include.
+    """Draw as many unread records as people must read to confirm this recall with this confidence.
+
+    The number is enough if none of these records is an include.
 
     An open sample is extended. If none is open, a new sample of all unread records begins. Drawn records stay drawn. If
     people may stop already, or enough records are drawn, nothing happens. All changes are written in one transaction.
@@ -322,7 +327,7 @@ def promise_of(frames: Sequence[StoredFrame], recall: float | None, confidence: 
 
 
 def first_read(frame: StoredFrame, state: ReadingState) -> int:
-    """Return how many of a frame's first records people have read without a gap."""
+    """Return how many records people have read from the beginning of a frame to its first unread record."""
     return sum(1 for _ in takewhile(state.included.__contains__, frame.records))
 
 
@@ -331,7 +336,8 @@ def reading_of(
 ) -> Reading:
     """Return the reading progress for the certificate. If no frame is open, add a new frame of all unread records.
 
-    `number`: the number of the new frame. Audits count as attempts: each becomes a frame whose records are all unread.
+    `number`: the number of the new frame. Frames and audits are numbered together, as attempts. An audit becomes a
+    frame of all unread records, with an empty sample.
     `human_errors`: as in `stopping.read_stop`.
     """
     by_number = {frame.number: _frame(frame, state) for frame in frames}

@@ -241,8 +241,8 @@ def read_stop(
     Args:
         recall: the wanted share of all includes. None: as for the last sample, or 0.95 if there is no sample.
         confidence: the wanted confidence; None: likewise.
-        human_errors: also count includes that people overlook, if two people decided the same records. If False, only
-            includes count that people would recognise if they read everything.
+        human_errors: also count includes that people overlook, if two people decided enough of the same records. If
+            False, count only the includes that people would recognise if they read everything.
         priced: add the price list, which takes most of the time.
 
     Raises:
@@ -280,7 +280,10 @@ def read_stop(
 
 
 def _probabilities(connection: Connection, batch_id: UUID, state: ReadingState) -> list[float]:
-    """Return each unread record's probability of inclusion in the last order. Return [] if a record has none."""
+    """Return each unread record's probability of inclusion, from the last reading order.
+
+    Return [] if the order lacks any of these records.
+    """
     order = reading_orders.c
     row = connection.execute(select(order.places, order.probabilities).where(order.batch_id == batch_id)).one_or_none()
     if row is None:
@@ -291,9 +294,10 @@ def _probabilities(connection: Connection, batch_id: UUID, state: ReadingState) 
 
 
 def _prices(reading: Reading, frames: Sequence[StoredFrame], probabilities: Sequence[float]) -> tuple[StopPrice, ...]:
-    """Return the price list.
+    """Return the price of each promise: how many more records people must read.
 
-    The includes expected come from the newest sample if people have read some of it, otherwise from `probabilities`.
+    The number of includes expected among unread records comes from the newest sample if people have read some of it,
+    otherwise from `probabilities`.
     """
     expected = sum(probabilities) if probabilities else None
     if frames and reading.frames[-1].read:

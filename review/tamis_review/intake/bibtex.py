@@ -54,8 +54,8 @@ def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
     `@string` names are replaced by their texts. If a field is repeated, both texts are kept. An entry is lost if it is
     broken or if a part of it is outside its braces.
 
-    Raises `InputError` if no entry can be read; with strict notes also at the first lost entry, whose line the message
-    names.
+    Raises `InputError` if no entry can be read, and with strict `notes` also at the first lost entry. The message then
+    names the line.
     """
     records: list[dict[str, Any]] = []
     macros = Macros()

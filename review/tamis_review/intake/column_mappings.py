@@ -156,7 +156,7 @@ _DOI_IN_LINK = re.compile(r"https?://(?:dx\.)?doi\.org/(10\.\d{4,9}/\S+)", re.IG
 
 
 def _bibtex_abstract(description: str) -> str:
-    """Return the description without the publisher's name at its start; "" if it is only a name."""
+    """Return the description without the publisher's name at its start; "" if nothing remains."""
     publisher, mark, behind = description.partition(" ; ")
     text = behind if mark and len(publisher) <= PUBLISHER else description
     return text.strip().removeprefix(": ") if mark or len(text) > PUBLISHER else ""

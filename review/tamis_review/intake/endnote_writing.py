@@ -135,7 +135,7 @@ def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
 
 
 def _path(field: Field, before: Field | None) -> str:
-    """Return the field's path. For another author or keyword, the path begins a new element."""
+    """Return the field's path. If the field continues a list, such as authors, its path begins a new element."""
     element = LISTS.get(field.key or "")
     follows = before is not None and (before.key, before.name.replace("+", "")) == (field.key, field.name)
     return begins_anew(field.name, element) if element is not None and follows else field.name

@@ -122,7 +122,7 @@ class LabelTerms(BaseModel):
 
 
 class CalibrationTerms(LabelTerms):
-    """How to read a file of labels, and the wanted promise."""
+    """How to read a file of labels, and the share of includes to keep."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"recall": 0.95, "delta": 0.05}]})
 
@@ -143,7 +143,7 @@ class EvaluationUpload(BaseModel):
 
 
 class CalibrationUpload(BaseModel):
-    """A file of labels, how to read it, and the wanted promise."""
+    """A file of labels, how to read it, and the share of includes to keep."""
 
     terms: CalibrationTerms
     file: Labels
@@ -158,7 +158,7 @@ class CalibrationUpload(BaseModel):
 def draw_pilot(
     batch_id: BatchId, wanted: NewPilot, client: Of, _: Reader, form: TableForm = TableForm.JSON
 ) -> PilotView | Response:
-    """As CSV, it is the table that a person fills in for `evaluation` and `calibration`."""
+    """As CSV, the answer is the table that a person fills in for `evaluation` and `calibration`."""
     batch = client.batch(batch_id)
     check_decides(batch.id, batch.status().operation)
     seed = secrets.randbits(RANDOM_SEED_BITS) if wanted.seed is None else wanted.seed
@@ -189,7 +189,7 @@ def draw_pilot(
 async def evaluate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: EvaluationForm = EvaluationForm.JSON
 ) -> EvaluationView | Response:
-    """Rates, lost evidence, calibration and agreement, in figures and in words. Nothing is stored."""
+    """Return rates, lost evidence, calibration and agreement, in figures and in words. Nothing is stored."""
 
     def evaluated(terms: LabelTerms, path: Path, name: str) -> EvaluationView | Response:
         batch = client.batch(batch_id)

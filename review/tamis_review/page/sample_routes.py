@@ -155,7 +155,7 @@ HUMAN_ERRORS = "Allow for includes that people overlook, estimated from records 
 
 
 class NewStopSample(BaseModel):
-    """The promise that needs a sample. An open sample is extended."""
+    """The recall and confidence to confirm with a sample. An open sample is extended."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"recall": 0.95, "confidence": 0.95}]})
 
@@ -185,7 +185,7 @@ def get_stop_answer(
     human_errors: Annotated[bool, Query(description=HUMAN_ERRORS)] = True,
     form: TableForm = TableForm.JSON,
 ) -> StopAnswer | Response:
-    """As CSV, it is a table to fill in: the unread records of the open sample. 422 if no sample is open."""
+    """As CSV, the answer is a table to fill in: the unread records of the open sample, or 422 if no sample is open."""
     batch = client.batch(batch_id)
     answer = visibility_of(client, batch_id, key).stop(
         reading.may_stop(batch, recall, confidence, human_errors=human_errors)

@@ -67,7 +67,7 @@ async def uploaded(
 async def answered_by_file(
     request: Request, client: Client, kind: type[Asked], noun: str, answer: Callable[[Asked, Path, str], Answer]
 ) -> Answer:
-    """Return the result of `answer`, called on a thread with a form's terms, and its only file's path and name.
+    """Call `answer` on a thread, with a form's terms and the path and name of the only file, and return the result.
 
     Raises `InvalidParameters` if there are several files, and the errors of `uploaded`, `on_disk` and `answer`.
     """
