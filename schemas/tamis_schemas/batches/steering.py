@@ -1,6 +1,6 @@
 """Steering: further options of a model's requests, and the tier.
 
-A worker has a steering by its settings. A batch may have its own steering, which overrides the worker's.
+A worker's settings define its steering. A batch may have its own steering, which overrides the worker's.
 """
 
 import json
@@ -146,7 +146,7 @@ Patience = Annotated[float, Field(ge=0, le=7 * 86_400)]  # seconds
 
 
 class Steering(Frozen):
-    """The steering of a model; for None or a missing field, the worker's settings apply."""
+    """The steering of a model. If a field is not set, the worker's setting applies."""
 
     model_config = ConfigDict(extra="forbid")
 

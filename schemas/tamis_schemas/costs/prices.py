@@ -151,7 +151,7 @@ class Prices:
         return None
 
     def knows(self, model: str, tier: str | None = None) -> bool:
-        """Return whether the model has a price at the tier, 0 included."""
+        """Return whether the price of the model at the tier is known. A price of 0 is a known price."""
         return self._per_token(model, tier) is not None
 
     def cost(self, model: str, usage: Usage, tier: str | None = None) -> Decimal | None:

@@ -91,7 +91,7 @@ class Score(OperationKind):
         return float
 
     def goes_on(self, value: object, narrowed: Any) -> bool:
-        """Return whether the score reaches `narrowed`, the stage's lowest score, if the stage has one."""
+        """Return whether the score is at least `narrowed`, the stage's lowest passing score. None: any score passes."""
         return isinstance(value, int | float) and (narrowed is None or value >= narrowed)
 
     def checked_value(self, value: object) -> float:
@@ -108,7 +108,7 @@ class Score(OperationKind):
         return on_grid
 
     def value_of_text(self, text: str) -> float:
-        """Return the score in a person's text; raises as `checked_value` does."""
+        """Return the score in a person's text. Raises the errors of `checked_value`."""
         return self.checked_value(number_of(text))
 
     def result_words(self, value: object, confidence: float) -> str:

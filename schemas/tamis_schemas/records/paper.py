@@ -30,7 +30,7 @@ class PaperData(Frozen):
         """Return a record as a paper. The readers of all file formats use the same names of fields.
 
         No record is refused: a missing or empty field is None (the title: empty), a value other than text is read as
-        its text, and an invalid year is unknown. Other names are omitted.
+        its text, and an invalid year is unknown. Fields with other names are omitted.
         """
         get = record.get
         authors = get("authors")
