@@ -31,11 +31,11 @@ OFF_THE_LOOP = 65_536  # bytes, about a millisecond: larger pieces are compresse
 class RequestLimits:
     """Limits on the size and pace of bodies.
 
-    A new batch may come without a length; its bytes are counted as they arrive.
+    A request for a new batch may omit its length: the route counts the bytes as they arrive.
     """
 
     def __init__(self, app: ASGIApp, *, largest: int, largest_of: Mapping[str, int | None]) -> None:
-        """`largest`: most bytes of a body. `largest_of`: other limits for POST, by path; None: no limit here."""
+        """`largest`: most bytes of a body. `largest_of`: other limits for POST, by path; None: the route sets it."""
         self._app = app
         self._largest = largest
         self._largest_of = largest_of

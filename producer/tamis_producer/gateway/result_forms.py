@@ -55,7 +55,7 @@ async def result_pieces(
 
 
 def page_text(page: ResultPage, form: ResultForm) -> bytes:
-    """Return one page as text. In JSON, `next` is the place `after` which the next page begins."""
+    """Return one page as text. In JSON, `next` is the parameter `after` of the next page."""
     text = BEGINNING.get(form, "") + _FORMS[form](page.items, True)
     if form is ResultForm.JSON:
         text += f'],"next":{"null" if page.next_after is None else page.next_after}}}\n'

@@ -94,7 +94,7 @@ def read_reviewers(connection: Connection, batch_id: UUID, stage: HumanStage = H
 
 
 class HumanCounts(Frozen):
-    """The records of a batch that people decided about, in the batch's own question."""
+    """Counts of a batch's records with people's decisions on the batch's own question, not on full texts."""
 
     records: int = 0
     confirmed: int = 0  # records on which people agree with the software
@@ -102,7 +102,7 @@ class HumanCounts(Frozen):
 
     @property
     def overridden(self) -> int:
-        """Records on which people's decision counts and differs from the software's."""
+        """The number of records for which people's decision counts and differs from the software's."""
         return self.records - self.confirmed - self.conflicts
 
 

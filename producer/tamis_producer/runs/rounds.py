@@ -256,9 +256,9 @@ def _reopened(
 
 
 def _shard_rows(batch: Row[Any], number: int, places: Sequence[int]) -> list[dict[str, Any]]:
-    """Return rows for shards of at most `shard_size` of these items each.
+    """Return rows for new shards. Each shard has at most `shard_size` of these items.
 
-    Ended items between them are not dispatched.
+    Ended items between these items are not dispatched.
     """
     size = batch.shard_size
     portions = [places[first : first + size] for first in range(0, len(places), size)]

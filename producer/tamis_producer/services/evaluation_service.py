@@ -140,7 +140,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> EvaluationResult:
-        """Return a value of the requested type. If the item does not contain it, it is None, without an error."""
+        """Return a value of the requested type. If the item does not contain it, `value` and `error` are None."""
         params = _extract(instruction, output_type, enum_values, include_reasoning)
         return await self._result(EvaluationResult, params, item, fresh)
 
@@ -157,7 +157,7 @@ class AIEvaluationService:
     ) -> list[EvaluationResult]:
         """Return a value of the requested type for each item.
 
-        If an item does not contain the value, its value is None, without an error.
+        If an item does not contain the value, `value` and `error` of its result are None.
         """
         params = _extract(instruction, output_type, enum_values, include_reasoning)
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)
