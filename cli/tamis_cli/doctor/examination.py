@@ -77,7 +77,7 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
 
 
 def _stands_between(connection: Connection) -> bool:
-    """Return whether a pooler is in front of Postgres: the driver connected to another session than the present one."""
+    """Return whether a pooler is in front of Postgres: then the driver began with another session than it uses now."""
     driver: Any = connection.connection.driver_connection
     server = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
     return bool(server != driver.info.backend_pid)
