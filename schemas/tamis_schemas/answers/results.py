@@ -108,10 +108,10 @@ class Difference(Frozen):
 
 
 class Quote(Frozen):
-    """A model's quote for a verdict, and whether the record says so.
+    """A model's quote for a verdict, and whether the record contains this quote.
 
     The place is that of the most similar passage in the record. It is set only if the quote is found or altered in a
-    text field; for a list or an object, only the field is named.
+    text field. For a list or an object, only the field is named.
     """
 
     text: str  # as the model wrote it

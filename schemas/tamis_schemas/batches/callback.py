@@ -25,7 +25,7 @@ class BatchEvent(StrEnum):
 
 
 class Callback(Frozen):
-    """A URL that is sent a signed webhook for each event."""
+    """A URL that receives a signed webhook for each event."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,6 +1,6 @@
 """Extract fields: several values at once, after a JSON schema.
 
-Only a complete schema is accepted: every part has a type, every object names its properties, and references stay within
+Only a complete schema is accepted: every part has a type, and every object names its properties. References stay within
 the schema and form no circle. So later code need not expect anything else.
 """
 

@@ -69,8 +69,8 @@ class Score(OperationKind):
     def grid_value(self, k: int) -> float:
         """Return `min_value + k * interval`, rounded once. Without an interval, the whole range is one step.
 
-        The result is computed from decimal numbers, in exact fractions of the range. From 0 to 1 by 0.1, the value 3 is
-        0.3, and the last value is `max_value`.
+        The result is computed from decimal numbers, in exact fractions of the range. From 0 to 1 by 0.1, the value for
+        `k` = 3 is 0.3, and the last value is `max_value`.
         """
         low, high = Fraction(repr(self.min_value)), Fraction(repr(self.max_value))
         return float(low + (high - low) * k / (self.steps or 1))

@@ -31,7 +31,7 @@ class SourceFile(Frozen):
 
 
 class Source(SourceFile):
-    """The origin of records, for a methods section: where from, how read, how filtered.
+    """The origin of records, for a methods section: where they are from, how they were read and how filtered.
 
     If it has several files, the fields of `SourceFile` describe the first.
     """
