@@ -122,7 +122,7 @@ class Compressed(GZipMiddleware):
 
 
 def takes_gzip(accepted: str) -> bool:
-    """Return whether an `Accept-Encoding` names gzip, or anything, and does not exclude it with `q=0`."""
+    """Return whether an `Accept-Encoding` allows gzip, by name or by `*`, and does not exclude it with `q=0`."""
     qualities: dict[str, float] = {}
     for part in accepted.lower().split(","):
         name, _, parameter = part.partition(";")

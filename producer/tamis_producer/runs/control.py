@@ -46,9 +46,9 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
     batch stays unchanged, except for its budget.
 
     Raises:
-        InvalidParameters: `max_cost` is not an amount, or no larger than the used-up budget; or the batch has no
-            budget.
-        AllowanceSpent: the key of its submission allows no larger budget.
+        InvalidParameters: `max_cost` is not an amount; the budget is used up, and `max_cost` is missing or no larger;
+            or `max_cost` is set, and the batch has no budget.
+        AllowanceSpent: the key that submitted the batch allows no larger budget.
         NotAllowed: the batch is paused for lack of a permission, and its key may not ask its model.
         IllegalTransition: the batch is completed or cancelled.
     """

@@ -98,8 +98,8 @@ def retry(
     Raises:
         IllegalTransition: the batch is neither completed nor cancelled, or has calls in flight.
         InvalidRequest: the batch has no such item; the message lists the kinds that exist.
-        InvalidParameters: an unknown kind; `max_cost` is not an amount, or the batch has no budget; or its budget is
-            used up, and the new one is no larger.
+        InvalidParameters: a kind is unknown; `max_cost` is not an amount; `max_cost` (if None, the present budget) is
+            used up already; or `max_cost` is set, and the batch has no budget.
     """
     error_kinds = kinds_of(kinds)
     amount = None if max_cost is None else amount_of(max_cost)

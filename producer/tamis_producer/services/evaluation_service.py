@@ -37,7 +37,7 @@ class AIEvaluationService:
 
     Items are dicts, or other objects that `to_item` accepts. Batch methods return results in the order of the items:
     `zip(items, results)`. If one item fails, its result has an `error` and a `value` (or `fields`) of None; the other
-    items continue. If the endpoint refuses the key or the model, the batch is paused after a few calls, and every item
+    items continue. If the endpoint refuses the key or the model, the batch is paused after a few calls. Then every item
     without a result has the reason as its `error`. Many items in one batch cost less than many calls for one item;
     simultaneous calls of the same question share a batch.
 
