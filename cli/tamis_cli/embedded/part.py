@@ -85,7 +85,7 @@ class Part(ABC):
         """Put files in place, and return the command to run."""
 
     def command(self, *argv: str) -> Command:
-        """Return the command that runs a program, the first of `argv`, with the arguments after it."""
+        """Return the command to run `argv`: a program, then its arguments."""
         return Command(name=self.name, argv=argv, log=self._log, env=self._environment)
 
     @abstractmethod
