@@ -19,7 +19,7 @@ __all__ = ["Arrow", "Flow", "FlowSource", "FlowStage", "PreviousVersion", "Repor
 
 
 class Tally(Frozen):
-    """The number of records of one kind: from one file, under one rule, for one reason."""
+    """The number of records of one kind: from one file, under one rule, or for one reason."""
 
     name: str
     n: int = Field(ge=0)

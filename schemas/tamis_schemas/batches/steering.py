@@ -65,7 +65,7 @@ class Tier(StrEnum):
 
 
 class TierFallback(StrEnum):
-    """The treatment of an item if its tier still has no capacity when its waiting time is over."""
+    """The treatment of an item whose tier still has no capacity when the waiting time is over."""
 
     STANDARD = "standard"  # the item is asked at the standard tier
     WAIT = "wait"  # the item waits without limit

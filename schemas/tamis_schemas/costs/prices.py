@@ -159,7 +159,7 @@ class Prices:
 
         `tier` is the tier in the answer. None, `default`, `standard`, `auto` and `on_demand` have the standard prices;
         `fast` is `priority`. Another tier has a price only if the table states it. An unknown tier is never taken for
-        the standard tier, whose price may be half or twice as high.
+        the standard tier, because its price may be half or twice as high.
 
         cost = (prompt - cached - written) * input + cached * cached_input + written * cache_write + completion *
         output. Reasoning tokens are completion tokens.

@@ -60,7 +60,7 @@ class OperationKind(Frozen):
     def checked_value(self, value: object) -> Any:
         """Return a person's decision in its stored form.
 
-        Raises `InvalidParameters` if the value is not possible, or people cannot decide this operation's results.
+        Raises `InvalidParameters` if the value is not possible, or if people cannot override this operation's results.
         """
         if not self.decides():
             raise InvalidParameters(
