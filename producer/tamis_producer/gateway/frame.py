@@ -76,7 +76,7 @@ class RequestLimits:
 
 
 def _paced(receive: Receive) -> Receive:
-    """Return `receive` so that it answers 408 if the body comes too slowly. Only time spent in `receive` counts."""
+    """Return a version of `receive` that answers 408 if the body is too slow. Only time spent in `receive` counts."""
     waited, size, whole = 0.0, 0, False
 
     async def paced() -> Message:
@@ -217,7 +217,7 @@ class _Turn:
             queue.give_back()
 
     def receiving(self, receive: Receive) -> Receive:
-        """Return `receive` so that the turn ends if a read must wait for the caller."""
+        """Return a version of `receive` that ends the turn if a read must wait for the caller."""
         asked_before = False
 
         async def received() -> Message:
@@ -233,7 +233,7 @@ class _Turn:
         return received
 
     def sending(self, send: Send) -> Send:
-        """Return `send` so that the turn ends with the beginning of the answer."""
+        """Return a version of `send` that ends the turn at the beginning of the answer."""
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -44,7 +44,7 @@ class Pages:
     async def pieces(
         self, batch_id: UUID, form: Form, *, after: int | None = None, places: list[int] | None = None
     ) -> AsyncGenerator[bytes]:
-        """Yield the items after the place `after`, or only items at some places, as pieces of text.
+        """Yield the items after the place `after`, or only the items at `places`, as pieces of text.
 
         Each portion is read when it is sent. Raises `LedgerUnavailable`.
         """

@@ -94,7 +94,7 @@ class Problem(BaseModel):
 
 
 def described(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
-    """Return the argument `responses` of a route or a router: its problems, for the OpenAPI description."""
+    """Return the problems of a route or a router for the OpenAPI description, as its argument `responses`."""
     content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}
     return {status.value: {"description": _MEANINGS[status], "content": content} for status in statuses}
 
