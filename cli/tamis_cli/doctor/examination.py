@@ -228,8 +228,8 @@ def examine(
 
     Args:
         settings: the settings of this process.
-        call: put a question of each operation to the model, which costs money.
-        endpoint_only: examine only the LLM, which needs no servers.
+        call: whether to put a question of each operation to the model, which costs money.
+        endpoint_only: whether to examine only the LLM, which needs no servers.
         tell: receives the current step, if it takes time.
     """
     redact = Redaction.of(settings)

@@ -40,7 +40,7 @@ LAST_LOOK = 0.3
 class Part(ABC):
     """A supervised process that can be started, stopped and restarted; `process` is the running child.
 
-    `start_within` bounds the seconds from its start until it is healthy; `title` is its name for people.
+    `start_within` is the longest time in seconds from its start until it is healthy; `title` is its name for people.
     """
 
     start_within: ClassVar[float] = 60.0
