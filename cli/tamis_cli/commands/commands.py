@@ -46,7 +46,7 @@ class Documented(TyperCommand):
 
 
 def next_step(error: TamisError, command: str) -> str | None:
-    """Return the next step after an error of a command (`review run`); None if the message names a step."""
+    """Return the next step after an error of `command`; None if the message names a step, or there is no next step."""
     if NAMES_A_STEP.search(str(error)):
         return None
     match error:

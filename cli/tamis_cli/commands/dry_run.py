@@ -27,7 +27,7 @@ from .tables import facts_by_name
 def dry_run(
     planned: Planned, *, max_cost: Decimal | None = None, note: str | None = None, as_json: bool = False
 ) -> None:
-    """Rehearse a batch, and print its questions and cost. Raises as `rehearsed` does."""
+    """Rehearse a batch, and print its questions and cost. Raises the errors of `rehearsed`."""
     if as_json:
         print_json({"dry_run": True, **rehearsal_facts(planned, max_cost)})
         return
@@ -42,7 +42,7 @@ def dry_run(
 def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[str, Any]:
     """Return a rehearsal as a dict, for programs. For a panel, return a rehearsal for each model, and their sums.
 
-    Raises as `rehearsed` does.
+    Raises the errors of `rehearsed`.
     """
     together = PanelRehearsal.of(planned, rehearsed)
     models = [{**asdict(rehearsal), "calls": rehearsal.calls} for rehearsal in together.models]

@@ -53,7 +53,7 @@ def duplicates(
 
 
 def _print(result: DuplicatePairs) -> None:
-    """Print each pair, the doubtful pairs last, near the prompt; then the counts."""
+    """Print the pairs and then the counts. Doubtful pairs come last among the pairs, close to the terminal's prompt."""
     for pair in result.pairs:
         doubtful = pair.kind is PairKind.DOUBT
         out.say(f"[{'yellow' if doubtful else 'bold'}]{pair.kind}[/] {escape(pair.reason)}")

@@ -61,8 +61,8 @@ def purge_command(
 ) -> None:
     """Delete finished batches and reviews with all their data. With --archive, psql can restore them.
 
-    Running, paused and pending batches stay, and so do unfinished reviews. The next purge completes an interrupted one;
-    until then, its remaining data are hidden.
+    Running, paused and pending batches stay, and so do unfinished reviews. If a purge is interrupted, the next purge
+    completes it. Until then, the remaining data are hidden.
     """
     by_rule = older_than is not None or label is not None
     if not (ids or by_rule or answers_older_than or space) or (ids and by_rule):

@@ -120,7 +120,10 @@ def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None
 
 
 def _labelled(batch: Batch, label: str | None) -> list[int] | None:
-    """Return the places of the records with a label; no label: None. Raise `InvalidRequest` if no record has it."""
+    """Return the places of the records with `label`; None if `label` is None.
+
+    Raises `InvalidRequest` if no record has the label.
+    """
     if label is None:
         return None
     words = " ".join(label.split())

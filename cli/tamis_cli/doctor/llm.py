@@ -37,7 +37,7 @@ SOON = timedelta(hours=24)  # a possible duration of a batch
 def examine_llm(
     settings: WorkerSettings, *, call: bool, tell: Callable[[str], object], learn: Callable[[str], object]
 ) -> Iterator[Finding]:
-    """Yield the findings about the LLM. `call`: ask the model, which costs money.
+    """Yield the findings about the LLM. `call`: whether to ask the model, which costs money.
 
     `tell` gets the current step; `learn` gets each key before its use, so that outputs can redact the key.
     """

@@ -102,8 +102,8 @@ class Stack:
     """All parts of Tamis on a single machine, with data and logs under `settings.home`.
 
     If the settings name servers, these are used, and only workers, Flower and perhaps the model are started. While the
-    stack is entered, SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt` once. During a stop they kill the remaining
-    processes.
+    stack is entered, SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt` once. During a stop, these signals kill the
+    remaining processes.
 
     Use the stack in a thread that outlives it (the main thread): the kernel ends children with the thread that started
     them.

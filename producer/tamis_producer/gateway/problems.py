@@ -1,6 +1,6 @@
 """Errors as RFC 9457 problem details: the error tree as HTTP statuses, in one table.
 
-`type` is a word of Tamis, `title` its text for people, `detail` the error's message.
+`type` is a stable code for programs, `title` says the same to people, and `detail` is the error's message.
 """
 
 from collections.abc import Mapping
@@ -94,7 +94,7 @@ class Problem(BaseModel):
 
 
 def described(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
-    """Return a route's problems for the description: `responses` of a route or a router."""
+    """Return the problems of a route or a router for the OpenAPI description, as its argument `responses`."""
     content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}
     return {status.value: {"description": _MEANINGS[status], "content": content} for status in statuses}
 
@@ -137,7 +137,7 @@ def problem(
 
 
 def unreadable(detail: str, errors: list[Complaint] | None = None) -> JSONResponse:
-    """Return the response to a request that does not match the description."""
+    """Return the response to a request that does not match the OpenAPI description."""
     title = "The request cannot be read"
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", title, detail, errors=errors)
 

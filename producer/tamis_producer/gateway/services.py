@@ -112,9 +112,10 @@ class WaitingRequest:
         model: str | None = None,
         max_cost: Decimal | None = None,
     ) -> Rows | Response:
-        """Return every item with its result, in order. After the limit, return a response with the URL of the results.
+        """Return every item with its result, in order.
 
-        Raises the errors of `Client.submit`.
+        If the waiting time is over, return a response with the URL of the results. If the caller has disconnected,
+        return an empty response. Raises the errors of `Client.submit`.
         """
         check_price(self._key, operation, model, self._client.settings)
         batch = await run_in_threadpool(
@@ -189,7 +190,10 @@ class Paid(BaseModel):
 
 
 class FilterRequest(Paid):
-    """The criteria: whether items meet them (boolean), or how well (number). Other fields are ignored."""
+    """Items and criteria. The answer says whether an item meets them (boolean), or how well (number).
+
+    Other fields are ignored.
+    """
 
     model_config = _request("ignore", items=[EXAMPLE_ITEM], criteria="Is this about oncology?", output_type="boolean")
 

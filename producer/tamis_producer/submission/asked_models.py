@@ -21,10 +21,9 @@ def with_panel(operation: Operation, panel: Panel | None) -> Operation:
 
 
 def batch_model(operation: Operation, model: str | None, usual: str | None) -> str | None:
-    """Return the model's name for the batch, or a panel's models in one line; None: the workers' model.
+    """Return the model that a batch asks, or all models of its panel, in one line; None: the workers' model.
 
-    `usual`: the model if neither a model nor a panel is named. Raises `InvalidParameters` if a model is named beside a
-    panel.
+    `usual`: the model if neither a model nor a panel is named. Raises `InvalidParameters` if both are named.
     """
     panel = panel_of(operation)
     if panel is None:

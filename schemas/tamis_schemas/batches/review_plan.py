@@ -51,7 +51,7 @@ class ReviewStage(Frozen):
 
     @property
     def asked_of(self) -> str | None:
-        """The model's name for the stage's batch, or a panel's models in one line; None: the workers' model."""
+        """The model that the stage asks, or all models of its panel, in one line; None: the workers' model."""
         panel = panel_of(self.operation)
         return self.model if panel is None else panel.words
 

@@ -1,6 +1,6 @@
 """Steering: further options of a model's requests, and the tier.
 
-A worker has a steering by its settings. A batch may have its own steering, which overrides the worker's.
+A worker's settings define its steering. A batch may have its own steering, which overrides the worker's.
 """
 
 import json
@@ -65,7 +65,7 @@ class Tier(StrEnum):
 
 
 class TierFallback(StrEnum):
-    """The treatment of an item if its tier still has no capacity when its waiting time is over."""
+    """The treatment of an item whose tier still has no capacity when the waiting time is over."""
 
     STANDARD = "standard"  # the item is asked at the standard tier
     WAIT = "wait"  # the item waits without limit
@@ -146,7 +146,7 @@ Patience = Annotated[float, Field(ge=0, le=7 * 86_400)]  # seconds
 
 
 class Steering(Frozen):
-    """The steering of a model; for None or a missing field, the worker's settings apply."""
+    """The steering of a model. If a field is not set, the worker's setting applies."""
 
     model_config = ConfigDict(extra="forbid")
 
