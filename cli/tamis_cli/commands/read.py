@@ -55,7 +55,7 @@ def results(
 
 
 def _write(batch: Batch, form: str, places: Collection[int] | None, output: Path | None) -> int:
-    """Write the results of these places; return the number of results."""
+    """Write the results of the items at these places in the batch (None: all items). Return their number."""
     if form == "parquet":
         if output is None:
             raise InvalidRequest("Parquet is not text: name a file with -o")

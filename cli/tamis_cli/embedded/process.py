@@ -232,7 +232,7 @@ def how_it_ended(returncode: int) -> str:
 
 
 def why_not_run(written: str, returncode: int) -> str:
-    """Return why a program ended at once: a missing library, else its last line, else its exit status."""
+    """Return why a program ended at once: the library it lacks, else the last line of its output, else how it ended."""
     lines = written.strip().splitlines()
     return missing_library(written) or (lines[-1] if lines else f"it {how_it_ended(returncode)}")
 

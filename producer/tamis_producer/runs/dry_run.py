@@ -83,7 +83,7 @@ class Beginning:
 
 @dataclass(frozen=True)
 class Duration:
-    """The shortest time of the batch, and the limit that causes it."""
+    """The shortest time that the batch can take, and the rate limit that sets it."""
 
     seconds: float
     bound: str  # for people: `500 requests a minute`

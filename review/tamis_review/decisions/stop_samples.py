@@ -163,7 +163,7 @@ def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredF
 
 
 def next_number(frames: Sequence[StoredFrame], audits: Sequence[Audit]) -> int:
-    """Return the number of the next attempt. Frames and `seen_audits` count as attempts and are numbered together."""
+    """Return the number of the next attempt. Sampling frames and audits count as attempts, in one numbering."""
     return (frames[-1].number if frames else 0) + len(audits) + 1
 
 

@@ -65,7 +65,7 @@ _LAST_MEMBER = compiled.compile_trusted(r"^\s*(?:and|or)\b")
 
 
 class Exclusions:
-    """The stretches of one text that its exclusion sentences cover."""
+    """The passages of one text that list excluded papers, such as the list before "... are excluded"."""
 
     def __init__(self, text: bytes, ends: Sequence[int]) -> None:
         """Find the stretches. `ends`: the ends of the text's sentences, in order."""

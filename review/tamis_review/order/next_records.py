@@ -173,7 +173,7 @@ class NextQuery:
 
     @property
     def terms(self) -> OrderTerms:
-        """Return the settings of the order that the query needs."""
+        """Return the order settings that this query asks for."""
         return OrderTerms(self.seed, self.explore)
 
 

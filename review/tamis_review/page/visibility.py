@@ -65,7 +65,7 @@ class Visibility:
         return [self.own(row) for row in shown]
 
     def own(self, one: Override) -> Override:
-        """Return a decision of this reviewer. If the record is hidden, remove the software's decision from it."""
+        """Return this reviewer's decision. If other decisions on its record are still hidden, omit the software's."""
         if one.index not in self.hidden:
             return one
         return one.model_copy(update={"system_decided": False, "system_value": None})

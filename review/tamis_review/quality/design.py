@@ -73,7 +73,7 @@ def intraclass_correlation(blocks: Sequence[int], outcomes: Sequence[bool]) -> f
 
 @dataclass(frozen=True)
 class Design:
-    """The position of the labelled records in the batch, and the intervals that this position allows."""
+    """How the labelled records lie in the batch, and the confidence intervals that this allows."""
 
     sampling: Sampling
 

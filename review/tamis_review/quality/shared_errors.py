@@ -40,7 +40,7 @@ class Sharing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JointErrors:
-    """The errors of two models in a stratum: the records that people included, or the records that they excluded."""
+    """The errors of two models in one stratum: all records that people included, or all that people excluded."""
 
     records: int
     first: int  # errors of the first model

@@ -311,7 +311,7 @@ def read_matching(
         return Outcome.CONFLICT if decision.conflict else by_human(operation.operation, decision.value, system)
 
     def ended(places: Collection[int]) -> Iterator[tuple[int, Outcome, Outcome]]:
-        """Yield each place with its final outcome and the software's outcome. All places have human decisions."""
+        """Yield the index of each record, its final outcome and the software's outcome. Each needs a human decision."""
         here = software.c.idx == any_(literal([*places], ARRAY(Integer)))
         rows = connection.execute(select(software.c.idx, software.c.system).where(here)) if places else ()
         return ((place, final(place, Outcome(system)), Outcome(system)) for place, system in rows)

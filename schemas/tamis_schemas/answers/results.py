@@ -354,7 +354,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as above
     @property
     def conflict(self) -> bool:
-        """True if people decided differently, and no decision settles it: neither theirs nor the model's counts."""
+        """True if people disagree, and no person has settled the conflict. Until then, no decision counts."""
         return self.override is None and bool(self.decisions)
 
     @property

@@ -84,7 +84,7 @@ class ReviewPlan(Frozen):
         return self.model_copy(update={"stages": tuple(stages)})
 
     def steered(self, steering: Steering) -> Self:
-        """Return the same plan. In each stage, the fields set in `steering` override the stage's own."""
+        """Return the same plan, with the fields set in `steering` in place of each stage's own."""
         stages = [stage.model_copy(update={"steering": steering.over(stage.steering)}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
 

@@ -199,7 +199,7 @@ def nearest(field: QuotedField, part: QuotePart, begin: int) -> Match:
 
 
 def _compared(folded: str, part: QuotePart, start: int, end: int, begin: int, similarity: float) -> Match:
-    """Return the match of the part with the most similar passage, `folded[start:end]`, after comparing their tokens."""
+    """Compare the part's tokens with those of the most similar passage, `folded[start:end]`, and return the match."""
     first, last = max(begin, start - MARGIN), min(len(folded), end + MARGIN)
     while first > begin and _inside(folded, first):
         first -= 1
