@@ -26,6 +26,7 @@ from tamis_schemas import (
     parse_operation,
     resolve_item_id,
 )
+from tamis_schemas.values.whole_number import WholeNumber
 from tamis_schemas.values.words import Words
 
 from ..client.batch import Batch
@@ -224,7 +225,7 @@ class GenerateAnswerRequest(Paid):
     instruct: Words = Field(description="The question or instruction")
     resp_format: Words = Field(description="Desired response format")
     eval_crit: Words = Field(description="Evaluation criteria")
-    iter_max: int = Field(default=3, strict=True, ge=1, le=10, description="Max iterations")
+    iter_max: WholeNumber = Field(default=3, ge=1, le=10, description="Max iterations")
     score_threshold: float = Field(
         default=0.8, ge=0.0, le=1.0, strict=True, description="Minimum score to accept answer"
     )

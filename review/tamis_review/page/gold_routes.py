@@ -10,7 +10,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader
@@ -21,6 +21,7 @@ from tamis_review import evaluation
 from tamis_schemas import InvalidRequest
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
+from tamis_schemas.values.whole_number import WholeNumber
 
 from ..decisions.sheets import content_of, text_of, write_kept, write_pilot
 from ..decisions.stop_samples import RANDOM_SEED_BITS
@@ -87,8 +88,10 @@ class NewPilot(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"n": 200, "seed": 1}]})
 
-    n: StrictInt = Field(default=200, ge=1, le=MOST_DRAWN, description="The number of records; all if there are fewer.")
-    seed: StrictInt | None = Field(
+    n: WholeNumber = Field(
+        default=200, ge=1, le=MOST_DRAWN, description="The number of records; all if there are fewer."
+    )
+    seed: WholeNumber | None = Field(
         default=None, ge=0, le=LARGEST_SEED, description="The same seed draws the same records. Default: a random seed."
     )
 
