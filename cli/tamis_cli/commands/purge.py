@@ -102,7 +102,7 @@ def purge_command(
         )
         return
     if wanted:
-        items = sum(purging.items for purging in purged)
+        items = sum(subject.items for subject in purged)
         where = "" if archive is None else f", archived in {escape(str(archive))}"
         restored = "" if archive is None else "; to restore one, run [bold]restore.sql[/] in its folder with psql"
         out.say(f"purged {_subjects(purged)} with {items:,} items{where}{restored}")

@@ -37,6 +37,7 @@ from .dry_run import dry_run
 from .intake import say_what_was_read, sources_of
 from .progress import attend
 from .submission import SubmissionOptions, submitting, with_examples
+from .tables import counted
 
 ONE_ANSWER = ({"id": "answer"},)  # for a batch without records
 
@@ -274,7 +275,7 @@ def submit(
             source=identified.sources,
             **submission.options,
         )
-        origin = f"{len(identified.asked):,} records of {len(identified.records):,} from {escape(label)}"
+        origin = f"{counted(len(identified.asked), 'record')} of {len(identified.records):,} from {escape(label)}"
         attend(batch, submission, f"batch [bold]{batch.id}[/]: {origin}")
 
 

@@ -239,7 +239,7 @@ def _read(connection: Connection, batch_id: UUID, query: NextQuery, first: Seque
         seed=stored.terms.seed,
         explore=stored.terms.explore,
         reviewer=query.reviewer,
-        records=tuple(_record(says, records[says.index], stored.included, blind=query.blind) for says in chosen),
+        records=tuple(_record(offer, records[offer.index], stored.included, blind=query.blind) for offer in chosen),
         unread=len(may_be_read),
         decided=decided,
         included=sum(operation.verdict(says.value) is True for says in human.values()),
