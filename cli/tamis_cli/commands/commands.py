@@ -53,7 +53,7 @@ def next_step(error: TamisError, command: str) -> str | None:
         case Unavailable() | ConfigurationError() | OperationFailed() if command != DOCTOR:
             return "`tamis doctor` checks servers, settings and LLM"
         case UnknownBatch():
-            return "`tamis batches` and `tamis review list` list the latest"
+            return "`tamis batches` lists the latest batches, `tamis review list` the latest reviews"
         case InputError():
             return f"`tamis help {command}` shows its input"
         case InvalidRequest():

@@ -77,4 +77,7 @@ def check(
         out.say(f"[yellow]doubtful:[/] {escape(doubt)}")
     count = len(criteria.labelled())
     counted = f"{count} criteria" if count > 1 else "1 criterion"
-    out.say(f"{escape(str(file))} is valid: {counted}" + (f", {len(doubtful)} doubtful." if doubtful else "."))
+    out.say(
+        f"{escape(str(file))} is valid: {counted}"
+        + (f", {len(doubtful)} doubt{'s' * (len(doubtful) > 1)}." if doubtful else ".")
+    )

@@ -140,7 +140,7 @@ def _cost(rehearsal: Rehearsal) -> str:
         if rehearsal.model is None:
             return "[yellow]unknown[/], because the model is unknown"
         at_tier = "" if rehearsal.tier is None else f" at the tier {escape(rehearsal.tier)}"
-        return f"[yellow]price unknown[/]{at_tier}: put the model's price in a file, and set TAMIS_PRICES to it"
+        return f"[yellow]price unknown[/]{at_tier}: put the model's price in a file, and set TAMIS_PRICES to that file"
     at_tier = "" if rehearsal.tier is None else f" at {escape(rehearsal.tier)}"
     return (
         f"[bold]about {dollars(rehearsal.cost)}[/]{at_tier}, at most {dollars(rehearsal.most_cost)} "

@@ -57,7 +57,7 @@ def _print(result: DuplicatePairs) -> None:
     for pair in result.pairs:
         doubtful = pair.kind is PairKind.DOUBT
         out.say(f"[{'yellow' if doubtful else 'bold'}]{pair.kind}[/] {escape(pair.reason)}")
-        roles = ("", "") if doubtful else ("skipped", "kept")
+        roles = ("", "") if doubtful else ("removed", "kept")
         for role, placed in zip(roles, (pair.one, pair.stays), strict=True):
             out.say(f"  [dim]{role:<8}[/] {_described(placed)}")
     copies, doubts = len(result.of(PairKind.COPY)), len(result.of(PairKind.DOUBT))

@@ -55,7 +55,7 @@ def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource
 
 
 def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> None:
-    """Print on standard error the records skipped, lost and replaced, and the records that no model will see.
+    """Print on standard error the records removed, lost and replaced, and the records that no model will see.
 
     For several files it also prints which file completes the records of another file, and each source's number of
     records. It prints the number of possible copies, with the command that shows them.
@@ -67,9 +67,9 @@ def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> Non
         listed = ", ".join(f"{source.name} {source.records:,}" for source in identified.sources)
         err.say(f"{total:,} records of {len(identified.sources)} sources: {escape(listed)}")
     if identified.known:
-        err.say(f"{identified.known:,} of {total:,} records skipped: the earlier search has them already")
+        err.say(f"{identified.known:,} of {total:,} records removed: the earlier search has them already")
     if copies := identified.duplicates - identified.known:
-        _say(f"{copies:,} of {total:,} records skipped as copies of another record", remedy.duplicates)
+        _say(f"{copies:,} of {total:,} records removed as copies of another record", remedy.duplicates)
     if pairs := len(identified.doubts):
         err.say(
             f"[yellow]{pairs:,} pair{'s' if pairs > 1 else ''} of records may be copies[/] and are kept: "

@@ -42,9 +42,11 @@ def purge_command(
     ] = None,
     older_than: Annotated[
         str | None,
-        typer.Option("--older-than", metavar="AGE", help="Batches and reviews that ended longer ago: 90d, 12w, 36h."),
+        typer.Option(
+            "--older-than", metavar="AGE", help="Batches and reviews that ended longer ago than this: 90d, 12w, 36h."
+        ),
     ] = None,
-    label: Annotated[str | None, typer.Option("--label", help="Batches and reviews with this label.")] = None,
+    label: Annotated[str | None, typer.Option("--label", help="Only batches and reviews with this label.")] = None,
     answers_older_than: Annotated[
         str | None,
         typer.Option("--answers-older-than", metavar="AGE", help="Cached answers that are older than this."),
@@ -66,7 +68,7 @@ def purge_command(
     """
     by_rule = older_than is not None or label is not None
     if not (ids or by_rule or answers_older_than or space) or (ids and by_rule):
-        raise InvalidRequest("give ids, or --older-than and --label, or --answers-older-than")
+        raise InvalidRequest("give ids, or --older-than, --label or both, or --answers-older-than")
     age, answers_age = _age(older_than, "--older-than"), _age(answers_older_than, "--answers-older-than")
     with Client() as client:
         with ledger_errors(), client.engine.connect() as connection:

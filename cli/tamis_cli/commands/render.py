@@ -97,7 +97,7 @@ def metric_words(figures: MetricFigures) -> str:
 def paid(cost: Decimal, unpriced: int) -> str:
     """Return the amount paid, as text. If no price is known, the text says how to state a price."""
     if unpriced and not cost:
-        return "not known: put the model's price in a file, and set TAMIS_PRICES to it"
+        return "not known: put the model's price in a file, and set TAMIS_PRICES to that file"
     return cost_words(cost, unpriced)
 
 

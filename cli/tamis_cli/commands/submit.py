@@ -222,7 +222,7 @@ def answer(
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="Records, one answer for each.  [default: one answer]")
     ] = None,
-    iter_max: Annotated[int, typer.Option(help="The most attempts, 1 to 10.")] = 3,
+    iter_max: Annotated[int, typer.Option(help="The most tries, 1 to 10.")] = 3,
     score_threshold: Annotated[
         float, typer.Option("--threshold", help="The score of a good enough answer, 0 to 1.")
     ] = 0.8,

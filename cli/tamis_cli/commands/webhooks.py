@@ -45,7 +45,10 @@ def replay(
         views = outbox.replay(client.engine, which)
     yield views
     plural = "" if len(views) == 1 else "s"
-    out.print(f"{len(views)} webhook{plural} sent again within seconds; [bold]tamis webhooks list[/] shows the answers")
+    out.print(
+        f"{len(views)} webhook{plural} will be sent again within seconds; "
+        "[bold]tamis webhooks list[/] shows the answers"
+    )
 
 
 @webhooks.command("test", examples=("tamis webhooks test https://hooks.example/tamis",))

@@ -231,8 +231,8 @@ class Stack:
                 part.process.ask_to_stop()  # all at once; the code below waits for each
         for part in reversed(parts):
             if not part.stop(self._signals.hurry):
-                why = "after a second signal" if self._signals.hurry.is_set() else "it did not stop by itself"
-                self._announce(f"{part.name} was killed: {why}")
+                why = "after a second signal" if self._signals.hurry.is_set() else "because it did not stop by itself"
+                self._announce(f"{part.name} was killed {why}")
         if self._watch is not None:
             self._watch.release()
             self._watch = None
