@@ -153,6 +153,6 @@ async def dry_run(batch_id: BatchId, terms: JudgementTerms, request: Request, cl
 
 def _rehearsed(client: Client, batch_id: str, terms: JudgementTerms, rehearse: Rehearse) -> Estimate:
     judged = client.batch(batch_id)
-    questions = rehearsable(judge_items(judged))
-    planned = Planned(terms.operation, questions, terms.model, use_cache=terms.use_cache, steering=terms.steering)
+    items = rehearsable(judge_items(judged))
+    planned = Planned(terms.operation, items, terms.model, use_cache=terms.use_cache, steering=terms.steering)
     return estimated(planned, judged.status().counts.n_items, terms.max_cost, rehearse)

@@ -60,7 +60,7 @@ async def uploaded(
                 f"{what} {largest:,} bytes at most (TAMIS_MAX_FILE_BYTES): split {'it' if len(files) == 1 else 'them'}",
             )
         if not isinstance(terms, str):
-            raise InvalidParameters("terms: missing; say as JSON what to ask about the file's records")
+            raise InvalidParameters("terms: missing; send the settings as JSON")
         yield validated(kind, decoded(terms, "terms"), "terms: "), files
 
 

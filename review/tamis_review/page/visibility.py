@@ -61,8 +61,10 @@ class Visibility:
 
     def overrides(self, decisions: Sequence[Override]) -> list[Override]:
         """Return the visible decisions. The reviewer's own decisions on hidden records lack the software's decision."""
-        shown = (row for row in decisions if row.index not in self.hidden or row.reviewer == self.me)
-        return [self.own(row) for row in shown]
+        shown = (
+            decision for decision in decisions if decision.index not in self.hidden or decision.reviewer == self.me
+        )
+        return [self.own(decision) for decision in shown]
 
     def own(self, one: Override) -> Override:
         """Return this reviewer's decision. If other decisions on its record are still hidden, omit the software's."""
@@ -75,7 +77,8 @@ class Visibility:
         samples = []
         for sample in answer.samples:
             records = tuple(
-                row.model_copy(update={"included": None}) if row.index in self.hidden else row for row in sample.records
+                record.model_copy(update={"included": None}) if record.index in self.hidden else record
+                for record in sample.records
             )
             samples.append(sample.model_copy(update={"records": records}))
         return answer.model_copy(update={"samples": tuple(samples)})
