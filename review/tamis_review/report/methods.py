@@ -35,11 +35,13 @@ def disclosure(figures: Figures) -> str:
             humans.insert(0, f"No human decision {verb}, so the number of records excluded by a human is 0.")
         sentences += humans
         if referred:
-            disagreed = ", reviewers disagreed" if any(stage.conflicts for stage in flow.stages) else ""
-            sentences.append(
-                f"{were(referred)} neither included nor excluded, because the decision was unclear{disagreed} or an "
-                "error occurred: a human must decide."
+            causes = (
+                (any(stage.uncertain for stage in flow.stages), "the decision was unclear"),
+                (any(stage.conflicts for stage in flow.stages), "reviewers disagreed"),
+                (any(stage.failed for stage in flow.stages), "an error occurred"),
             )
+            why = " or ".join(cause for applies, cause in causes if applies)
+            sentences.append(f"{were(referred)} neither included nor excluded, because {why}: a human must decide.")
         if unverified := sum(stage.unverified for stage in flow.stages):
             sentences.append(f"Of these, the model excluded {records_n(unverified)} without a verified quote.")
         other = "other " if any(batch.humans.decided or batch.humans.audits for batch in figures.batches) else ""
