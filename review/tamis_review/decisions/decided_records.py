@@ -64,7 +64,7 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
     if row.override is not None:
         remarks.append(f"[confirmed by {_person(row.override)}]")
     if row.cut_words is not None:
-        remarks.append(f"[not sent whole: {row.cut_words}]")
+        remarks.append(f"[not sent in full: {row.cut_words}]")
     if remarks and not (row.conflict or row.overridden):
         added[REASON] = " ".join([added.get(REASON) or "", *remarks]).lstrip()
     return _own(row) | {name: value for name, value in added.items() if value is not None} | _beside(row)

@@ -229,8 +229,8 @@ def _beside(result: ItemResult) -> Iterator[_Reason]:
 
 def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator[_Reason]:
     criteria = operation.criteria.labelled()
-    deciding = [rule for rule in criteria if rule.text in decision.criteria and rule.label in decision.verdicts]
-    reasons = "; ".join(_deciding(rule, decision.verdicts[rule.label]) for rule in deciding)
+    deciding = [c for c in criteria if c.text in decision.criteria and c.label in decision.verdicts]
+    reasons = "; ".join(_deciding(c, decision.verdicts[c.label]) for c in deciding)
     without = {
         InclusionStatus.UNCERTAIN: "a person decides",
         InclusionStatus.INCLUDE: "no criterion failed",

@@ -210,7 +210,7 @@ def _batch(explanation: Explanation) -> Iterator[str]:
         yield f"stage {batch.stage + 1} of review {batch.review}"
     if batch.criteria:
         yield f"question: {batch.params['criteria']['research_question']}"
-        yield from (f"{rule.label}{' (excludes)' if rule.excludes else ''}: {rule.text}" for rule in batch.criteria)
+        yield from (f"{c.label}{' (excludes)' if c.excludes else ''}: {c.text}" for c in batch.criteria)
     else:
         yield from foreign(json.dumps(batch.params, ensure_ascii=False))
 

@@ -49,7 +49,7 @@ class CalibrationWords(Frozen):
     """The words and rows of a calibration, for people."""
 
     rows: tuple[FigureRow, ...] = Field(description="The threshold and its promise; empty if there is no threshold.")
-    remarks: tuple[str, ...] = Field(description="Records without a label, and labels without a record.")
+    remarks: tuple[str, ...] = Field(description="Records without a label, labels without a record, and copies.")
     sampling: str | None = Field(description="How far the labels represent the batch; null: nothing against it.")
     holds: str | None = Field(description="The scope of the threshold; null if there is no threshold.")
     score: str

@@ -161,7 +161,8 @@ def _by_id(gold: GoldLabels) -> dict[str, bool]:
             lines = "" if label.line is None else f" (lines {before.line} and {label.line})"
             raise InvalidRequest(
                 f"{_file(gold)}: {_called(label.item_id)} is both included and excluded{lines}, and the file's "
-                "records differ from the batch's in number or order: give each record a unique id, or correct the label"
+                "records differ from the batch's in number, order or id: give each record a unique id, or correct "
+                "the label"
             )
     return {item_id: bool(label.included) for item_id, label in first_label.items()}
 
@@ -179,8 +180,8 @@ def _for_copies(rated: Sequence[Judged]) -> list[Judged]:
 def _sharing(item_id: str, records: int, gold: GoldLabels) -> str:
     what = f"{records} records of the batch have {'no id' if item_id == UNKNOWN_ID else f'the id {item_id!r}'}"
     return (
-        f"{what}, and {_file(gold)} is not the screened file, so its label fits several records: take the labels from "
-        "the screened file, or give each record a unique id"
+        f"{_file(gold)}: {what}, and the file's records differ from the batch's in number, order or id, so a label "
+        "fits several records: take the labels from the screened file, or give each record a unique id"
     )
 
 
@@ -196,7 +197,7 @@ def _strangers(records: Sequence[Judged], gold: GoldLabels) -> str:
 
 
 def _called(item_id: str) -> str:
-    return "the record without an id" if item_id == UNKNOWN_ID else repr(item_id)
+    return "a record without an id" if item_id == UNKNOWN_ID else repr(item_id)
 
 
 def _file(gold: GoldLabels) -> str:

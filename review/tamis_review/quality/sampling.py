@@ -172,7 +172,9 @@ def _too_few_blocks(blocks: int, n: int, of: int) -> SampleFlaw | None:
     usual = n * (of - n + 1) / of
     where = "one block" if blocks == 1 else f"{blocks:,} blocks"
     return _finding(
-        "blocks", p, f"the {n:,} labelled records form {where}; a random sample would form about {usual:,.0f}"
+        "blocks",
+        p,
+        f"the {n:,} labelled records form {where} of neighbours; a random sample would form about {usual:,.0f}",
     )
 
 

@@ -74,8 +74,8 @@ def _work_record(
 
     `judged`: the caller's judgements of an audit's records, by place. None: the list does not show an audit.
     """
-    row = next((row for row in result.decisions if row.reviewer == me and row.stage is HumanStage.OWN), None)
-    mine = row and MyDecision(value=row.value, reason=row.reason, note=row.note, settles=row.settles, at=row.created_at)
+    own = next((entry for entry in result.decisions if entry.reviewer == me and entry.stage is HumanStage.OWN), None)
+    mine = own and MyDecision(value=own.value, reason=own.reason, note=own.note, settles=own.settles, at=own.created_at)
     remarks = [remark for remark in result.remarks if not hidden or remark.reviewer == me]
     return WorkRecord(
         number=result.index + 1,
