@@ -78,7 +78,8 @@ class Beginning:
         size = f"about {self.tokens:,} tokens of each prompt are the same for all records"
         if self.tokens >= self.minimum:
             return f"{size}, enough for endpoints that cache {self.minimum:,} or more"
-        return f"{size}, {self.minimum - self.tokens:,} fewer than the {self.minimum:,} that most endpoints cache"
+        missing = self.minimum - self.tokens
+        return f"{size}, {missing:,} fewer than the {self.minimum:,} that most endpoints need to cache them"
 
 
 @dataclass(frozen=True)

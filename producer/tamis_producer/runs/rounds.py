@@ -293,7 +293,8 @@ def _nothing(connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind
     ).all()
     ended = select(func.count()).where(items.c.batch_id == batch.id, items.c.state == ItemStatus.CANCELLED)
     n_cancelled = 0 if cancelled else connection.execute(ended).scalar_one()
-    also = f"; {n_cancelled:,} of its items are cancelled: --cancelled retries them" if n_cancelled else ""
+    verb, them = ("is", "it") if n_cancelled == 1 else ("are", "them")
+    also = f"; {n_cancelled:,} of its items {verb} cancelled: --cancelled retries {them}" if n_cancelled else ""
     if kinds is None or not failures:
         return f"batch {batch.id} has no failed item: there is nothing to retry{also}"
     named_kinds = " or ".join(sorted(kind.value for kind in kinds))

@@ -13,7 +13,8 @@ def with_panel(operation: Operation, panel: Panel | None) -> Operation:
         return operation
     if not isinstance(operation, Inclusion | Filter):
         raise InvalidParameters(
-            f"panel: {type(operation).__name__} cannot have one: a panel votes on decisions, of Inclusion and Filter"
+            f"panel: {type(operation).__name__} cannot have one: a panel votes on decisions, which only "
+            "Inclusion and Filter make"
         )
     if panel_of(operation) not in (None, panel):
         raise InvalidParameters("panel: the operation has a panel already; a batch has only one")

@@ -170,8 +170,8 @@ class CellQuery(BaseModel):  # not `Frozen`: FastAPI reads a query into a comple
     first_said: Word
     second_said: Word
     stage: HumanStage = Field(default=HumanStage.OWN, description="For `people`.")
-    first: Name  # the rows' judge
-    second: Name  # the columns' judge
+    first: Name  # the reviewer whose decisions are the rows
+    second: Name  # the reviewer whose decisions are the columns
     after: int | None = Field(default=None, ge=0, lt=2**31, description="`next` of the previous page.")
     limit: int = Field(default=50, ge=1, le=MOST)
 

@@ -325,6 +325,6 @@ def _only(item_id: str, places: Sequence[int]) -> int:
     if len(places) > 1:
         listed = ", ".join(record_words(index) for index in places[:5]) + (", ..." if len(places) > 5 else "")
         raise InvalidParameters(
-            f"{len(places)} records have the id {item_id!r}: name one by its number instead, of {listed}"
+            f"{len(places)} records have the id {item_id!r}: use the number of one of them instead ({listed})"
         )
     return places[0]

@@ -95,8 +95,10 @@ class ReadingState:
 
 def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -> ReadingState:
     """Return the reading state of a batch, in a single query without texts. `operation` must decide about records."""
-    ends = outcomes(batch_id, operation).subquery("each")
-    software = select(ends.c.idx, ends.c.system).where(ends.c.system != Outcome.DUPLICATE.value).order_by(ends.c.idx)
+    final = outcomes(batch_id, operation).subquery("each")
+    software = (
+        select(final.c.idx, final.c.system).where(final.c.system != Outcome.DUPLICATE.value).order_by(final.c.idx)
+    )
     of_records = {row.idx: Outcome(row.system) for row in connection.execute(software)}
     human = standing(batch_id)
     first = (
@@ -110,7 +112,7 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
     included: dict[int, bool] = {}
     conflicts, uncertain = set(), set()
     for row in sorted(connection.execute(statement), key=lambda row: since[row.idx]):
-        if row.idx not in of_records:  # else a copy, whose original is screened
+        if row.idx not in of_records:  # a copy: its original is screened
             continue
         says = None if row.conflict else verdict(row.value)
         if row.conflict:
@@ -133,9 +135,9 @@ def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, 
     human = standing(batch_id)
     pairs: dict[int, list[bool | None]] = {}
     for row in connection.execute(select(human.c.idx, human.c.decisions).where(human.c.reviewers > 1)):
-        unsettling = [verdict(decision["value"]) for decision in row.decisions if not decision["settles"]]
-        if row.idx in included and len(unsettling) > 1:
-            pairs[row.idx] = unsettling[:2]
+        independent = [verdict(decision["value"]) for decision in row.decisions if not decision["settles"]]
+        if row.idx in included and len(independent) > 1:
+            pairs[row.idx] = independent[:2]
     seen = [pair for place, pair in pairs.items() if included[place] and True in pair]
     missed = sum(False in pair for pair in seen)
     if not pairs:
@@ -179,9 +181,12 @@ def check_beginning(audit: Audit, state: ReadingState, seen: Sequence[Audit]) ->
     if audit.stratum is not Stratum.ALL:
         raise InvalidRequest(f"{refusal}it was drawn from a part of the exclusions ({audit.stratum})")
     if others:
-        raise InvalidRequest(
-            f"{refusal}it was drawn from exclusions, but {others:,} other records are unread too: read these first"
+        unread = (
+            "1 other record is unread too: read it"
+            if others == 1
+            else f"{others:,} other records are unread too: read these"
         )
+        raise InvalidRequest(f"{refusal}it was drawn from exclusions, but {unread} first")
     if len(rest) != audit.population or sample(rest, len(drawn), seed=audit.seed) != drawn:
         raise InvalidRequest(
             f"{refusal}it was drawn from {audit.population:,} records, but other records are unread now. To count its "

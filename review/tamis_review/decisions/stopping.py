@@ -26,6 +26,7 @@ from ..quality.certificate import Reading, certify, price_list
 from ..quality.estimates import EstimateBasis, expected_from_probabilities, expected_from_yield, missed_recall_p
 from .final_outcome import Outcome
 from .stop_samples import (
+    MEASURABLE,
     ReadingState,
     checked_operation,
     next_number,
@@ -99,18 +100,20 @@ def _headline(answer: StopAnswer) -> str:
             return "Enough: every record is read."
         return f"Enough: at least {wanted} are found, with {percent(answer.confidence)} confidence."
     if answer.needed[0] >= answer.unread:
-        return f"Not yet: only reading all {answer.unread:,} unread records can promise {wanted}."
-    clean = "if they contain no further include"
+        rest = "the last unread record" if answer.unread == 1 else f"all {answer.unread:,} unread records"
+        return f"Not yet: only reading {rest} can promise {wanted}."
+    one = answer.needed[0] == 1
+    enough = "is enough if it is not an include" if one else "are enough if they contain no further include"
     if answer.sample is None:
         return (
-            f"Not yet: draw a random sample of the {answer.unread:,} unread records. {answer.needed[0]:,} of them are "
-            f"enough {clean}."
+            f"Not yet: draw a random sample of the {answer.unread:,} unread records. {answer.needed[0]:,} of them "
+            f"{enough}."
         )
-    return f"Not yet: read {answer.needed[0]:,} more of the sample. They are enough {clean}."
+    return f"Not yet: read {answer.needed[0]:,} more of the sample. {'It' if one else 'They'} {enough}."
 
 
 def _figures(answer: StopAnswer) -> Iterator[StopFigure]:
-    rest = f"{answer.unread:,} are unread" if answer.unread else "none is unread"
+    rest = f"{answer.unread:,} are unread" if answer.unread > 1 else f"{answer.unread or 'none'} is unread"
     if left := _left_by_software(answer):
         rest += f", including {left}"
     yield StopFigure(
@@ -180,8 +183,8 @@ def _people(answer: StopAnswer, double: DoubleReading) -> StopFigure:
         meaning = "The promise ignores overlooked includes: it covers records that your reviewers would include."
     else:
         meaning = (
-            "Too few to estimate overlooked includes, or ignored: the promise covers records that your reviewers would "
-            "include."
+            f"The promise ignores overlooked includes, by your choice or because fewer than {MEASURABLE} includes were "
+            "read by two: it covers records that your reviewers would include."
         )
     return StopFigure(
         name="read by two",

@@ -164,10 +164,10 @@ def _record(entry: Entry, named: Sequence[_Named], above: Sequence[str], *, key:
     decision: dict[str, Any] = {}
     kept: dict[str, list[str]] = {}
     for at, (name, value) in enumerate(named):
-        hidden = DECISION_NAMES.get(name.lower())
-        if hidden is not None and hidden not in decision and value.written:
-            decision[hidden] = value_of(hidden, value.latex)
-            served[at] = hidden
+        decision_key = DECISION_NAMES.get(name.lower())
+        if decision_key is not None and decision_key not in decision and value.written:
+            decision[decision_key] = value_of(decision_key, value.latex)
+            served[at] = decision_key
         elif value.written and (at not in served or (served[at] == "year" and _says_more(decode(value.latex)))):
             kept.setdefault(f"bib_{name}", []).append(value.written)
     record = assemble(fields, {**kept, **decision}, line=_line(entry), number=number)

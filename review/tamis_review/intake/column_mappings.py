@@ -376,4 +376,6 @@ def database_of(record: Mapping[str, Any]) -> str | None:
 
 def database_of_table(columns: Iterable[str]) -> str | None:
     """Return the database of a table with this header. Return None if several databases, or none, have such tables."""
-    return next((table.called for table in mappings_for({plain_name(name) for name in columns}) if table.called), None)
+    return next(
+        (mapping.called for mapping in mappings_for({plain_name(name) for name in columns}) if mapping.called), None
+    )

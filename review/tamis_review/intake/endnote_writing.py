@@ -130,7 +130,10 @@ def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
             if field.key == "pmid":
                 _insert(leaves, PUBMED)
         before = field
-    _note(leaves, {str(row.key): row.text for row in (*stood, *gained) if row.key in DECISION_FIELDS and row.text})
+    _note(
+        leaves,
+        {str(field.key): field.text for field in (*stood, *gained) if field.key in DECISION_FIELDS and field.text},
+    )
     return leaves
 
 

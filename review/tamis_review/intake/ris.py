@@ -46,7 +46,7 @@ SCHEME = Scheme(
         "language": ("LA",),
         "doi": ("DO", "DI"),
         "url": ("UR",),
-        "type": ("PT", "M3", "TY"),  # "Review" is more specific than "JOUR"; beside Ovid's `PT`, `M3` is a class
+        "type": ("PT", "M3", "TY"),  # "Review" is more specific than "JOUR"; with Ovid's `PT`, `M3` classifies
     },
     # `DA` may hold only a month; some exports put the DOI into `M3`.
     serves={"DA": re.compile(r"(?!0000)\d{4}(?!\d)"), "M3": re.compile(r"(?!10\.)")},

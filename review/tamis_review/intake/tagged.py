@@ -166,7 +166,9 @@ def record_of(scheme: Scheme, block: TaggedRecord) -> dict[str, Any]:
     if scheme.form not in WRITABLE:
         return record
     fields = enumerate(zip(block.fields, placing.texts, strict=True))
-    return remember(record, scheme.form, [Field(row.tag, text, placing.key_of.get(at)) for at, (row, text) in fields])
+    return remember(
+        record, scheme.form, [Field(tagged.tag, text, placing.key_of.get(at)) for at, (tagged, text) in fields]
+    )
 
 
 def placed(scheme: Scheme, fields: Sequence[Tagged]) -> "Placing":

@@ -211,8 +211,8 @@ def judge_unseen(
         included = np.asarray([labels[row] for row in held.tolist()], dtype=np.float64)
         parts.append((held, included, text, margins.sharp[held]))
         unread_margins += margins.sharp[unread] / folds
-    rows, decided, texts, judged = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Unseen(rows, decided, texts, judged, unread_margins)
+    rows, decisions, texts, sharp_margins = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Unseen(rows, decisions, texts, sharp_margins, unread_margins)
 
 
 def regress(columns: "np.ndarray", included: "np.ndarray", *, expected: Sequence[float], spread: float) -> "np.ndarray":

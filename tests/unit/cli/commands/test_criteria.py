@@ -160,7 +160,7 @@ def _never(_: Planned) -> Rehearsal:
         (
             1023,
             "about 1,023 tokens of each prompt are the same for all records, 1 fewer than the 1,024 that most "
-            "endpoints cache",
+            "endpoints need to cache them",
         ),
         (
             1024,
