@@ -18,7 +18,7 @@ from .setting_files import settings_of
 from .stack_file import StackFile
 
 REDIS_SCHEMES = ("redis", "rediss")
-NOT_SET = "is not set: set broker and ledger, or neither to use the embedded stack"
+NOT_SET = "is not set: set broker and ledger URLs, or neither to use the embedded stack"
 
 
 class ProducerSettings(BaseModel):

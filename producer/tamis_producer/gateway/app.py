@@ -151,7 +151,7 @@ def create_app(
 
     @app.get(
         "/readyz",
-        summary="Whether the ledger answers; all other routes need it",
+        summary="Whether the ledger answers; all routes under /v1 need it",
         responses=_UNREADY,
     )
     async def get_readiness() -> Health:

@@ -226,4 +226,4 @@ def one_at_a_time(connection: Connection, batch_id: UUID) -> None:
     connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"human decisions {batch_id}"))))
     purging = select(batches.c.id).where(batches.c.id == batch_id, batches.c.purging_at.is_not(None))
     if connection.execute(purging).first() is not None:
-        raise UnknownBatch(f"batch {batch_id} is being purged, so no decision can be stored")
+        raise UnknownBatch(f"batch {batch_id} is being purged, so nothing can be added to it")

@@ -214,7 +214,7 @@ class Provenance(Frozen):
     usage: Usage = Usage()
     cost: Cost | None = None  # dollars of all calls, including failures and repairs; None: a price is not known
     tier: str | None = None  # billed tier of the last answer, as the endpoint names it; None: not named
-    calls: int = 0  # calls that reached the endpoint, including failed calls
+    calls: int = 0  # all calls, including failed calls
     unanswered: int = 0  # calls without an answer, which may have been billed
     cached: bool = False  # True: every answer is from an earlier call, without cost
     latency_ms: int | None = None  # of the last answered call

@@ -160,8 +160,8 @@ class RoundTally:
     def _neighbours(self) -> list[Group]:
         names = {
             2: ("both passed", "records whose neighbours both passed"),
-            1: ("one of the two passed", "records with one neighbour that passed"),
-            0: ("neither passed", "records without a neighbour that passed"),
+            1: ("one of the two passed", "records with only one passing neighbour"),
+            0: ("neither passed", "records without a passing neighbour"),
         }
         counts = self._known(Trait.NEIGHBOURS)
         return [self._group(Trait.NEIGHBOURS, *names[n], (n, n)) for n in names if n in counts]

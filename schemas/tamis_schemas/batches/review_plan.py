@@ -39,7 +39,7 @@ class ReviewStage(Frozen):
             if field != used and getattr(self, field) != type(self).model_fields[field].default:
                 raise ValueError(f"{field} belongs to {whose}, not to {self.name}")
         if self.model is not None and panel_of(self.operation) is not None:
-            raise ValueError("model: the stage has a panel; add it to the panel's models")
+            raise ValueError("model: the stage has a panel; add the model to the panel's models")
         if InclusionStatus.EXCLUDE in self.passes or not self.passes:
             raise ValueError("passes must name include, uncertain or both: excluded records do not continue")
         return self

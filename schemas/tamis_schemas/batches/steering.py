@@ -165,7 +165,9 @@ class Steering(Frozen):
         default=None,
         description="Seconds that an item waits for its tier's capacity.",
     )
-    tier_fallback: TierFallback | None = Field(default=None, description="The action after this wait.")
+    tier_fallback: TierFallback | None = Field(
+        default=None, description="The action if the tier still lacks capacity after `tier_patience`."
+    )
 
     def over(self, under: "Steering") -> "Steering":
         """Return this steering, with its missing fields from `under`. Bodies and headers are merged field by field."""

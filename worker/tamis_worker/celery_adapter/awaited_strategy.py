@@ -72,7 +72,7 @@ class SentTask:
         headers = message.headers
         args, kwargs, _ = message.payload
         if not (isinstance(headers["id"], str) and isinstance(args, list) and isinstance(kwargs, dict)):
-            raise TypeError("its id is not text, or its arguments are missing")
+            raise TypeError("its id is not text, or its arguments are not a list and an object")
         return cls(headers["id"], headers["task"], args, kwargs, _instant(headers, "eta"), _instant(headers, "expires"))
 
 

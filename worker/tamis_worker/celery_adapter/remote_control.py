@@ -154,7 +154,7 @@ class RemoteControl:
             waited = self.engine.cancel_items(sorted(named.keys, key=lambda key: key.index)) if named.keys else 0
             waited += self.engine.cancel_waiting(named.batch_ids) if named.batch_ids else 0
         except (Unavailable, TimeoutError) as error:
-            unreached = f"some waiting items may not be cancelled: {str(error) or 'the ledger is slow to answer'}"
+            unreached = f"some waiting items were perhaps not cancelled: {str(error) or 'the ledger is slow to answer'}"
             return _error("; ".join([*words, unreached]))
         words.append(f"cancelled before they began: {waited}")
         log.info("revoked by remote control: %s", "; ".join(words))

@@ -94,7 +94,7 @@ class WorkerSettings(ProducerSettings):
     flex_call_timeout: float = Field(default=900.0, gt=0)  # of one call at the flex tier
     logprobs: bool = True  # request the probabilities of tokens, for operations that include or exclude
     bounded_schema: bool = False  # send every bound from the first call on: for servers that compile grammars
-    max_calls: int = Field(default=5, ge=1)  # calls that one claim may pay
+    max_calls: int = Field(default=5, ge=1)  # calls of one question of a claim that may be charged
     unusable_answers: int = Field(default=20, ge=1)  # in a row without a usable one: the batch is paused
     transcripts: bool = True  # keep questions and answers word for word; they hold the records' texts
     max_claims: int = Field(default=5, ge=1)  # claims whose worker may die before the item fails
@@ -110,7 +110,7 @@ class WorkerSettings(ProducerSettings):
     stalled_after_seconds: float = Field(default=60.0, ge=3.0)  # without progress on work: the worker ends itself
     pause_check_interval: float = Field(default=1.0, gt=0.05, le=5.0)  # between two checks for pauses and cancellations
 
-    cache_days: int | None = Field(default=None, ge=1)  # older answers are requested again; unset: never
+    cache_days: int | None = Field(default=None, ge=1)  # older cached answers are deleted; unset: never
     retention_days: int | None = Field(default=None, ge=1)  # older finished batches are purged; unset: none
     retention_archive: Path | None = None  # folder for archives of batches before they are purged
 

@@ -114,7 +114,9 @@ def semantic_validation(extractions: Iterable[ExtractionLike]) -> Evaluation:
     Return `skipped` if no value has evidence. If a value was already checked against its chunk, that verdict counts.
     For all other values, `says` decides whether the evidence contains the value.
     """
-    verdicts = [verdict for source in extractions_of(extractions) if (verdict := _verdict_of(source)) is not None]
+    verdicts = [
+        verdict for extraction in extractions_of(extractions) if (verdict := _verdict_of(extraction)) is not None
+    ]
     if not verdicts:
         return category(VALIDATION, "skipped")
     return category(VALIDATION, "pass" if sum(verdicts) / len(verdicts) >= PASS_RATE else "fail")
@@ -181,7 +183,9 @@ def context_recall_heuristic(
     if not chunks:
         return no_value(HEURISTIC, "score", "no chunks")
     available = len(distinct(chunks))
-    cited = {source.chunk_number for source in extractions_of(extractions) if source.chunk_number is not None}
+    cited = {
+        extraction.chunk_number for extraction in extractions_of(extractions) if extraction.chunk_number is not None
+    }
     recall = sum(number <= available for number in cited) / available
     left = {HIT_RETRIEVAL_LIMIT: LEFT_BY_LIMIT, HIGH_THRESHOLD_FILTERING: LEFT_BY_FILTERING}
     recall *= left.get(_warning(chunks, as_model(Retrieval, retrieval or {})) or "", 1.0)
@@ -261,7 +265,9 @@ def _ids(chunks: list[Chunk], method: str) -> set[tuple[bool, str]]:
 
 def context_precision(extractions: Iterable[ExtractionLike]) -> Evaluation:
     """Return the precision of the ranking: `(cited chunks among the first ten) / min(10, cited chunks)`."""
-    cited = {source.chunk_number for source in extractions_of(extractions) if source.chunk_number is not None}
+    cited = {
+        extraction.chunk_number for extraction in extractions_of(extractions) if extraction.chunk_number is not None
+    }
     if not cited:
         return no_value(PRECISION, "score", "no extraction cites a chunk")
     at_the_top = sum(number <= TOP for number in cited)

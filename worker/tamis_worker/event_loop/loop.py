@@ -190,7 +190,7 @@ class Looper:
             except TamisError as error:  # a server is unreachable, or a file cannot be written
                 met = str(error)
                 if met != before:
-                    log.warning("%s is postponed: %s", self.name, error)
+                    log.warning("%s postponed: %s", self.name, error)
             except Exception:  # the worker continues in any case
                 log.exception("%s failed", self.name)
 

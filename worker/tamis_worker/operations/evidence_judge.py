@@ -187,7 +187,7 @@ def adjust_confidence_with_evidence_quality(
 def _required_number(values: Mapping[str, Any], name: str) -> float:
     value = values.get(name)
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InvalidParameters(f"{name}: {value!r} is no number; a model may have given it as text, or not at all")
+        raise InvalidParameters(f"{name}: {value!r} is not a number; a model may have given it as text, or not at all")
     return float(value)
 
 

@@ -271,7 +271,7 @@ def conclude(
     quotes = [verdict.quote for verdict in verdicts.values() if verdict.quote is not None]
     invents = bool(quotes) and not any(quote.found for quote in quotes)
     trusted = unverified is UnverifiedPolicy.EXCLUDE
-    verified = [c for c in failed if trusted or _verified(verdicts[c.label], invents=invents)]
+    counting = [c for c in failed if trusted or _verified(verdicts[c.label], invents=invents)]
     open_ = [c for c in criteria if verdicts[c.label].verdict is Verdict.UNCLEAR]
     match model_status:
         case InclusionStatus.UNCERTAIN:
@@ -281,8 +281,8 @@ def conclude(
         case InclusionStatus.INCLUDE if not failed:
             met = (c for c in criteria if verdicts[c.label].verdict is Verdict.MET and not c.excludes)
             return Conclusion(model_status, tuple(met))
-        case InclusionStatus.EXCLUDE if verified:
-            return Conclusion(model_status, tuple(verified))
+        case InclusionStatus.EXCLUDE if counting:
+            return Conclusion(model_status, tuple(counting))
         case InclusionStatus.EXCLUDE if failed:
             undecided = tuple(c for c in criteria if c in failed or c in open_)
             return Conclusion(InclusionStatus.UNCERTAIN, undecided, UncertainReason.UNVERIFIED)
