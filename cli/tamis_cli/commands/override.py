@@ -106,9 +106,7 @@ def override(
 @app.command(examples=("tamis overrides 3f2a91c0", "tamis overrides 3f2a91c0 --history --json"), json_lines=True)
 def overrides(
     batch_id: BatchId,
-    history: Annotated[
-        bool, typer.Option("--history", help="All decisions, even replaced and withdrawn ones.")
-    ] = False,
+    history: Annotated[bool, typer.Option("--history", help="Also replaced and withdrawn decisions.")] = False,
 ) -> Iterator[object]:
     """List people's decisions on a batch's records."""
     with opened(batch_id) as batch:

@@ -42,9 +42,7 @@ def purge_command(
     ] = None,
     older_than: Annotated[
         str | None,
-        typer.Option(
-            "--older-than", metavar="AGE", help="Batches and reviews that ended longer ago than this: 90d, 12w, 36h."
-        ),
+        typer.Option("--older-than", metavar="AGE", help="Only batches and reviews that ended before: 90d, 12w, 36h."),
     ] = None,
     label: Annotated[str | None, typer.Option("--label", help="Only batches and reviews with this label.")] = None,
     answers_older_than: Annotated[

@@ -91,9 +91,7 @@ def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: 
     agreed = not ask or typer.confirm(f"Retry {_measure(retryable)}?", err=True)
     retried = client.retry_all_failed(kinds) if retryable and agreed else []
     if as_json:
-        print_json(
-            [{"id": outcome.batch.id, "retried": outcome.items, "refused": outcome.refused} for outcome in retried]
-        )
+        print_json([{"id": row.batch.id, "retried": row.items, "refused": row.refused} for row in retried])
     elif not retryable:
         out.print("no completed batch has failed items" + (" of this kind" if kinds else ""))
     else:

@@ -175,9 +175,7 @@ def rows_of(
     if not len(rows):
         raise InvalidParameters("items: there are none; a batch needs at least one")
     if extra := [place for place in exclusions if place not in range(len(rows))]:
-        raise InvalidParameters(
-            f"exclusions: there is no item at place {min(extra)}; the last place is {len(rows) - 1}"
-        )
+        raise InvalidParameters(f"exclusions: there is no item at place {min(extra)}; the last is {len(rows) - 1}")
     if ends and ends[-1] != len(rows):
         raise InvalidParameters(f"source: the sources have {ends[-1]} records, but there are {len(rows)} items")
     return rows

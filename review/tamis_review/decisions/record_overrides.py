@@ -201,9 +201,7 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     changed = sorted({index for index, _, _ in new})
     last = {_voice(entry): entry for entry in read_overrides(connection, batch_id, history=True, places=changed)}
     return Written(
-        overrides=tuple(
-            answer if isinstance(answer, Override) else last.get(answer) or before[answer] for answer in answers
-        ),
+        overrides=tuple(of if isinstance(of, Override) else last.get(of) or before[of] for of in answers),
         new=len(new),
         changed=sum(voice in before and before[voice].value != last[voice].value for voice in new),
     )

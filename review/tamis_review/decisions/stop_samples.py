@@ -95,10 +95,8 @@ class ReadingState:
 
 def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -> ReadingState:
     """Return the reading state of a batch, in a single query without texts. `operation` must decide about records."""
-    final = outcomes(batch_id, operation).subquery("each")
-    software = (
-        select(final.c.idx, final.c.system).where(final.c.system != Outcome.DUPLICATE.value).order_by(final.c.idx)
-    )
+    c = outcomes(batch_id, operation).subquery("each").c
+    software = select(c.idx, c.system).where(c.system != Outcome.DUPLICATE.value).order_by(c.idx)
     of_records = {row.idx: Outcome(row.system) for row in connection.execute(software)}
     human = standing(batch_id)
     first = (
@@ -181,12 +179,8 @@ def check_beginning(audit: Audit, state: ReadingState, seen: Sequence[Audit]) ->
     if audit.stratum is not Stratum.ALL:
         raise InvalidRequest(f"{refusal}it was drawn from a part of the exclusions ({audit.stratum})")
     if others:
-        unread = (
-            "1 other record is unread too: read it"
-            if others == 1
-            else f"{others:,} other records are unread too: read these"
-        )
-        raise InvalidRequest(f"{refusal}it was drawn from exclusions, but {unread} first")
+        unread = f"unread records that are not excluded: {others:,}"
+        raise InvalidRequest(f"{refusal}it was drawn from exclusions. Read the other records first ({unread})")
     if len(rest) != audit.population or sample(rest, len(drawn), seed=audit.seed) != drawn:
         raise InvalidRequest(
             f"{refusal}it was drawn from {audit.population:,} records, but other records are unread now. To count its "

@@ -102,14 +102,14 @@ def _headline(answer: StopAnswer) -> str:
     if answer.needed[0] >= answer.unread:
         rest = "the last unread record" if answer.unread == 1 else f"all {answer.unread:,} unread records"
         return f"Not yet: only reading {rest} can promise {wanted}."
-    one = answer.needed[0] == 1
-    enough = "is enough if it is not an include" if one else "are enough if they contain no further include"
+    single = answer.needed[0] == 1
+    enough = "is enough if it is not an include" if single else "are enough if they contain no further include"
     if answer.sample is None:
         return (
             f"Not yet: draw a random sample of the {answer.unread:,} unread records. {answer.needed[0]:,} of them "
             f"{enough}."
         )
-    return f"Not yet: read {answer.needed[0]:,} more of the sample. {'It' if one else 'They'} {enough}."
+    return f"Not yet: read {answer.needed[0]:,} more of the sample. {'It' if single else 'They'} {enough}."
 
 
 def _figures(answer: StopAnswer) -> Iterator[StopFigure]:

@@ -89,9 +89,7 @@ def find_pairs(
         RecordPair(PairKind.COPY, reason_of(copy, records), placed[copy.index], placed[copy.of])
         for copy in duplicates.copies
     ]
-    doubts = [
-        RecordPair(PairKind.DOUBT, doubt.reason, placed[doubt.index], placed[doubt.of]) for doubt in duplicates.doubts
-    ]
+    doubts = [RecordPair(PairKind.DOUBT, d.reason, placed[d.index], placed[d.of]) for d in duplicates.doubts]
     notes = {file.path: file.intake.notes for source in read for file in source.files}
     return DuplicatePairs(len(records), [*copies, *doubts], notes, read)
 

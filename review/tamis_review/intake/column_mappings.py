@@ -376,6 +376,4 @@ def database_of(record: Mapping[str, Any]) -> str | None:
 
 def database_of_table(columns: Iterable[str]) -> str | None:
     """Return the database of a table with this header. Return None if several databases, or none, have such tables."""
-    return next(
-        (mapping.called for mapping in mappings_for({plain_name(name) for name in columns}) if mapping.called), None
-    )
+    return next((m.called for m in mappings_for({plain_name(name) for name in columns}) if m.called), None)

@@ -130,10 +130,7 @@ def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
             if field.key == "pmid":
                 _insert(leaves, PUBMED)
         before = field
-    _note(
-        leaves,
-        {str(field.key): field.text for field in (*stood, *gained) if field.key in DECISION_FIELDS and field.text},
-    )
+    _note(leaves, {str(f.key): f.text for f in (*stood, *gained) if f.key in DECISION_FIELDS and f.text})
     return leaves
 
 

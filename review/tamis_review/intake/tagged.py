@@ -166,9 +166,7 @@ def record_of(scheme: Scheme, block: TaggedRecord) -> dict[str, Any]:
     if scheme.form not in WRITABLE:
         return record
     fields = enumerate(zip(block.fields, placing.texts, strict=True))
-    return remember(
-        record, scheme.form, [Field(tagged.tag, text, placing.key_of.get(at)) for at, (tagged, text) in fields]
-    )
+    return remember(record, scheme.form, [Field(f.tag, text, placing.key_of.get(at)) for at, (f, text) in fields])
 
 
 def placed(scheme: Scheme, fields: Sequence[Tagged]) -> "Placing":

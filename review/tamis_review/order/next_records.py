@@ -132,9 +132,9 @@ def meaning(order: ReadingOrder | StoredOrder, *, decided: int, unread: int, cur
         basis = "The order follows the model's scores, highest first, until people decide."
     elif not order.text_weight:
         kind = "included" if order.included else "excluded"
-        known = "the only record" if order.decided == 1 else f"all {order.decided:,} records"
+        records = "the only record" if order.decided == 1 else f"all {order.decided:,} records"
         basis = (
-            f"People {kind} {known} known to the order. It follows the model's scores, and learns from texts once "
+            f"People {kind} {records} known to the order. It follows the model's scores, and learns from texts once "
             "there are both includes and excludes."
         )
     else:

@@ -61,10 +61,7 @@ class Visibility:
 
     def overrides(self, decisions: Sequence[Override]) -> list[Override]:
         """Return the visible decisions. The reviewer's own decisions on hidden records lack the software's decision."""
-        shown = (
-            decision for decision in decisions if decision.index not in self.hidden or decision.reviewer == self.me
-        )
-        return [self.own(decision) for decision in shown]
+        return [self.own(made) for made in decisions if made.index not in self.hidden or made.reviewer == self.me]
 
     def own(self, one: Override) -> Override:
         """Return this reviewer's decision. If other decisions on its record are still hidden, omit the software's."""

@@ -171,11 +171,8 @@ def _too_few_blocks(blocks: int, n: int, of: int) -> SampleFlaw | None:
     p = probability_up_to(blocks, n, of, of - n + 1)
     usual = n * (of - n + 1) / of
     where = "one block" if blocks == 1 else f"{blocks:,} blocks"
-    return _finding(
-        "blocks",
-        p,
-        f"the {n:,} labelled records form {where} of neighbours; a random sample would form about {usual:,.0f}",
-    )
+    words = f"the {n:,} labelled records form {where} of neighbours; a random sample would form about {usual:,.0f}"
+    return _finding("blocks", p, words)
 
 
 def _stretch(records: Sequence[Judged], drawn: Sequence[bool]) -> SampleFlaw | None:

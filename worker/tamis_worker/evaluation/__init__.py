@@ -22,6 +22,7 @@ from pydantic import BaseModel
 
 from tamis_schemas import Chunk, Evaluation, Extraction, RecallAnswer, Retrieval, Retrieved
 from tamis_schemas.answers.evaluation import MetricType
+from tamis_schemas.answers.extraction import FieldExtractions
 from tamis_schemas.records.chunk import BM25, KNN, distinct
 
 from .grounding import says
@@ -114,9 +115,7 @@ def semantic_validation(extractions: Iterable[ExtractionLike]) -> Evaluation:
     Return `skipped` if no value has evidence. If a value was already checked against its chunk, that verdict counts.
     For all other values, `says` decides whether the evidence contains the value.
     """
-    verdicts = [
-        verdict for extraction in extractions_of(extractions) if (verdict := _verdict_of(extraction)) is not None
-    ]
+    verdicts = [verdict for verdict in map(_verdict_of, extractions_of(extractions)) if verdict is not None]
     if not verdicts:
         return category(VALIDATION, "skipped")
     return category(VALIDATION, "pass" if sum(verdicts) / len(verdicts) >= PASS_RATE else "fail")
@@ -183,9 +182,7 @@ def context_recall_heuristic(
     if not chunks:
         return no_value(HEURISTIC, "score", "no chunks")
     available = len(distinct(chunks))
-    cited = {
-        extraction.chunk_number for extraction in extractions_of(extractions) if extraction.chunk_number is not None
-    }
+    cited = _cited(extractions)
     recall = sum(number <= available for number in cited) / available
     left = {HIT_RETRIEVAL_LIMIT: LEFT_BY_LIMIT, HIGH_THRESHOLD_FILTERING: LEFT_BY_FILTERING}
     recall *= left.get(_warning(chunks, as_model(Retrieval, retrieval or {})) or "", 1.0)
@@ -265,9 +262,7 @@ def _ids(chunks: list[Chunk], method: str) -> set[tuple[bool, str]]:
 
 def context_precision(extractions: Iterable[ExtractionLike]) -> Evaluation:
     """Return the precision of the ranking: `(cited chunks among the first ten) / min(10, cited chunks)`."""
-    cited = {
-        extraction.chunk_number for extraction in extractions_of(extractions) if extraction.chunk_number is not None
-    }
+    cited = _cited(extractions)
     if not cited:
         return no_value(PRECISION, "score", "no extraction cites a chunk")
     at_the_top = sum(number <= TOP for number in cited)
@@ -285,6 +280,10 @@ def as_model(model: type[Model], value: Model | Mapping[str, Any]) -> Model:
 def chunks_of(chunks: Iterable[ChunkLike]) -> list[Chunk]:
     """Return the chunks as objects of `Chunk`."""
     return [as_model(Chunk, chunk) for chunk in chunks]
+
+
+def _cited(extractions: Iterable[ExtractionLike]) -> list[int]:
+    return FieldExtractions(extractions=tuple(extractions_of(extractions))).contributing_chunks
 
 
 def extractions_of(extractions: Iterable[ExtractionLike]) -> list[Extraction]:
