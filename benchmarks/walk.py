@@ -42,7 +42,7 @@ DECISIONS = {
     "exclude without a reason": ("e", "e"),
     "uncertain": ("u",),
 }
-UNDO = "take the last decision back"
+UNDO = "undo your last decision"
 # Milliseconds from the last key to the frame that shows another record, one number for each record that was shown.
 WATCH = """() => {
   const shown = () => document.querySelector(".work-card .eyebrow")?.textContent;

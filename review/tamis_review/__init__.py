@@ -1,4 +1,7 @@
-"""Screening: people's work on the batches of a review. Functions take a batch; for an existing audit, the client."""
+"""Screening: people's work on the batches of a review.
+
+Most functions take a batch. Functions for an existing audit take the client.
+"""
 
 from tamis_schemas.lazy import exports
 

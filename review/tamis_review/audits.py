@@ -16,9 +16,10 @@ from .decisions.audits import AuditDecision, Recorded, include_missed_records, r
 def draw_audit(batch: Batch, n: int, *, seed: int, stratum: Stratum = Stratum.ALL) -> Audit:
     """Draw a simple random sample, without replacement, of `n` excluded records for a human to judge.
 
-    If there are fewer, all are drawn. The sample comes from the records without a human decision that the initial
-    filter, the model, or either of them excluded, as `stratum` says. Duplicates are not drawn, because their originals
-    were screened. The same seed draws the same sample from the same records. An existing audit is returned unchanged.
+    If there are fewer such records, all are drawn. The sample comes from the excluded records without a human decision.
+    `stratum` says whether the initial filter, the model, or either of them excluded these records. Duplicates are not
+    drawn, because their originals were screened. The same seed draws the same sample from the same records. If the
+    same audit exists already, it is returned unchanged.
 
     Raises:
         InvalidParameters: `n` below 1, or an invalid seed.
@@ -61,9 +62,9 @@ def record_audit(
 ) -> Recorded:
     """Record a human's decisions on records of a sample, all or none.
 
-    Repeated decisions add nothing. A decision that contradicts an earlier decision needs `correct`; both stay in the
-    ledger. With `include_missed`, each missed record of the sample also gets an override that includes it, with the
-    same reviewer and note. Records on which a human has decided already get none.
+    Repeated decisions add nothing. A decision that contradicts an earlier decision needs `correct`; both decisions stay
+    in the ledger. With `include_missed`, each missed record of the sample also gets an override that includes it, with
+    the same reviewer and note. A record that already has a human decision gets no override.
 
     Raises:
         RefusedDecision: a record outside the sample, no reviewer, two decisions on a record, or a changed decision

@@ -61,7 +61,7 @@ def calibrate(
 def measure_agreement(batch: Batch) -> AgreementFigures:
     """Return how far software and people agree on the same records, and how far people agree with each other.
 
-    Raises `InvalidRequest` if the operation makes no decisions, and `LedgerUnavailable`.
+    Raises `LedgerUnavailable`, and `InvalidRequest` if the operation makes no decisions.
     """
     with batch.session.snapshot() as connection:
         return human_agreement.read_agreement(connection, batch.uuid)

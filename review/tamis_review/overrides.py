@@ -36,7 +36,7 @@ def override(
         index: the item's place in the batch, from 0.
         value: a possible value of the operation: `include`, `exclude` or `uncertain` (read, and left to others), True
             or False, a number of the scale, an extracted text (None: not present in the record), an object of fields.
-            For retrieval and full texts, the values are: `retrieved` or `not retrieved`; `include`, `exclude` or
+            For the retrieval of a report: `retrieved` or `not retrieved`. For a full text: `include`, `exclude` or
             `uncertain`.
         reviewer: the author of the decision.
         note: the reason in free text.
@@ -62,8 +62,8 @@ def withdraw_override(
 ) -> Override:
     """Withdraw a reviewer's decision about an item. The software's or other people's decision counts again.
 
-    Raises `InvalidParameters` if this reviewer has no decision on the item; the message names the people who have. Also
-    raises the errors of `override`.
+    Raises `InvalidParameters` if this reviewer has no decision on the item; the message names the people who have one.
+    Also raises the errors of `override`.
     """
     return decide(batch, [HumanDecision(index, None, reviewer, note, withdraw=True, stage=stage)])[0]
 

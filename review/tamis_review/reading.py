@@ -15,9 +15,9 @@ from .order.order_refits import OrderRefits
 
 
 def get_screening_mode(batch: Batch) -> ScreeningModeSet:
-    """Return the screening mode of the batch over HTTP, with author and time of the setting.
+    """Return the screening mode of the batch, with the author and the time of the setting.
 
-    The default is `single`.
+    The mode says which decisions people may see over HTTP. The default is `single`.
 
     Raises `LedgerUnavailable`.
     """
@@ -26,9 +26,10 @@ def get_screening_mode(batch: Batch) -> ScreeningModeSet:
 
 
 def set_screening_mode(batch: Batch, mode: ScreeningMode | str, *, set_by: str) -> ScreeningModeSet:
-    """Set how people read the batch over HTTP: a `ScreeningMode`, or its name. `set_by`: the author of the setting.
+    """Set the screening mode of the batch: a `ScreeningMode`, or its name. `set_by`: the author of the setting.
 
-    Python and the terminal still show everything, because they are for the operator of the ledger.
+    The mode says which decisions people may see over HTTP. Python and the terminal still show everything, because they
+    are for the operator of the ledger.
 
     Raises:
         InvalidParameters: an unknown mode, or no name.
@@ -103,7 +104,7 @@ def may_stop(
         recall: the wanted share of all includes, above 0 and at most 1. None: as for the last sample, or 0.95 if there
             is none.
         confidence: the wanted confidence, between 0 and 1. None: likewise.
-        human_errors: also count includes that people overlook, as records that two people read show them.
+        human_errors: also count includes that people overlook, if two people decided enough of the same records.
 
     Raises:
         InvalidParameters: an invalid recall or confidence.

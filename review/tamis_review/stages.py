@@ -1,4 +1,4 @@
-"""The transition from a review's stage or search to the next: known records, and items to judge."""
+"""From one stage or search of a review to the next: known records, and items to judge."""
 
 from collections.abc import Iterator
 
@@ -34,9 +34,9 @@ def known_records(client: Client, of: str) -> KnownRecords:
 def judge_items(batch: Batch) -> Iterator[Item]:
     """Yield an item for the `judge` operation for each result with a reasoning. The batch must be finished.
 
-    Results with a human decision, and values that are not present in the record, are not judged.
+    A result is not judged if a human changed it, or if the model found no value in the record.
 
-    Raises `InvalidRequest` if the batch is not finished or no result has a reasoning, and `LedgerUnavailable`.
+    Raises `InvalidRequest` if the batch is not finished or has no result to judge, and `LedgerUnavailable`.
     """
     view = batch.status()
     if not view.finished:

@@ -18,7 +18,7 @@ def test_pairs_of_several_files_are_shown_told_and_written(tmp_path: Path) -> No
     assert shown.code == 0, shown.err
     assert shown.out.splitlines() == [
         "copy the same title, year, first author and journal",
-        f"  skipped  a: {TITLE} (J Walk, 2014; two.csv line 2)",
+        f"  removed  a: {TITLE} (J Walk, 2014; two.csv line 2)",
         f"  kept     a: {TITLE} (J Walk, 2014; one.csv line 2)",
         "doubt the same title, year and first author, but another journal",
         f"           b: {TITLE} ([Annals] of Rest, 2014; two.csv line 3)",

@@ -66,7 +66,7 @@ def test_a_review_goes_through_its_stages_to_one_flow_that_adds_up(
     start_worker()
     done = tamis("review", "run", "plan.yaml", env=environment, cwd=folder)
     assert done.code == 0, done.out + done.err
-    assert "1 of 30 records skipped as copies" in done.err
+    assert "1 of 30 records removed as copies" in done.err
     assert "1 of 30 rejected by the initial filter: case_report 1" in done.err
     review = review_in(done.out)
     status = json.loads(tamis("review", "status", review, "--json", env=environment, cwd=folder).out)

@@ -72,7 +72,7 @@ def test_copies_and_what_tier_1_rejects_are_told_and_never_asked_about(
     criteria = criteria_of("cdss_ro", tmp_path)
     done = tamis("screen", str(records), "--criteria", str(criteria), env=environment, cwd=tmp_path)
     assert done.code == 0, done.out + done.err
-    assert "1 of 521 records skipped as copies of another record (--keep-duplicates asks about them too)" in done.err
+    assert "1 of 521 records removed as copies of another record (--keep-duplicates asks about them too)" in done.err
     assert "14 of 521 rejected by the initial filter: protocol 6" in done.err
     assert "506 records of 521 from records.csv" in done.out
     assert "excluded by filter 15" in done.out

@@ -52,7 +52,8 @@ def test_a_batch_completes_though_one_of_two_workers_is_killed_in_the_middle_and
     assert 0 < summary.lost_claims <= concurrency
     account = double.account().of().completion_tokens * Decimal(20) / 1_000_000
     assert summary.cost <= account <= summary.cost + summary.possibly_unbilled_cost
-    assert f"{summary.lost_claims} claims whose worker died" in (summary.unbilled_words or "")
+    claims = "1 claim" if summary.lost_claims == 1 else f"{summary.lost_claims} claims"
+    assert f"({claims} whose worker died)" in (summary.unbilled_words or "")
 
 
 @pytest.mark.night

@@ -196,7 +196,7 @@ def test_every_command_of_the_tutorial_does_what_the_page_says(house: House, tmp
             assert batch in ended.out + ended.err
     assert len(done) == len(commands) - len(NOT_HERE)
     screened = next(ended for words, ended in done.items() if words.endswith("criteria.yaml") and "screen" in words)
-    assert "1 of 6 records skipped as copies" in " ".join((screened.out + screened.err).split())
+    assert "1 of 6 records removed as copies" in " ".join((screened.out + screened.err).split())
     with (tmp_path / "decisions.csv").open() as file:
         decided = {row["item_id"]: row for row in csv.DictReader(file)}
     assert set(decided) == {f"t{number}" for number in range(1, 7)}

@@ -57,7 +57,7 @@ def to_file(help: str) -> Any:  # noqa: A002 - as Typer calls it
 
 
 def is_new(file: Path | None, *, may_hold: str) -> None:
-    """Raise `InvalidRequest` if a file for people to fill in exists already."""
+    """Raise `InvalidRequest` if `file` exists already. `may_hold`: what people may have written into it."""
     if file is not None and file.exists():
         raise InvalidRequest(f"{file} already exists and may contain {may_hold}: name another file with --output")
 

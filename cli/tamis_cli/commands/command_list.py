@@ -104,8 +104,8 @@ _SUMMARIES: dict[Theme, dict[str, str]] = {
         "worker worker": "Run one worker process, with the servers and the LLM set in your environment.",
         "worker health": "Check whether a worker on this machine works, for probes: exit code 0 if it does, 1 if not.",
         "doctor doctor": "Check servers, tables, LLM, clocks and workers, and show a remedy for each fault.",
-        "migrate migrate": "Create or upgrade the ledger's tables, and give the roles of workers and gateway their "
-        "rights.",
+        "migrate migrate": "Create or upgrade the ledger's tables, and the roles of workers and gateway if you give "
+        "their URLs.",
         "status workers": "List the workers with their states, and the reason if one does nothing.",
         "purge purge": "Delete finished batches and reviews with all their data. With --archive, psql can restore "
         "them.",

@@ -46,14 +46,14 @@ class Documented(TyperCommand):
 
 
 def next_step(error: TamisError, command: str) -> str | None:
-    """Return the next step after an error of a command (`review run`); None if the message names a step."""
+    """Return the next step after an error of `command`; None if the message names a step, or there is no next step."""
     if NAMES_A_STEP.search(str(error)):
         return None
     match error:
         case Unavailable() | ConfigurationError() | OperationFailed() if command != DOCTOR:
             return "`tamis doctor` checks servers, settings and LLM"
         case UnknownBatch():
-            return "`tamis batches` and `tamis review list` list the latest"
+            return "`tamis batches` lists the latest batches, `tamis review list` the latest reviews"
         case InputError():
             return f"`tamis help {command}` shows its input"
         case InvalidRequest():

@@ -14,6 +14,7 @@ from tamis_schemas import Inclusion, InputError
 
 from ..dry_run.prompt_beginning import beginning_of_all
 from .app import app, out
+from .tables import counted
 
 STANDARD_OUTPUT = Path("-")
 
@@ -75,6 +76,5 @@ def check(
     out.say(f"[dim]shared[/]  {beginning.words}")
     for doubt in doubtful:
         out.say(f"[yellow]doubtful:[/] {escape(doubt)}")
-    count = len(criteria.labelled())
-    counted = f"{count} criteria" if count > 1 else "1 criterion"
-    out.say(f"{escape(str(file))} is valid: {counted}" + (f", {len(doubtful)} doubtful." if doubtful else "."))
+    more = f", {counted(len(doubtful), 'doubt')}" if doubtful else ""
+    out.say(f"{escape(str(file))} is valid: {counted(len(criteria.labelled()), 'criterion', 'criteria')}{more}.")

@@ -234,7 +234,7 @@ def _print_group(
     most: int = MOST,
     indent: int = 2,
 ) -> None:
-    """Print the first records of a group: id and title on a line each, with the reason below."""
+    """Print the first records of a group. Each has a line with id and title, and the reason below."""
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column()

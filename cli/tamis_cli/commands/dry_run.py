@@ -27,7 +27,7 @@ from .tables import facts_by_name
 def dry_run(
     planned: Planned, *, max_cost: Decimal | None = None, note: str | None = None, as_json: bool = False
 ) -> None:
-    """Rehearse a batch, and print its questions and cost. Raises as `rehearsed` does."""
+    """Rehearse a batch, and print its questions and cost. Raises the errors of `rehearsed`."""
     if as_json:
         print_json({"dry_run": True, **rehearsal_facts(planned, max_cost)})
         return
@@ -42,7 +42,7 @@ def dry_run(
 def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[str, Any]:
     """Return a rehearsal as a dict, for programs. For a panel, return a rehearsal for each model, and their sums.
 
-    Raises as `rehearsed` does.
+    Raises the errors of `rehearsed`.
     """
     together = PanelRehearsal.of(planned, rehearsed)
     models = [{**asdict(rehearsal), "calls": rehearsal.calls} for rehearsal in together.models]
@@ -140,7 +140,7 @@ def _cost(rehearsal: Rehearsal) -> str:
         if rehearsal.model is None:
             return "[yellow]unknown[/], because the model is unknown"
         at_tier = "" if rehearsal.tier is None else f" at the tier {escape(rehearsal.tier)}"
-        return f"[yellow]price unknown[/]{at_tier}: put the model's price in a file, and set TAMIS_PRICES to it"
+        return f"[yellow]price unknown[/]{at_tier}: put the model's price in a file, and set TAMIS_PRICES to that file"
     at_tier = "" if rehearsal.tier is None else f" at {escape(rehearsal.tier)}"
     return (
         f"[bold]about {dollars(rehearsal.cost)}[/]{at_tier}, at most {dollars(rehearsal.most_cost)} "

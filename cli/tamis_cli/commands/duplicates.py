@@ -53,11 +53,11 @@ def duplicates(
 
 
 def _print(result: DuplicatePairs) -> None:
-    """Print each pair, the doubtful pairs last, near the prompt; then the counts."""
+    """Print the pairs and then the counts. Doubtful pairs come last among the pairs, close to the terminal's prompt."""
     for pair in result.pairs:
         doubtful = pair.kind is PairKind.DOUBT
         out.say(f"[{'yellow' if doubtful else 'bold'}]{pair.kind}[/] {escape(pair.reason)}")
-        roles = ("", "") if doubtful else ("skipped", "kept")
+        roles = ("", "") if doubtful else ("removed", "kept")
         for role, placed in zip(roles, (pair.one, pair.stays), strict=True):
             out.say(f"  [dim]{role:<8}[/] {_described(placed)}")
     copies, doubts = len(result.of(PairKind.COPY)), len(result.of(PairKind.DOUBT))

@@ -17,7 +17,7 @@ from .app import app, out
 from .arguments import OWN_STAGE, BatchId, Stage, stage_name, stage_named
 from .opened import opened
 from .override import NOT_FOLLOWING
-from .tables import short
+from .tables import counted, short
 
 NAMED = 10  # rows listed of each kind
 Column = Annotated[str | None, typer.Option(metavar="NAME", help="The column's name, if Tamis should not guess it.")]
@@ -94,7 +94,7 @@ def import_decisions(
         if rows:
             _list(heading, rows, unmatched)
     if done.conflicts:
-        out.say(f"{done.conflicts:,} records are in conflict: [bold]tamis conflicts {short(batch.id)}[/]")
+        out.say(f"{counted(done.conflicts, 'record')} in conflict: [bold]tamis conflicts {short(batch.id)}[/]")
     if later:
         out.say(NOT_FOLLOWING)
 
@@ -111,7 +111,7 @@ def _say(done: Imported, file: Path) -> None:
         out.say(f"[yellow]dry run[/]: {done.decisions:,} decisions would be recorded or already exist.")
         return
     who = escape(", ".join(done.reviewers))
-    changed = f", {done.changed:,} of them replace an earlier one" if done.changed else ""
+    changed = f", {done.changed:,} of them replacing an earlier one" if done.changed else ""
     out.say(
         f"[bold]{done.new:,} decisions recorded[/]{changed}, by {who}, {stage_name(done.stage)}; "
         f"{done.decisions - done.new:,} already existed."

@@ -55,7 +55,7 @@ def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource
 
 
 def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> None:
-    """Print on standard error the records skipped, lost and replaced, and the records that no model will see.
+    """Print on standard error the records removed, lost and replaced, and the records that no model will see.
 
     For several files it also prints which file completes the records of another file, and each source's number of
     records. It prints the number of possible copies, with the command that shows them.
@@ -67,9 +67,9 @@ def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> Non
         listed = ", ".join(f"{source.name} {source.records:,}" for source in identified.sources)
         err.say(f"{total:,} records of {len(identified.sources)} sources: {escape(listed)}")
     if identified.known:
-        err.say(f"{identified.known:,} of {total:,} records skipped: the earlier search has them already")
+        err.say(f"{identified.known:,} of {total:,} records removed: the earlier search has them already")
     if copies := identified.duplicates - identified.known:
-        _say(f"{copies:,} of {total:,} records skipped as copies of another record", remedy.duplicates)
+        _say(f"{copies:,} of {total:,} records removed as copies of another record", remedy.duplicates)
     if pairs := len(identified.doubts):
         err.say(
             f"[yellow]{pairs:,} pair{'s' if pairs > 1 else ''} of records may be copies[/] and are kept: "
@@ -98,7 +98,7 @@ def _say_of_file(file: FileRead, *, alone: bool) -> None:
 
 
 def say_notes(notes: Sequence[Note], path: Path) -> None:
-    """Print on standard error the lines of a file without a record: skipped lines by kind, lost records by name."""
+    """Print on standard error which lines of a file gave no record: skipped lines by kind, lost records one by one."""
     if skipped := [note for note in notes if note.kind is NoteKind.SKIPPED]:
         kinds = ", ".join(f"{note.n:,} × {note.text}" for note in sorted(skipped, key=lambda note: -note.n))
         err.say(f"[dim]{escape(path.name)}: skipped between records: {escape(kinds)}[/]")

@@ -12,7 +12,10 @@ AsJsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object
 
 
 def print_json(facts: object) -> None:
-    """Print a document on a line: models, dataclasses, dates, amounts (as text) and paths at any depth."""
+    """Print a document as JSON on one line. At any depth it may have models, dataclasses, dates, amounts and paths.
+
+    Amounts become text.
+    """
     from pydantic_core import to_json  # a command that prints tables avoids this import
 
     stream = for_data(typer.get_text_stream("stdout"))
@@ -21,6 +24,6 @@ def print_json(facts: object) -> None:
 
 
 def print_json_lines(facts: Iterable[object]) -> None:
-    """Print a document per line; nothing if there are none."""
+    """Print each document as JSON on a line of its own."""
     for document in facts:
         print_json(document)

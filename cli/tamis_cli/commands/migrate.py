@@ -13,13 +13,15 @@ from .app import app, out
 
 RoleFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="A file with the URL of their role, which gets the least rights."),
+    typer.Option(
+        metavar="FILE", help="A file with the URL of their role, which is created if missing and gets the least rights."
+    ),
 ]
 
 
 @app.command(examples=("tamis migrate", "tamis migrate --worker-url worker_url --gateway-url gateway_url"))
 def migrate(worker_url: RoleFile = None, gateway_url: RoleFile = None) -> Iterator[object]:
-    """Create or upgrade the ledger's tables, and give the roles of workers and gateway their rights."""
+    """Create or upgrade the ledger's tables, and the roles of workers and gateway if you give their URLs."""
     from tamis_schemas.ledger.migrate import upgrade
     from tamis_schemas.ledger.revisions import head
     from tamis_schemas.ledger.rights import GATEWAY, WORKER, grant

@@ -1,7 +1,7 @@
 """`tamis override`, `overrides` and `conflicts`: people's decisions, and where they contradict each other."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from tamis_producer import Batch
 from tamis_review import decide, has_later_stage, list_conflicts, list_overrides
+from tamis_review.decisions.conflicts import Conflict
 from tamis_review.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_review.decisions.sheets import find_record, read_decisions
 from tamis_schemas import HumanStage, InputError, InvalidRequest, ItemResult, Operation, Override
@@ -19,7 +20,7 @@ from tamis_schemas.records.record_number import record_number, record_words
 from .app import app, out
 from .arguments import OWN_STAGE, BatchId, Record, Reviewer, Stage, named, stage_name, stage_named
 from .opened import opened
-from .tables import listing, short
+from .tables import counted, listing, short
 
 Settles = Annotated[
     bool, typer.Option("--settle", "--settles", help="Settle a conflict: this decision counts over all others.")
@@ -55,7 +56,10 @@ def override(
     settle: Settles = False,
     stage: Stage = OWN_STAGE,
     reason: Annotated[
-        str | None, typer.Option(help="The reason why the report was not retrieved, or was excluded, in a few words.")
+        str | None,
+        typer.Option(
+            help="Why the report was not retrieved or was excluded, in a few words. Reports count equal reasons."
+        ),
     ] = None,
     file: Annotated[
         Path | None,
@@ -85,11 +89,11 @@ def override(
             done = decide(batch, [HumanDecision(index, value, who, note, withdraw, human_stage, reason, settle)])
         later = has_later_stage(batch)
         rows = {row.index: row for row in batch.results({entry.index for entry in done})}
-        conflicts = {(entry.index, entry.stage): entry.decisions for entry in list_conflicts(batch)}
+        conflicts = {(entry.index, entry.stage): entry for entry in list_conflicts(batch)}
     conflicting = sorted({entry.index for entry in done if (entry.index, entry.stage) in conflicts})
     yield {"decisions": done, "in_conflict": conflicting, "later_stage_has_begun": later}
     if blank:
-        out.print(f"{blank:,} rows without a decision are skipped.")
+        out.print(f"{counted(blank, 'row')} without a decision {'is' if blank == 1 else 'are'} skipped.")
     for entry in done:
         out.say(_line(entry, rows[entry.index]))
         against = conflicts.get((entry.index, entry.stage))
@@ -102,7 +106,7 @@ def override(
 @app.command(examples=("tamis overrides 3f2a91c0", "tamis overrides 3f2a91c0 --history --json"), json_lines=True)
 def overrides(
     batch_id: BatchId,
-    history: Annotated[bool, typer.Option("--history", help="All decisions, including withdrawn ones.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="Also replaced and withdrawn decisions.")] = False,
 ) -> Iterator[object]:
     """List people's decisions on a batch's records."""
     with opened(batch_id) as batch:
@@ -169,11 +173,14 @@ def _line(decision: Override, row: ItemResult) -> str:
     name = escape(record_words(decision.index, decision.item_id)) + (f" {escape(title)}" if title else "")
     stage = "" if decision.stage is HumanStage.OWN else f" ({decision.stage.value})"
     if decision.withdrawn:
+        text = f"{name}{stage}: withdrawn by {escape(decision.reviewer)}"
+        if stage:
+            return text
         software = f"the software's decision counts again: {escape(words_of(decision.system_value))}"
         left = software if decision.system_decided else "the record is undecided"
-        if row.decisions and not stage:
-            left = f"the others' decision counts: {escape(row.decision_words or '')}"
-        return f"{name}{stage}: withdrawn by {escape(decision.reviewer)}; " + left
+        if row.decisions:
+            left = f"others decided: {escape(row.decision_words or '')}"
+        return f"{text}; {left}"
     text = f"{name}{stage}: [bold]{escape(words_of(decision.value))}[/] by {escape(decision.reviewer)}"
     counts = row.override
     if not stage and counts is not None and counts.value != decision.value:
@@ -186,12 +193,21 @@ def _line(decision: Override, row: ItemResult) -> str:
     return f"{text}; the software {system}"
 
 
-def _contradicting(batch_id: str, made: Override, decisions: Sequence[Override]) -> str:
-    others = [f"{other.reviewer} ({words_of(other.value)})" for other in decisions if other.reviewer != made.reviewer]
+def _contradicting(batch_id: str, made: Override, conflict: Conflict) -> str:
+    others = ", ".join(
+        f"{other.reviewer} ({words_of(other.value)})"
+        for other in conflict.decisions
+        if other.reviewer != made.reviewer and (made.withdrawn or other.value != made.value)
+    )
+    if conflict.system_differs:
+        what = f"the model is the second reader and decided {words_of(conflict.system_value)}. People's decision counts"
+    elif made.withdrawn:
+        what = f"the remaining decisions differ: {others}, so no person's decision counts"
+    else:
+        what = f"this contradicts {others}, so no person's decision counts"
     stage = "" if made.stage is HumanStage.OWN else f" --stage {made.stage.value}"
     return (
-        f"[yellow]conflict[/]: {'this' if not made.withdrawn else 'the remaining decision'} contradicts "
-        f"{escape(', '.join(others))}, so no person's decision counts. To settle it: "
+        f"[yellow]conflict[/]: {escape(what)}. To settle it: "
         f"[bold]tamis override {short(batch_id)} number:{record_number(made.index)} DECISION{stage} --settle "
         "--reviewer NAME[/]"
     )

@@ -40,7 +40,7 @@ def attend(
 ) -> None:
     """Follow a submission, and exit with the code of its result.
 
-    With the option `--detach`, it prints only the id, for shells, or the facts as JSON, and follows nothing.
+    With the option `--detach`, print only the id, for shells, or the facts as JSON, and follow nothing.
 
     Args:
         subject: the batch or the review.

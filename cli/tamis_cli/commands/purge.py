@@ -42,9 +42,9 @@ def purge_command(
     ] = None,
     older_than: Annotated[
         str | None,
-        typer.Option("--older-than", metavar="AGE", help="Batches and reviews that ended longer ago: 90d, 12w, 36h."),
+        typer.Option("--older-than", metavar="AGE", help="Only batches and reviews that ended before: 90d, 12w, 36h."),
     ] = None,
-    label: Annotated[str | None, typer.Option("--label", help="Batches and reviews with this label.")] = None,
+    label: Annotated[str | None, typer.Option("--label", help="Only batches and reviews with this label.")] = None,
     answers_older_than: Annotated[
         str | None,
         typer.Option("--answers-older-than", metavar="AGE", help="Cached answers that are older than this."),
@@ -61,12 +61,12 @@ def purge_command(
 ) -> None:
     """Delete finished batches and reviews with all their data. With --archive, psql can restore them.
 
-    Running, paused and pending batches stay, and so do unfinished reviews. The next purge completes an interrupted one;
-    until then, its remaining data are hidden.
+    Running, paused and pending batches stay, and so do unfinished reviews. If a purge is interrupted, the next purge
+    completes it. Until then, the remaining data are hidden.
     """
     by_rule = older_than is not None or label is not None
     if not (ids or by_rule or answers_older_than or space) or (ids and by_rule):
-        raise InvalidRequest("give ids, or --older-than and --label, or --answers-older-than")
+        raise InvalidRequest("give ids, or --older-than, --label or both, or --answers-older-than")
     age, answers_age = _age(older_than, "--older-than"), _age(answers_older_than, "--answers-older-than")
     with Client() as client:
         with ledger_errors(), client.engine.connect() as connection:
@@ -102,7 +102,7 @@ def purge_command(
         )
         return
     if wanted:
-        items = sum(purging.items for purging in purged)
+        items = sum(subject.items for subject in purged)
         where = "" if archive is None else f", archived in {escape(str(archive))}"
         restored = "" if archive is None else "; to restore one, run [bold]restore.sql[/] in its folder with psql"
         out.say(f"purged {_subjects(purged)} with {items:,} items{where}{restored}")

@@ -55,7 +55,7 @@ def results(
 
 
 def _write(batch: Batch, form: str, places: Collection[int] | None, output: Path | None) -> int:
-    """Write the results of these places; return the number of results."""
+    """Write the results of the items at these places in the batch (None: all items). Return their number."""
     if form == "parquet":
         if output is None:
             raise InvalidRequest("Parquet is not text: name a file with -o")
@@ -120,7 +120,10 @@ def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None
 
 
 def _labelled(batch: Batch, label: str | None) -> list[int] | None:
-    """Return the places of the records with a label; no label: None. Raise `InvalidRequest` if no record has it."""
+    """Return the places of the records with `label`; None if `label` is None.
+
+    Raises `InvalidRequest` if no record has the label.
+    """
     if label is None:
         return None
     words = " ".join(label.split())

@@ -97,7 +97,7 @@ def metric_words(figures: MetricFigures) -> str:
 def paid(cost: Decimal, unpriced: int) -> str:
     """Return the amount paid, as text. If no price is known, the text says how to state a price."""
     if unpriced and not cost:
-        return "not known: put the model's price in a file, and set TAMIS_PRICES to it"
+        return "not known: put the model's price in a file, and set TAMIS_PRICES to that file"
     return cost_words(cost, unpriced)
 
 
@@ -138,12 +138,12 @@ def print_view(view: BatchView, console: Console) -> None:
 
 
 def state_words(view: BatchView) -> str:
-    """Return a batch's state, with markup. If the batch has ended with failed items, return their number."""
+    """Return a batch's state, with markup. If the batch has ended with failed items, the text has their number."""
     return f"[yellow]ended, {view.counts.failed:,} failed[/]" if view.lacks_decisions else view.state.value
 
 
 def paused(batch_id: str, pause: Pause) -> str:
-    """Return a text with markup: a batch is paused, the reason, and the command that resumes the batch."""
+    """Return a text with markup: that a batch is paused, the reason, and the command that resumes the batch."""
     reason = f": {pause.reason}" if pause.by_itself else ""
     return f"[yellow]paused{escape(reason)}[/]. {escape(pause.remedy(batch_id))}"
 

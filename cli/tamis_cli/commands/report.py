@@ -58,4 +58,4 @@ def report(
         state = "" if figures.finished else " (not finished: numbers will change)"
         err.print(f"report of {figures.kind} {figures.id}{state} written to {output}", markup=False)
         if overridden := sum(batch.humans.overridden for batch in figures.batches):
-            err.print(f"{overridden:,} of its decisions are people's, in place of the software's")
+            err.print(f"people's decisions in place of the software's: {overridden:,}")

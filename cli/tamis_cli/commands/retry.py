@@ -91,16 +91,16 @@ def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: 
     agreed = not ask or typer.confirm(f"Retry {_measure(retryable)}?", err=True)
     retried = client.retry_all_failed(kinds) if retryable and agreed else []
     if as_json:
-        print_json([{"id": batch.batch.id, "retried": batch.items, "refused": batch.refused} for batch in retried])
+        print_json([{"id": row.batch.id, "retried": row.items, "refused": row.refused} for row in retried])
     elif not retryable:
         out.print("no completed batch has failed items" + (" of this kind" if kinds else ""))
     else:
-        for batch in retried:
-            line = f"batch {batch.batch.id} retries {counted(batch.items, 'item')}"
-            if batch.refused is not None:
-                line = f"[red]not retried:[/] {escape(batch.refused)}"
+        for outcome in retried:
+            line = f"batch {outcome.batch.id} retries {counted(outcome.items, 'item')}"
+            if outcome.refused is not None:
+                line = f"[red]not retried:[/] {escape(outcome.refused)}"
             out.say(line)
-    return EXIT_OK if agreed and all(batch.refused is None for batch in retried) else EXIT_FAILED
+    return EXIT_OK if agreed and all(outcome.refused is None for outcome in retried) else EXIT_FAILED
 
 
 def _measure(retryable: list[Retryable]) -> str:

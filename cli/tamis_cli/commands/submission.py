@@ -190,7 +190,7 @@ def submitting(*without: str) -> Callable[[Callable[Concatenate[SubmissionOption
     }
 
     def decorate(command: Callable[Concatenate[SubmissionOptions, P], None]) -> Callable[..., None]:
-        taken = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+        parameters = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
 
         @wraps(command)
         def run(**arguments: Any) -> None:
@@ -198,6 +198,7 @@ def submitting(*without: str) -> Callable[[Callable[Concatenate[SubmissionOption
             _ = submission.steering, submission.callback  # raises for invalid options before anything is read
             command(submission, **arguments)  # type: ignore[call-arg]  # by name, as Typer calls it
 
-        return signed(run, [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in taken] + [*options.values()])
+        by_name = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+        return signed(run, [*by_name, *options.values()])
 
     return decorate

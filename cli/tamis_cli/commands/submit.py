@@ -37,6 +37,7 @@ from .dry_run import dry_run
 from .intake import say_what_was_read, sources_of
 from .progress import attend
 from .submission import SubmissionOptions, submitting, with_examples
+from .tables import counted
 
 ONE_ANSWER = ({"id": "answer"},)  # for a batch without records
 
@@ -221,7 +222,7 @@ def answer(
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="Records, one answer for each.  [default: one answer]")
     ] = None,
-    iter_max: Annotated[int, typer.Option(help="The most attempts, 1 to 10.")] = 3,
+    iter_max: Annotated[int, typer.Option(help="The most tries, 1 to 10.")] = 3,
     score_threshold: Annotated[
         float, typer.Option("--threshold", help="The score of a good enough answer, 0 to 1.")
     ] = 0.8,
@@ -274,7 +275,7 @@ def submit(
             source=identified.sources,
             **submission.options,
         )
-        origin = f"{len(identified.asked):,} records of {len(identified.records):,} from {escape(label)}"
+        origin = f"{counted(len(identified.asked), 'record')} of {len(identified.records):,} from {escape(label)}"
         attend(batch, submission, f"batch [bold]{batch.id}[/]: {origin}")
 
 

@@ -16,7 +16,7 @@ from tamis_schemas.ledger.tables import WebhookState
 from .app import EXIT_FAILED, EXIT_OK, app, out
 from .arguments import CallbackUrl, KeyId, callback_of
 from .json_document import AsJson, print_json
-from .tables import listing, short
+from .tables import counted, listing, short
 
 webhooks = app.group("webhooks", "List webhooks, send them again, and test a receiver.")
 
@@ -44,8 +44,8 @@ def replay(
     with Client() as client:
         views = outbox.replay(client.engine, which)
     yield views
-    plural = "" if len(views) == 1 else "s"
-    out.print(f"{len(views)} webhook{plural} sent again within seconds; [bold]tamis webhooks list[/] shows the answers")
+    sent = f"{counted(len(views), 'webhook')} will be sent again within seconds"
+    out.print(f"{sent}; [bold]tamis webhooks list[/] shows the answers")
 
 
 @webhooks.command("test", examples=("tamis webhooks test https://hooks.example/tamis",))

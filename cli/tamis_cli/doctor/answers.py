@@ -185,7 +185,7 @@ def _limits(questions: Iterable[AskedQuestion]) -> Finding:
         for limit, of in ((latest.limit_requests, "requests"), (latest.limit_tokens, "tokens"))
         if limit is not None
     ]
-    return ok("limits", f"workers obey the endpoint's limits: {' and '.join(parts) or 'the remainder'}")
+    return ok("limits", f"workers obey the endpoint's limits: {' and '.join(parts) or 'it reports only the rest'}")
 
 
 def _named(questions: Iterable[AskedQuestion]) -> str:

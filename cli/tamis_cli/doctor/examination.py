@@ -77,7 +77,7 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
 
 
 def _stands_between(connection: Connection) -> bool:
-    """Return whether a pooler is in front of Postgres: the driver connected to another session than the present one."""
+    """Return whether a pooler is in front of Postgres: then the driver began with another session than it uses now."""
     driver: Any = connection.connection.driver_connection
     server = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
     return bool(server != driver.info.backend_pid)
@@ -228,8 +228,8 @@ def examine(
 
     Args:
         settings: the settings of this process.
-        call: put a question of each operation to the model, which costs money.
-        endpoint_only: examine only the LLM, which needs no servers.
+        call: whether to put a question of each operation to the model, which costs money.
+        endpoint_only: whether to examine only the LLM, which needs no servers.
         tell: receives the current step, if it takes time.
     """
     redact = Redaction.of(settings)

@@ -29,7 +29,7 @@ ANSWERS_WITHIN = 120.0  # s per question, or TAMIS_CALL_TIMEOUT if that is short
 ALL_ANSWER_WITHIN = 300.0  # s for all questions; a small model on a busy CPU takes a minute for each
 
 # The client sends a key, and accepts no second credential.
-NO_USER = "remove them from TAMIS_LLM_BASE_URL: only TAMIS_LLM_API_KEY identifies the caller"
+NO_USER = "remove them from TAMIS_LLM_BASE_URL: only the key (TAMIS_LLM_API_KEY) identifies the caller"
 KEY_SUBJECT = "LLM key"
 SOON = timedelta(hours=24)  # a possible duration of a batch
 
@@ -37,7 +37,7 @@ SOON = timedelta(hours=24)  # a possible duration of a batch
 def examine_llm(
     settings: WorkerSettings, *, call: bool, tell: Callable[[str], object], learn: Callable[[str], object]
 ) -> Iterator[Finding]:
-    """Yield the findings about the LLM. `call`: ask the model, which costs money.
+    """Yield the findings about the LLM. `call`: whether to ask the model, which costs money.
 
     `tell` gets the current step; `learn` gets each key before its use, so that outputs can redact the key.
     """

@@ -91,7 +91,7 @@ def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | No
 
 
 def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
-    """Return the finding about the reconciler's repairs, which are normal work for it."""
+    """Return the finding about the reconciler's repairs. Repairs are its normal work, so there is never a warning."""
     subject = "reconciler"
     done = [f"{REPAIRED[repair.kind]} {repair.total:,}" for repair in repairs if repair.kind in REPAIRED]
     if not done:

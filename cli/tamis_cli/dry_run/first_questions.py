@@ -133,7 +133,7 @@ def _other_tiers(prices: Prices, model: str, usage: Usage, tier: str | None) -> 
 def _first_round(
     operation: Operation, item: Item, model: str, patience: CallPolicy, steering: Steering
 ) -> Iterator[_FirstQuestion]:
-    """Yield an item's first questions; none for an item without a question, or decided without a call."""
+    """Yield an item's first questions; none if the item has no question, or is decided without a call."""
     if operations.lacks_content(operation, item):
         return
     fitted = operations.fitted(operation, item, patience.max_prompt_chars)

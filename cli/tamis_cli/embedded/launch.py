@@ -1,4 +1,4 @@
-"""The start of a child process: it ties its life to its parent's, then becomes the command to run.
+"""The start of a child process, which ties its life to its parent's and then becomes the command to run.
 
 Run by path, with only the standard library (`python -I -S launch.py PARENT SIGNAL USER PROGRAM ...`). On Linux the
 kernel sends SIGNAL when the process PARENT ends in any way. This is a program instead of `preexec_fn`, because
@@ -14,7 +14,7 @@ PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 
 
 def main(parent: int, death_signal: int, user: str, command: list[str]) -> None:
-    """Replace this process by `command`, run as `user` unless that is empty. Does not return."""
+    """Replace this process by `command`, run as `user` unless `user` is empty. Does not return."""
     if user:
         _become(user)
     os.umask(0o077)  # only the server's user may read its files

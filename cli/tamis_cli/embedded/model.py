@@ -128,7 +128,7 @@ def fetch_model(
 ) -> Path:
     """Return the model's file in `folder`; download it if it is missing or wrong.
 
-    A failure leaves no partial file in its place.
+    After a failure, no partial file is in the place of the model's file.
 
     Raises:
         ConfigurationError: the folder is not writable.
@@ -156,7 +156,7 @@ def fetch_model(
 
 
 def fetch_with_bar(console: "Console") -> Path:
-    """Return the model's file, with a progress bar during a download. Raises as `fetch_model` does."""
+    """Return the model's file, with a progress bar during a download. Raises the errors of `fetch_model`."""
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 

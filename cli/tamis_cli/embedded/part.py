@@ -40,7 +40,7 @@ LAST_LOOK = 0.3
 class Part(ABC):
     """A supervised process that can be started, stopped and restarted; `process` is the running child.
 
-    `start_within` bounds the seconds from its start until it is healthy; `title` is its name for people.
+    `start_within` is the longest time in seconds from its start until it is healthy; `title` is its name for people.
     """
 
     start_within: ClassVar[float] = 60.0
@@ -85,7 +85,7 @@ class Part(ABC):
         """Put files in place, and return the command to run."""
 
     def command(self, *argv: str) -> Command:
-        """Return the command that runs a program, the first of `argv`, with the arguments after it."""
+        """Return the command to run `argv`: a program, then its arguments."""
         return Command(name=self.name, argv=argv, log=self._log, env=self._environment)
 
     @abstractmethod

@@ -256,9 +256,10 @@ def server_program(data: Path) -> ServerProgram:
         if not runs:
             raise
         raise ConfigurationError(
-            f"the data in {data} need Postgres {release}, and here is {' and '.join(map(shown, runs))}. Install "
-            f"Postgres {release} (Debian's package is postgresql-{release}), or move the ledger with a dump from a "
-            "machine that has it (docs/operations.md, Backup), or set TAMIS_HOME to a new folder"
+            f"the data in {data} need Postgres {release}, but this machine has {' and '.join(map(shown, runs))}. "
+            f"Install Postgres {release} (Debian's package is postgresql-{release}), or move the ledger with a dump "
+            "from a machine that has it (docs/operations.md, Backup), or begin a new ledger: set TAMIS_HOME to a new "
+            "folder"
         ) from error
 
 

@@ -33,7 +33,7 @@ GRACE = 10.0  # seconds for a left-over process to end after its own signal
 
 
 class ChildRecord(BaseModel):
-    """One child process: enough to recognise it by pid and start time, and to end it the way it likes."""
+    """One child process: enough to recognise it by pid and start time, and to end it by its own stop signal."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -181,7 +181,7 @@ class Process:
                 self._popen.send_signal(self.command.stop_signal)
 
     def stop(self, hurry: threading.Event | None = None) -> bool:
-        """End the process; return False if it was killed: out of time, or `hurry` was set."""
+        """End the process. Return False if it had to be killed, because time was over or `hurry` was set."""
         self.ask_to_stop()
         deadline = (self._asked_at or time.monotonic()) + self.command.stop_within
         while not (hurry is not None and hurry.is_set()) and time.monotonic() < deadline:
@@ -232,7 +232,7 @@ def how_it_ended(returncode: int) -> str:
 
 
 def why_not_run(written: str, returncode: int) -> str:
-    """Return why a program ended at once: a missing library, else its last line, else its exit status."""
+    """Return why a program ended at once: the library it lacks, else the last line of its output, else how it ended."""
     lines = written.strip().splitlines()
     return missing_library(written) or (lines[-1] if lines else f"it {how_it_ended(returncode)}")
 

@@ -139,7 +139,7 @@ class Gateway(WebPart):
 
     @property
     def sign_in_url(self) -> str:
-        """Return the URL with the key, in the form for the page: after the `#`, which browsers do not send."""
+        """Return the page's URL with the key after a `#`. Browsers never send this part of a URL."""
         return f"{self.url}#key={read_private(self._home / KEY_FILE).strip()}"
 
     def prepare(self) -> Command:

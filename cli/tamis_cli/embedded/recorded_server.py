@@ -3,7 +3,7 @@
 `python -m tamis_cli.embedded.recorded_server --answers PATH --port PORT`
 
 The server recognises a record by its title in the prompt; an unknown record gets status 400. The first `cut_off`
-answers about a record are truncated. Usage is four characters a token.
+answers about a record are truncated. For the usage, four characters count as a token.
 """
 
 import argparse

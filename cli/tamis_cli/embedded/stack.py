@@ -102,8 +102,8 @@ class Stack:
     """All parts of Tamis on a single machine, with data and logs under `settings.home`.
 
     If the settings name servers, these are used, and only workers, Flower and perhaps the model are started. While the
-    stack is entered, SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt` once. During a stop they kill the remaining
-    processes.
+    stack is entered, SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt` once. During a stop, these signals kill the
+    remaining processes.
 
     Use the stack in a thread that outlives it (the main thread): the kernel ends children with the thread that started
     them.
@@ -231,8 +231,8 @@ class Stack:
                 part.process.ask_to_stop()  # all at once; the code below waits for each
         for part in reversed(parts):
             if not part.stop(self._signals.hurry):
-                why = "after a second signal" if self._signals.hurry.is_set() else "it did not stop by itself"
-                self._announce(f"{part.name} was killed: {why}")
+                why = "after a second signal" if self._signals.hurry.is_set() else "because it did not stop by itself"
+                self._announce(f"{part.name} was killed {why}")
         if self._watch is not None:
             self._watch.release()
             self._watch = None

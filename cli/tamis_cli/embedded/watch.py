@@ -36,7 +36,7 @@ class _Watched:
 class Watch(threading.Thread):
     """The thread that watches until `end()`; `announce` gets a line for each end and each recovery.
 
-    The kernel ties a child to the thread that started it, so this thread stays until `release()`, after the stop.
+    The kernel ties a child to the thread that started it. So this thread lives until `release()` after the stop.
     """
 
     def __init__(self, parts: Sequence[Part], announce: Callable[[str], None]) -> None:
@@ -61,7 +61,7 @@ class Watch(threading.Thread):
             pass
 
     def release(self) -> None:
-        """End the thread, after the children that it started."""
+        """End the thread. Call this after the children that the thread started have ended."""
         self._released.set()
         self.join()
 

@@ -119,7 +119,7 @@ class FollowedBatch:
         return [place for place, result in enumerate(self.results) if not result.done()]
 
     def end(self, results: dict[int, CallResult]) -> None:
-        """Set results, by their places."""
+        """Set the results of the items at these places."""
         for place, result in results.items():
             if not self.results[place].done():
                 self.results[place].set_result(result)

@@ -63,7 +63,7 @@ class CallGroups:
         self._under_way: Counter[Hashable] = Counter()
 
     async def call(self, question: CallQuestion, item: dict[str, Any], within: float | None) -> CallResult:
-        """Return the result of one item; raises the errors of the submission, and `WaitTimeout`."""
+        """Return the result of one item. Raises the errors of the submission, and `WaitTimeout`."""
         key = question.key
         self._under_way[key] += 1
         try:
@@ -82,7 +82,7 @@ class CallGroups:
     async def batch(
         self, question: CallQuestion, items: list[dict[str, Any]], at_once: int, within: float | None
     ) -> list[CallResult]:
-        """Return the result of each item, in order, from a separate batch. Raises as `call` does."""
+        """Return the result of each item, in order, from a separate batch. Raises the errors of `call`."""
         batch = await self._submitted(question, items, at_once)
         return await self._results(batch, batch.results, within)
 
@@ -221,7 +221,7 @@ class SingleCalls:
 
 
 async def _items(sources: Iterable[object]) -> list[dict[str, Any]]:
-    """Return the sources as items. Call it on the caller's thread, to which a database session's objects belong."""
+    """Return the sources as items. Call it on the caller's thread: objects of a database session belong to it."""
     if isinstance(sources, str | bytes | dict) or not isinstance(sources, Iterable):
         raise InvalidParameters(f"items: a {type(sources).__name__}, not a list of items")
     items: list[dict[str, Any]] = []

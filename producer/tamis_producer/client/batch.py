@@ -106,8 +106,8 @@ class Batch(Generic[V_co]):
             max_cost: a new budget in dollars, if the batch has one.
 
         Raises:
-            InvalidParameters: `max_cost` is set and the batch has no budget; its budget is used up and `max_cost` is no
-                larger; or `max_cost` is not an amount.
+            InvalidParameters: `max_cost` is not an amount; the budget is used up, and `max_cost` is missing or no
+                larger; or `max_cost` is set, and the batch has no budget.
             NotAllowed: the batch's gateway key does not allow the larger budget, or its model.
             IllegalTransition: the batch is completed or cancelled.
             LedgerUnavailable: the ledger does not answer.

@@ -255,10 +255,11 @@ class Client(Session):
             return runs.find_retryable(connection, kinds)
 
     def retry_all_failed(self, kinds: Collection[ErrorKind | str] | None = None) -> list[Retried[Batch]]:
-        """Retry every completed batch with items that failed with these `kinds` of error. None: any kind.
+        """Retry every completed batch with items that failed with these `kinds` of error (None: any).
 
-        If a batch cannot be retried (budget used up, or already retried), its entry has the reason. The other batches
-        are still retried.
+        Return the outcome for each batch. If a batch cannot be retried (budget used up, or already retried), its
+        outcome has the reason, and the other batches are still retried.
+
         Raises `InvalidParameters` for an unknown kind, and `LedgerUnavailable`.
         """
         done = []

@@ -1,7 +1,7 @@
 """A quick read of the state of batches, over one connection, without the imports that submitting needs.
 
-Its methods return the same values as those of `Client`. For URLs that the driver cannot read alone, and for batches
-with people's decisions, a `Client` is used.
+The methods here return the same values as the methods of `Client`. A `Client` itself is used for URLs that the driver
+reads otherwise than SQLAlchemy, and for batches with people's decisions.
 """
 
 from collections.abc import Iterator

@@ -140,7 +140,7 @@ class Session:
         return ledger.connect(self.settings.database, self._pool)
 
     def _publish(self, message: str, batch_id: UUID, publish: Callable[[], object]) -> None:
-        """Call `publish`, unless the broker was away a moment ago. If it does not answer, the workers publish later."""
+        """Call `publish`, unless the broker was away a moment ago. Without its answer, the workers publish later."""
         if self._absence.lasts:
             log.warning(message, batch_id, "the broker did not answer a moment ago")
             return

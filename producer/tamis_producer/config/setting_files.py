@@ -14,7 +14,10 @@ LARGEST = 65_536  # bytes, for a password or a URL
 
 
 def files_named(environment: Mapping[str, str]) -> dict[str, Path]:
-    """Return, by the variable's name, the file with its value. Variables with a value themselves are omitted."""
+    """Return the files that variables `TAMIS_<NAME>_FILE` name, by the names `TAMIS_<NAME>`.
+
+    A file is omitted if the variable `TAMIS_<NAME>` itself has a value.
+    """
     return {
         variable: Path(value)
         for name, value in environment.items()

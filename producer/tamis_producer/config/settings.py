@@ -18,7 +18,7 @@ from .setting_files import settings_of
 from .stack_file import StackFile
 
 REDIS_SCHEMES = ("redis", "rediss")
-NOT_SET = "is not set: set broker and ledger, or neither to use the embedded stack"
+NOT_SET = "is not set: set broker and ledger URLs, or neither to use the embedded stack"
 
 
 class ProducerSettings(BaseModel):
@@ -57,7 +57,7 @@ class ProducerSettings(BaseModel):
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
-        """Refuse a ledger without a broker. `database` reports a missing ledger, because Flower needs no ledger."""
+        """Refuse a ledger without a broker. As Flower needs no ledger, only `database` refuses a missing ledger."""
         if self.broker_url is None and self.database_url is not None:
             raise ValueError(f"TAMIS_BROKER_URL {NOT_SET}")
         return self
@@ -115,7 +115,7 @@ class ProducerSettings(BaseModel):
     def batch_model(self) -> str | None:
         """The model for batches that name no model; None: the workers' model.
 
-        With the embedded model, which answers under any name, the setting has no effect.
+        The embedded model answers under any name, so the setting `model` has no effect on it.
         """
         return None if self.stack is not None and self.stack.llm_embedded else self.model
 
@@ -126,7 +126,7 @@ class ProducerSettings(BaseModel):
 
     @property
     def result_backend(self) -> str:
-        """The result backend's URL: its own setting, else the database after the broker's."""
+        """The result backend's URL: its own setting, else the broker's URL with the next database number."""
         return (
             verified(self.result_backend_url) if self.result_backend_url else self._beside_broker(1, "result_backend")
         )
@@ -139,7 +139,7 @@ class ProducerSettings(BaseModel):
         return self.database_url or self._embedded().database_url
 
     def _beside_broker(self, offset: int, name: str) -> str:
-        """Return the URL of the database `offset` after the broker's, on the same server.
+        """Return the broker's URL with a database number that is higher by `offset`.
 
         Raises `ConfigurationError` if the broker is not Redis.
         """

@@ -75,7 +75,7 @@ class Decoded:
 
 
 def read_text(path: Path | str) -> str:
-    """Return the text of a file that a person wrote, of at most 5 MB. Raises as `read_decoded` does."""
+    """Return the text of a file that a person wrote, of at most 5 MB. Raises the errors of `read_decoded`."""
     return read_decoded(path, max_bytes=WRITTEN_BYTES).text
 
 
@@ -130,7 +130,7 @@ def decode(raw: bytes) -> Decoded:
     - cp1252, if no byte beyond ASCII is UTF-8. Only bytes without a character in cp1252 are replaced.
     - UTF-8 with stray bytes, which are read as cp1252.
 
-    No byte is lost: each is a character of the text, and each byte that was invalid in `encoding` is in `replaced`.
+    No byte is lost. For each byte that is invalid in `encoding`, the text has a character, and `replaced` an entry.
 
     Raises `UnicodeDecodeError` if the bytes contradict their byte order mark.
     """

@@ -88,7 +88,7 @@ def read_yaml(path: Path | str, *, what: str, example: str) -> YamlFile:
 
 
 def dotted(location: Location) -> str:
-    """Return the location as `inclusion_criteria[2]`, counted from 1."""
+    """Return a location as text, for example `inclusion_criteria[2]`. Elements of lists are counted from 1."""
     text = ""
     for part in location:
         text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else part

@@ -1,7 +1,7 @@
 """API keys of the HTTP gateway: made once, shown once, kept as a hash.
 
-A key is `tamis_<id>_<secret>`. The secret has 256 random bits, so its plain SHA-256 is as hard to invert as to guess;
-slow hashes are for words that people choose.
+A key is `tamis_<id>_<secret>`. The secret has 256 random bits, so a plain SHA-256 protects it. Only passwords that
+people choose need slow hashes.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ class ApiKey(Frozen):
 
 
 class Restrictions(Frozen):
-    """The models and the money that a key's batches may use, and its callback; a field not given stays as it is."""
+    """The models and the money that a key's batches may use, and the key's callback. A field not set stays as it is."""
 
     models: tuple[str, ...] | None = None
     monthly_cost: Cost | None = None

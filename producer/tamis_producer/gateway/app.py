@@ -62,7 +62,7 @@ class Health(BaseModel):
 class PoolWatch:
     """A watch on an engine's connection pool.
 
-    The pool is stuck if all connections are in use, and none was returned for a minute.
+    The pool is stuck if all connections are in use, and no connection was released for a minute.
     """
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
@@ -76,7 +76,7 @@ class PoolWatch:
 
     @property
     def stuck(self) -> bool:
-        """True if no request could get a connection for `STUCK_AFTER` seconds."""
+        """True if all connections are in use, and no connection was taken or released for `STUCK_AFTER` seconds."""
         lent = self._pool.checkedout() >= self._pool.size() + self._pool._max_overflow
         return lent and self._clock() - self._moved >= STUCK_AFTER
 
@@ -144,14 +144,14 @@ def create_app(
         responses=_UNREADY,
     )
     async def get_health() -> Health:
-        """503 if no connection became free for a minute. The check itself needs no connection and no thread."""
+        """Answer 503 if no connection became free for a minute. The check itself needs no connection and no thread."""
         if pool.stuck:
             raise LedgerUnavailable(f"no connection to the ledger became free for {STUCK_AFTER:g} s")
         return Health()
 
     @app.get(
         "/readyz",
-        summary="Whether the ledger answers; all other routes need it",
+        summary="Whether the ledger answers; all routes under /v1 need it",
         responses=_UNREADY,
     )
     async def get_readiness() -> Health:

@@ -165,7 +165,10 @@ async def get_results(
     limit: Annotated[int | None, Query(ge=1, le=MOST_RESULTS, description="None: all, as a stream.")] = None,
     label: Annotated[str | None, Query(max_length=200, description="Only items with this label.")] = None,
 ) -> Response:
-    """A page may have fewer items than its limit; the last one has no `Link`. While a batch runs, pages may differ."""
+    """Every page but the last has a `Link` to the next page. A page may have fewer items than its limit.
+
+    While a batch runs, a later page may show a newer state than an earlier page.
+    """
     batch, media_type = await run_in_threadpool(client.batch, batch_id), RESULT_TYPES[form]
     pages: Pages = request.app.state.pages
     places = None if label is None else list(await run_in_threadpool(_labelled, batch, " ".join(label.split())))

@@ -82,8 +82,8 @@ class BatchWatcher:
     ) -> AsyncGenerator[tuple[BatchView, ...] | None]:
         """Yield the latest batches, newest first, at every change, and None after `silence` seconds without a change.
 
-        With `of_no_review`, yield the latest batches without a review, whenever they or the latest of all batches
-        change.
+        With `of_no_review`, yield the latest batches that belong to no review. A change of any of the latest batches
+        counts as a change.
         """
         unreviewed = limit if of_no_review else 0
 

@@ -25,7 +25,7 @@ def component(model: type[BaseModel]) -> dict[str, str]:
 
 
 class Described(FastAPI):
-    """An application whose description also contains the models that `component` added."""
+    """A FastAPI application whose OpenAPI description also contains the pydantic models that `component` added."""
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI description, which is made once.

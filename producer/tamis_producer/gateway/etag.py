@@ -1,7 +1,8 @@
 """Entity tags of answers about a batch: an unchanged answer is a short 304.
 
-A tag depends on the request and on everything that a decision or an override changes: the batch's state, round and
-counts, and the latest decision by people. The number of decided items in a round only grows, so no change is missed.
+A tag depends on the request, and on everything that a model's or a person's decision changes. These are the batch's
+state, round and counts, and the latest decision by people. The number of decided items in a round only grows, so no
+change is missed.
 The tag is weak (RFC 9110): answers with equal tags mean the same, compressed or not.
 """
 

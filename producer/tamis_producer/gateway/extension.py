@@ -27,10 +27,10 @@ class Application(Protocol):
         """Store in `app.state` the objects that the application's routes keep between requests."""
 
     def check_open(self, batch_id: str, client: Client, key: ApiKey) -> None:
-        """Raise `Blinded` if the holder of the key may not see all of a batch yet."""
+        """Raise `Blinded` if a part of the batch is still hidden from the holder of the key."""
 
 
 def check_open(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None:
-    """Answer 403, as a dependency, if the application says that the caller may not see all of the batch yet."""
+    """Answer 403, as a dependency, if the application says that a part of the batch is still hidden from the caller."""
     application: Application = request.app.state.application
     application.check_open(batch_id, client, key)

@@ -31,11 +31,11 @@ OFF_THE_LOOP = 65_536  # bytes, about a millisecond: larger pieces are compresse
 class RequestLimits:
     """Limits on the size and pace of bodies.
 
-    A new batch may come without a length; its bytes are counted as they arrive.
+    A request for a new batch may omit its length: the route counts the bytes as they arrive.
     """
 
     def __init__(self, app: ASGIApp, *, largest: int, largest_of: Mapping[str, int | None]) -> None:
-        """`largest`: most bytes of a body. `largest_of`: other limits for POST, by path; None: no limit here."""
+        """`largest`: most bytes of a body. `largest_of`: other limits for POST, by path; None: the route sets it."""
         self._app = app
         self._largest = largest
         self._largest_of = largest_of
@@ -76,7 +76,7 @@ class RequestLimits:
 
 
 def _paced(receive: Receive) -> Receive:
-    """Return `receive` so that it answers 408 if the body comes too slowly. Only time spent in `receive` counts."""
+    """Return a version of `receive` that answers 408 if the body is too slow. Only time spent in `receive` counts."""
     waited, size, whole = 0.0, 0, False
 
     async def paced() -> Message:
@@ -122,7 +122,7 @@ class Compressed(GZipMiddleware):
 
 
 def takes_gzip(accepted: str) -> bool:
-    """Return whether an `Accept-Encoding` names gzip, or anything, and does not exclude it with `q=0`."""
+    """Return whether an `Accept-Encoding` allows gzip, by name or by `*`, and does not exclude it with `q=0`."""
     qualities: dict[str, float] = {}
     for part in accepted.lower().split(","):
         name, _, parameter = part.partition(";")
@@ -217,7 +217,7 @@ class _Turn:
             queue.give_back()
 
     def receiving(self, receive: Receive) -> Receive:
-        """Return `receive` so that the turn ends if a read must wait for the caller."""
+        """Return a version of `receive` that ends the turn if a read must wait for the caller."""
         asked_before = False
 
         async def received() -> Message:
@@ -233,7 +233,7 @@ class _Turn:
         return received
 
     def sending(self, send: Send) -> Send:
-        """Return `send` so that the turn ends with the beginning of the answer."""
+        """Return a version of `send` that ends the turn at the beginning of the answer."""
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":

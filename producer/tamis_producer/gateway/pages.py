@@ -1,7 +1,7 @@
 """Results in pages: a route reads portion by portion.
 
-A portion has as many items as fit into a piece of text of `PIECE_BYTES`. While a slow reader takes this text, it waits
-in memory, but no thread and no connection to the ledger waits.
+A portion has as many items as fit into a piece of text of `PIECE_BYTES`. While a slow reader takes this text, the rest
+of the text waits in memory, but no thread and no connection to the ledger waits.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -44,7 +44,7 @@ class Pages:
     async def pieces(
         self, batch_id: UUID, form: Form, *, after: int | None = None, places: list[int] | None = None
     ) -> AsyncGenerator[bytes]:
-        """Yield the items after the place `after`, or only items at some places, as pieces of text.
+        """Yield the items after the place `after`, or only the items at `places`, as pieces of text.
 
         Each portion is read when it is sent. Raises `LedgerUnavailable`.
         """
@@ -69,7 +69,7 @@ class Pages:
     def _portion(
         self, batch_id: UUID, form: Form, after: int | None, rows: int, places: list[int] | None, first: bool
     ) -> tuple[bytes, int, int | None]:
-        """Return some items as text, their number, and the place of the last item; None if no items follow."""
+        """Return some items as text, their number, and the place of the last. If no items follow, the place is None."""
         items, more = self._read(batch_id, after, rows, places)
         text = form(items, first).encode("utf-8", "surrogatepass")
         return text, len(items), items[-1].index if more else None
@@ -98,7 +98,7 @@ class Pages:
 
 
 def next_rows(rows: int, size: int) -> int:
-    """Return the number of items for the next piece, from the `rows` and bytes (`size`) of this piece.
+    """Return the number of items for the next piece. This piece has `rows` items in `size` bytes.
 
     Each piece has at most `GROWTH` times as many items as the one before.
     """

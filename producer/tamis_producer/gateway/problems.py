@@ -1,6 +1,6 @@
 """Errors as RFC 9457 problem details: the error tree as HTTP statuses, in one table.
 
-`type` is a word of Tamis, `title` its text for people, `detail` the error's message.
+`type` is a stable code for programs, `title` says the same to people, and `detail` is the error's message.
 """
 
 from collections.abc import Mapping
@@ -35,10 +35,10 @@ RETRY_AFTER = 5  # s
 # The first match counts.
 _KINDS: tuple[tuple[type[TamisError], HTTPStatus, str, str], ...] = (
     (UnknownBatch, HTTPStatus.NOT_FOUND, "unknown", "Not found"),
-    (IdempotencyConflict, HTTPStatus.CONFLICT, "idempotency-conflict", "The key was used for other content"),
+    (IdempotencyConflict, HTTPStatus.CONFLICT, "idempotency-conflict", "The request conflicts with an earlier one"),
     (IllegalTransition, HTTPStatus.CONFLICT, "illegal-transition", "The present state does not allow this"),
     (AllowanceSpent, HTTPStatus.PAYMENT_REQUIRED, "allowance-spent", "The key's monthly allowance is spent"),
-    (Blinded, HTTPStatus.FORBIDDEN, "blinded", "Reviewers screen blind"),
+    (Blinded, HTTPStatus.FORBIDDEN, "blinded", "People read blind"),
     (NotAllowed, HTTPStatus.FORBIDDEN, "not-allowed", "The key does not allow this"),
     (InvalidRequest, HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", "The request cannot be carried out"),
     (Unavailable, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "A required server does not answer"),
@@ -50,9 +50,9 @@ _MEANINGS = {
     HTTPStatus.NOT_MODIFIED: "`If-None-Match` names the present `ETag`: nothing changed.",
     HTTPStatus.UNAUTHORIZED: "No valid key.",
     HTTPStatus.PAYMENT_REQUIRED: "The key's monthly allowance is spent; `detail` says when the month ends.",
-    HTTPStatus.FORBIDDEN: "The key lacks the scope or may not use this model, or reviewers screen blind.",
+    HTTPStatus.FORBIDDEN: "The key lacks the scope or does not allow this, or people read blind.",
     HTTPStatus.NOT_FOUND: "The requested thing does not exist.",
-    HTTPStatus.CONFLICT: "The present state does not allow it, or the caller's key or id was used for other content.",
+    HTTPStatus.CONFLICT: "The present state, or an earlier request with the same key or id, does not allow it.",
     HTTPStatus.REQUEST_TIMEOUT: "The body arrives too slowly.",
     HTTPStatus.TOO_MANY_REQUESTS: "Too many wrong keys or open answers; `Retry-After` says when to try again.",
     HTTPStatus.LENGTH_REQUIRED: "The request does not state its length.",
@@ -94,7 +94,7 @@ class Problem(BaseModel):
 
 
 def described(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
-    """Return a route's problems for the description: `responses` of a route or a router."""
+    """Return the problems of a route or a router for the OpenAPI description, as its argument `responses`."""
     content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}
     return {status.value: {"description": _MEANINGS[status], "content": content} for status in statuses}
 
@@ -137,7 +137,7 @@ def problem(
 
 
 def unreadable(detail: str, errors: list[Complaint] | None = None) -> JSONResponse:
-    """Return the response to a request that does not match the description."""
+    """Return the response to a request that does not match the OpenAPI description."""
     title = "The request cannot be read"
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", title, detail, errors=errors)
 

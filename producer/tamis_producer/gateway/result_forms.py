@@ -44,7 +44,7 @@ ENDING = {ResultForm.JSON: '],"next":null}\n'}
 async def result_pieces(
     pages: Pages, batch_id: UUID, form: ResultForm, *, after: int | None, places: list[int] | None = None
 ) -> AsyncGenerator[str | bytes]:
-    """Yield all results after the place `after`, or only results at some places, in pieces."""
+    """Yield all results after the place `after`, or only the results at `places`, in pieces."""
     if begins := BEGINNING.get(form):
         yield begins
     async with aclosing(pages.pieces(batch_id, _FORMS[form], after=after, places=places)) as pieces:
@@ -55,7 +55,7 @@ async def result_pieces(
 
 
 def page_text(page: ResultPage, form: ResultForm) -> bytes:
-    """Return one page as text. In JSON, `next` is the place `after` which the next page begins."""
+    """Return one page as text. In JSON, `next` is the parameter `after` of the next page."""
     text = BEGINNING.get(form, "") + _FORMS[form](page.items, True)
     if form is ResultForm.JSON:
         text += f'],"next":{"null" if page.next_after is None else page.next_after}}}\n'

@@ -113,7 +113,10 @@ WAITING = 2_048  # callers who may wait to be accepted
 
 
 class _Server(uvicorn.Server):
-    """A server that accepts few callers in a round of the loop, but lets many wait. asyncio has one number for both."""
+    """A server that accepts few callers in a round of the loop, but lets many wait.
+
+    asyncio has a single number for these two limits.
+    """
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

@@ -26,6 +26,7 @@ from tamis_schemas import (
     parse_operation,
     resolve_item_id,
 )
+from tamis_schemas.values.whole_number import WholeNumber
 from tamis_schemas.values.words import Words
 
 from ..client.batch import Batch
@@ -112,9 +113,10 @@ class WaitingRequest:
         model: str | None = None,
         max_cost: Decimal | None = None,
     ) -> Rows | Response:
-        """Return every item with its result, in order. After the limit, return a response with the URL of the results.
+        """Return every item with its result, in order.
 
-        Raises the errors of `Client.submit`.
+        If the waiting time is over, return a response with the URL of the results. If the caller has disconnected,
+        return an empty response. Raises the errors of `Client.submit`.
         """
         check_price(self._key, operation, model, self._client.settings)
         batch = await run_in_threadpool(
@@ -189,7 +191,10 @@ class Paid(BaseModel):
 
 
 class FilterRequest(Paid):
-    """The criteria: whether items meet them (boolean), or how well (number). Other fields are ignored."""
+    """Items and criteria. The answer says whether an item meets them (boolean), or how well (number).
+
+    Other fields are ignored.
+    """
 
     model_config = _request("ignore", items=[EXAMPLE_ITEM], criteria="Is this about oncology?", output_type="boolean")
 
@@ -220,7 +225,7 @@ class GenerateAnswerRequest(Paid):
     instruct: Words = Field(description="The question or instruction")
     resp_format: Words = Field(description="Desired response format")
     eval_crit: Words = Field(description="Evaluation criteria")
-    iter_max: int = Field(default=3, strict=True, ge=1, le=10, description="Max iterations")
+    iter_max: WholeNumber = Field(default=3, ge=1, le=10, description="Max iterations")
     score_threshold: float = Field(
         default=0.8, ge=0.0, le=1.0, strict=True, description="Minimum score to accept answer"
     )

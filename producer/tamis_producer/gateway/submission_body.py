@@ -167,7 +167,7 @@ def _items(lines: Iterator[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:
 
 
 def _longest(bounds: SubmissionBounds) -> int:
-    """Return the most characters of an item or the terms as JSON: the longest escapes, plus some white space."""
+    """Return the most characters of an item, or of the terms, as JSON. Any character may need the longest escape."""
     return LONGEST_ESCAPE * max(bounds.max_item_bytes, bounds.max_parameter_bytes) + SPACE
 
 
@@ -205,7 +205,7 @@ def members(file: IO[bytes], *, streamed: str, longest: int) -> Iterator[Member]
     Args:
         file: UTF-8, with or without a byte order mark; read from its beginning.
         streamed: the name of the list.
-        longest: characters of a value, with its white space.
+        longest: most characters of a value, with its white space.
 
     Raises:
         InvalidParameters: invalid JSON, not an object, or too long a value; with the place.

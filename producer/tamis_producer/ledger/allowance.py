@@ -2,7 +2,7 @@
 
 If a key has a monthly amount, each of its batches gets a budget, which the workers enforce. The money left in a month
 is the amount, minus the cost of ended batches, minus the budgets of batches that have not ended. A batch counts in the
-month (UTC) of its submission, and a later stage of a review in the month of its beginning. When the calls are paid does
+month (UTC) of its submission, and a later stage of a review in the month of its beginning. The time of the calls does
 not matter.
 """
 
@@ -121,7 +121,7 @@ def larger_budget(connection: Connection, batch: Row[Any], wanted: Decimal) -> D
 
 
 def budget_of_round(connection: Connection, batch: Row[Any], requested: Decimal | None) -> Decimal | None:
-    """Return the budget of a batch's next round: `requested` or the present budget, at most as much as its key allows.
+    """Return the budget of a batch's next round: `requested` or the present budget, but no more than the key allows.
 
     If the key has no monthly amount, `requested` is returned. When a batch ends, other batches may use the unspent part
     of its budget. So the key may now allow less than the batch's present budget.

@@ -70,7 +70,7 @@ class BatchView(PossiblyUnbilled):
 
     @property
     def stuck(self) -> Pause | None:
-        """The batch's pause, if the batch paused itself and its last call has ended. Its cause must be corrected."""
+        """The batch's pause, if the batch paused itself and its last call has ended. People must correct the cause."""
         return self.pause if self.pause is not None and self.pause.by_itself and not self.counts.running else None
 
     @property
@@ -94,7 +94,7 @@ class BatchView(PossiblyUnbilled):
 
 
 class ServiceTraffic(Frozen):
-    """The single calls of one service in one hour. Each is an item in a batch, readable by its id."""
+    """The single calls of one service in one hour. Each call is an item in a batch, readable by the batch's id."""
 
     service: str
     hour: datetime  # beginning of the hour, by the database's clock
@@ -123,17 +123,20 @@ class ReviewView(Frozen):
 
     @property
     def cost(self) -> Decimal:
-        """Dollars of all stages so far, as far as prices are known."""
+        """The cost of all stages so far in dollars, as far as prices are known."""
         return sum((stage.cost for stage in self.stages), Decimal(0))
 
     @property
     def unpriced(self) -> int:
-        """Items of all stages without a known price."""
+        """The number of items without a known price, in all stages."""
         return sum(stage.unpriced for stage in self.stages)
 
     @property
     def finished(self) -> bool:
-        """True if nothing more will happen without a request: the review is finished, or its latest stage cancelled."""
+        """True if nothing more will happen without a request.
+
+        Either the review is completed, or its latest stage was cancelled and has ended.
+        """
         cancelled = self.stages[-1].state is BatchStatus.CANCELLED and self.stages[-1].finished
         return self.finished_at is not None or cancelled
 

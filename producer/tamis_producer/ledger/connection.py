@@ -104,7 +104,10 @@ def _readable() -> Iterator[None]:
 
 @contextmanager
 def single_connection(database_url: str, kind: PoolKind = CLIENT) -> Iterator[Connection]:
-    """Yield one connection to the ledger, and close its pool afterwards. Raises as `connect` and `ledger_errors` do."""
+    """Yield one connection to the ledger, and close its pool afterwards.
+
+    Raises the errors of `connect` and `ledger_errors`.
+    """
     engine = connect(database_url, kind)
     try:
         with ledger_errors(), engine.connect() as connection:

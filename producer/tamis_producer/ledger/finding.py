@@ -36,17 +36,17 @@ def find_batch(connection: RunsStatements, prefix: str) -> UUID:
 
 
 def find_review(connection: RunsStatements, prefix: str) -> UUID:
-    """Return the review whose id is, or begins with, `prefix`; raises as `find_batch` does."""
+    """Return the review whose id is, or begins with, `prefix`. Raises the errors of `find_batch`."""
     return _found(connection, "reviews", prefix, "review", "`tamis review list` lists them")
 
 
 def find_audit(connection: RunsStatements, prefix: str) -> UUID:
-    """Return the audit whose id is, or begins with, `prefix`; raises as `find_batch` does."""
+    """Return the audit whose id is, or begins with, `prefix`. Raises the errors of `find_batch`."""
     return _found(connection, "audits", prefix, "audit", "`tamis audit list ID` lists the audits of a batch")
 
 
 def find_either(connection: RunsStatements, prefix: str) -> IdMatch:
-    """Return the review or the batch whose id is, or begins with, `prefix`; raises as `find_batch` does."""
+    """Return the review or the batch whose id is, or begins with, `prefix`. Raises the errors of `find_batch`."""
     review = _find(connection, "reviews", prefix, "batch or review")
     batch = _find(connection, "batches", prefix, "batch or review")
     if review is not None and batch is not None:
@@ -60,9 +60,9 @@ def find_either(connection: RunsStatements, prefix: str) -> IdMatch:
 
 
 def find_first_batch(connection: RunsStatements, prefix: str) -> UUID:
-    """Return the batch whose id is, or begins with, `prefix`, or the first batch of such a review.
+    """Return the batch whose id is, or begins with, `prefix`; for a review's id, return the review's first batch.
 
-    Raises as `find_batch` does.
+    Raises the errors of `find_batch`.
     """
     match = find_either(connection, prefix)
     if match.batch_id is not None:

@@ -141,7 +141,7 @@ def check_budget(what: str, *, has: Decimal | None, asked: Decimal | None) -> No
         budget = "no budget" if has is None else f"a budget of {dollars(has)}"
         raise IdempotencyConflict(
             f"{what} already exists, with {budget} instead of {dollars(asked)}: omit the budget to continue it "
-            "unchanged, or submit a new one"
+            "unchanged; a new batch needs another idempotency key, and a new review needs `--again`"
         )
 
 

@@ -94,7 +94,9 @@ def _in_pages(page: Callable[[int | None], list[ItemResult]]) -> Iterator[ItemRe
 def read_results(
     connection: Connection, batch_id: UUID, after: int | None, limit: int, places: Sequence[int] | None = None
 ) -> list[ItemResult]:
-    """Return up to `limit` items in item order, from the start or after the place `after`; none after the last item.
+    """Return up to `limit` items in item order, from the start or after the place `after`.
+
+    After the last item, the list is empty.
 
     `places`: the only items to read, in ascending order. Each item is as in `stream_results`.
     """

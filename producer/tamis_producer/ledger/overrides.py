@@ -75,8 +75,8 @@ def standing(batch_id: UUID, *of: ColumnElement[bool], stage: HumanStage = Human
 def standing_at(batch_id: UUID, idx: ColumnElement[int], *, stage: HumanStage = HumanStage.OWN) -> FromClause:
     """Return a subquery with the decisions on the item at `idx`, a column of a statement that joins it on `true()`.
 
-    Postgres then finds each item's decisions by the index. With a plain join it might read all decisions for each item:
-    if a batch is younger than its statistics, Postgres expects the table to have a single row.
+    Postgres then finds each item's decisions by the index. With a plain join it might read all decisions for each item.
+    For if a batch is younger than its statistics, Postgres expects the table to have a single row.
     """
     view = standing_decisions.c
     of = (view.batch_id == batch_id, view.stage == stage.value, view.idx == idx)
@@ -94,7 +94,7 @@ def read_reviewers(connection: Connection, batch_id: UUID, stage: HumanStage = H
 
 
 class HumanCounts(Frozen):
-    """The records of a batch that people decided about, in the batch's own question."""
+    """Counts of a batch's records with people's decisions on the batch's own question, not on full texts."""
 
     records: int = 0
     confirmed: int = 0  # records on which people agree with the software
@@ -102,7 +102,7 @@ class HumanCounts(Frozen):
 
     @property
     def overridden(self) -> int:
-        """Records on which people's decision counts and differs from the software's."""
+        """The number of records for which people's decision counts and differs from the software's."""
         return self.records - self.confirmed - self.conflicts
 
 
@@ -226,4 +226,4 @@ def one_at_a_time(connection: Connection, batch_id: UUID) -> None:
     connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"human decisions {batch_id}"))))
     purging = select(batches.c.id).where(batches.c.id == batch_id, batches.c.purging_at.is_not(None))
     if connection.execute(purging).first() is not None:
-        raise UnknownBatch(f"batch {batch_id} is being purged, so no decision can be stored")
+        raise UnknownBatch(f"batch {batch_id} is being purged, so nothing can be added to it")

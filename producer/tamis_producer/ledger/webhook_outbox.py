@@ -55,7 +55,7 @@ def replay(engine: Engine, prefix: str) -> list[WebhookView]:
     Ids and bodies stay the same. Workers do the sending.
 
     Raises:
-        InvalidRequest: no event and no batch with events begins with `prefix`, or several do.
+        InvalidRequest: no id of an event, or of a batch with events, begins with `prefix`; or several ids do.
         LedgerUnavailable: the ledger does not answer.
     """
     digits = prefix.strip().lower()

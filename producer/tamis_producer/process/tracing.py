@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 def quietly(function: Callable[P, R]) -> Callable[P, R | None]:
-    """Return the function so that it returns None instead of raising. Its first error is logged, at debug."""
+    """Return a version of the function that returns None instead of raising. The first error is logged, at debug."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R | None:
@@ -156,7 +156,7 @@ def span(
 
 
 def aggregating(batch_id: str, round_: int, shard: int, *, of: object) -> AbstractContextManager[Span]:
-    """Return the span of a shard's aggregation. `of` is its `traceparent`; a value that is not text is ignored."""
+    """Return the span of a shard's aggregation. `of`: the shard's `traceparent`; a value other than text is ignored."""
     about: dict[str, Value] = {"tamis.batch_id": batch_id, "tamis.round": round_, "tamis.shard": shard}
     return span("tamis.aggregate", about, kind=SpanKind.CONSUMER, of=of if isinstance(of, str) else None)
 

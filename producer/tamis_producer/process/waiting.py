@@ -24,7 +24,7 @@ class Waiting(Protocol):
     """The interface through which a client waits."""
 
     def sleep(self, seconds: float) -> None:
-        """Return after so many seconds."""
+        """Wait for this number of seconds."""
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
         """Yield the same items; other work may run between two of them."""
@@ -34,7 +34,7 @@ class OnThread:
     """A way to wait that blocks the thread."""
 
     def sleep(self, seconds: float) -> None:
-        """Return after so many seconds."""
+        """Wait for this number of seconds."""
         time.sleep(seconds)
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
@@ -66,7 +66,7 @@ class OnLoop:
     """A way to wait on an event loop. Only code in greenlets may use it."""
 
     def sleep(self, seconds: float) -> None:
-        """Return after so many seconds."""
+        """Wait for this number of seconds."""
         from sqlalchemy.util import await_only
 
         await_only(asyncio.sleep(seconds))
@@ -89,7 +89,7 @@ def poll(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[T]:
-    """Yield the results of `look`: the first at once, the last after `timeout` seconds. None: without end."""
+    """Yield the results of `look`, the first at once, until `timeout` seconds are over. None: without end."""
     pauses = poll_pauses(timeout, clock)
     yield look()
     for pause in pauses:

@@ -42,7 +42,7 @@ def lock(connection: Connection, subject: Subject) -> Subject | None:
 def mark(connection: Connection, subject: Subject) -> None:
     """Mark the subject as purged, which hides it. Call it in the transaction that has locked the subject.
 
-    From now on, a new batch may use its idempotency key, and a new review may have the same content.
+    From now on, a new batch may use the subject's idempotency keys, and a new review may have the same content.
     """
     marked = update(batches).where(batches.c.id.in_(subject.batch_ids))
     connection.execute(marked.values(purging_at=func.now(), idempotency_key=null()))
@@ -86,7 +86,7 @@ def _first_place(connection: Connection, batch_id: UUID) -> int | None:
 
 
 def _delete_batch(connection: Connection, batch_id: UUID) -> None:
-    """Delete the remaining rows of a batch without items. Delete the review with its last batch."""
+    """Delete the remaining rows of a batch without items. After the last batch of a review, delete the review too."""
     for table in loose_tables():
         connection.execute(delete(table).where(table.c.batch_id == batch_id))
     review_id = connection.execute(

@@ -1,7 +1,7 @@
 """The consequences of a batch's completion.
 
 An application registers a function in the entry points `tamis.batch_completed`. Workers call the function with an
-engine of the ledger and the id of a completed batch. The function returns the id of a batch that it has begun, or None.
+engine of the ledger and the id of a completed batch. The function returns the id of the batch that follows, or None.
 It may be called again for the same batch, and by two workers at once.
 """
 
@@ -30,7 +30,7 @@ def _registered() -> tuple[BatchCompleted, ...]:
 
 
 def follow(engine: Engine, batch_id: UUID) -> list[UUID]:
-    """Begin the batches that follow a completed batch, unless they have begun already. Return their ids.
+    """Begin the batches that follow a completed batch, unless they have begun already. Return their ids in any case.
 
     Raises `LedgerUnavailable`.
     """

@@ -1,7 +1,7 @@
-"""Pausing, resuming and cancelling a batch, and its priority: facts in the ledger, which the workers follow.
+"""Pausing, resuming and cancelling a batch, and changing its priority. Workers read these changes in the ledger.
 
-Calls in flight finish and their results are kept; workers return waiting items within seconds. Each function is
-idempotent, and runs in the caller's transaction.
+Calls in flight finish and their results are kept. Within seconds, workers release claimed items that wait for a call.
+Each function is idempotent, and runs in the caller's transaction.
 """
 
 from decimal import Decimal
@@ -46,9 +46,9 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
     batch stays unchanged, except for its budget.
 
     Raises:
-        InvalidParameters: `max_cost` is not an amount, or no larger than the used-up budget; or the batch has no
-            budget.
-        AllowanceSpent: the key of its submission allows no larger budget.
+        InvalidParameters: `max_cost` is not an amount; the budget is used up, and `max_cost` is missing or no larger;
+            or `max_cost` is set, and the batch has no budget.
+        AllowanceSpent: the key that submitted the batch allows no larger budget.
         NotAllowed: the batch is paused for lack of a permission, and its key may not ask its model.
         IllegalTransition: the batch is completed or cancelled.
     """
@@ -86,7 +86,7 @@ def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> 
 
 
 def cancel(connection: Connection, batch_id: UUID) -> None:
-    """Cancel the batch: pending items at once, claimed items when workers return them.
+    """Cancel the batch: pending items at once, claimed items when workers release them.
 
     A worker writes the summary afterwards. Raises `IllegalTransition` if the batch is completed.
     """

@@ -1,6 +1,6 @@
 """A rehearsal: the questions of a batch and their approximate cost, without submitting it.
 
-The worker's package renders the prompts; a producer knows only the input and output.
+The worker's package renders the prompts. This module has only the input and the output of a rehearsal.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -74,16 +74,17 @@ class Beginning:
 
     @property
     def words(self) -> str:
-        """The length in words, and whether endpoints would cache it."""
+        """A text for people: the length of the beginning, and whether endpoints would cache it."""
         size = f"about {self.tokens:,} tokens of each prompt are the same for all records"
         if self.tokens >= self.minimum:
             return f"{size}, enough for endpoints that cache {self.minimum:,} or more"
-        return f"{size}, {self.minimum - self.tokens:,} fewer than the {self.minimum:,} that most endpoints cache"
+        missing = self.minimum - self.tokens
+        return f"{size}, {missing:,} fewer than the {self.minimum:,} that most endpoints need to cache them"
 
 
 @dataclass(frozen=True)
 class Duration:
-    """The shortest time of the batch, and the limit that causes it."""
+    """The shortest time that the batch can take, and the rate limit that sets it."""
 
     seconds: float
     bound: str  # for people: `500 requests a minute`
@@ -129,7 +130,7 @@ class PanelRehearsal:
 
     @classmethod
     def of(cls, planned: Planned, rehearse: Callable[[Planned], Rehearsal]) -> Self:
-        """Rehearse a batch for each of its models. Raises the errors of `rehearse` and `Planned.by_model`."""
+        """Return a rehearsal for each model of a batch. Raises the errors of `rehearse` and `Planned.by_model`."""
         panel = panel_of(planned.operation)
         return cls(None if panel is None else panel.policy, tuple(map(rehearse, planned.by_model)))
 
@@ -140,12 +141,12 @@ class PanelRehearsal:
 
     @property
     def cost(self) -> Decimal | None:
-        """The approximate dollars of all models; None: a price is not known."""
+        """The approximate cost of all models in dollars; None: a price is not known."""
         return _sum([model.cost for model in self.models])
 
     @property
     def most_cost(self) -> Decimal | None:
-        """The dollars with the longest answers; None: a price is not known."""
+        """The cost of all models in dollars if every answer is as long as possible; None: a price is not known."""
         return _sum([model.most_cost for model in self.models])
 
 

@@ -47,7 +47,7 @@ FROM batches b WHERE b.id = :batch_id
 
 
 def read_retry_bias(connection: Connection, batch_id: UUID) -> RetryBias:
-    """Return the failures of each round and their traits. No rounds if the batch has a single round without failures.
+    """Return the failures of each round, by trait. The result is empty if the only round has no failures.
 
     The neighbours of a record are the nearest decided records before and after it in the batch, from any round.
     """

@@ -98,8 +98,8 @@ def retry(
     Raises:
         IllegalTransition: the batch is neither completed nor cancelled, or has calls in flight.
         InvalidRequest: the batch has no such item; the message lists the kinds that exist.
-        InvalidParameters: an unknown kind; `max_cost` is not an amount, or the batch has no budget; or its budget is
-            used up, and the new one is no larger.
+        InvalidParameters: a kind is unknown; `max_cost` is not an amount; `max_cost` (if None, the present budget) is
+            used up already; or `max_cost` is set, and the batch has no budget.
     """
     error_kinds = kinds_of(kinds)
     amount = None if max_cost is None else amount_of(max_cost)
@@ -256,9 +256,9 @@ def _reopened(
 
 
 def _shard_rows(batch: Row[Any], number: int, places: Sequence[int]) -> list[dict[str, Any]]:
-    """Return rows for shards of at most `shard_size` of these items each.
+    """Return rows for new shards. Each shard has at most `shard_size` of these items.
 
-    Ended items between them are not dispatched.
+    Ended items between these items are not dispatched.
     """
     size = batch.shard_size
     portions = [places[first : first + size] for first in range(0, len(places), size)]
@@ -293,7 +293,8 @@ def _nothing(connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind
     ).all()
     ended = select(func.count()).where(items.c.batch_id == batch.id, items.c.state == ItemStatus.CANCELLED)
     n_cancelled = 0 if cancelled else connection.execute(ended).scalar_one()
-    also = f"; {n_cancelled:,} of its items are cancelled: --cancelled retries them" if n_cancelled else ""
+    verb, them = ("is", "it") if n_cancelled == 1 else ("are", "them")
+    also = f"; {n_cancelled:,} of its items {verb} cancelled: --cancelled retries {them}" if n_cancelled else ""
     if kinds is None or not failures:
         return f"batch {batch.id} has no failed item: there is nothing to retry{also}"
     named_kinds = " or ".join(sorted(kind.value for kind in kinds))

@@ -37,7 +37,7 @@ class AIEvaluationService:
 
     Items are dicts, or other objects that `to_item` accepts. Batch methods return results in the order of the items:
     `zip(items, results)`. If one item fails, its result has an `error` and a `value` (or `fields`) of None; the other
-    items continue. If the endpoint refuses the key or the model, the batch is paused after a few calls, and every item
+    items continue. If the endpoint refuses the key or the model, the batch is paused after a few calls. Then every item
     without a result has the reason as its `error`. Many items in one batch cost less than many calls for one item;
     simultaneous calls of the same question share a batch.
 
@@ -83,7 +83,7 @@ class AIEvaluationService:
     async def filter(
         self, item: object, criteria: str, include_reasoning: bool = True, *, fresh: bool = False
     ) -> EvaluationResult:
-        """Return whether the item meets the criteria: True or False."""
+        """Return a result with the value True or False: whether the item meets the criteria."""
         return await self._result(EvaluationResult, _filter(criteria, include_reasoning), item, fresh)
 
     async def filter_batch(
@@ -95,7 +95,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> list[EvaluationResult]:
-        """Return whether each item meets the criteria: True or False."""
+        """Return a result with the value True or False for each item: whether it meets the criteria."""
         params = _filter(criteria, include_reasoning)
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)
 
@@ -140,7 +140,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> EvaluationResult:
-        """Return a value of the requested type. If the item does not contain it, it is None, without an error."""
+        """Return a result with a value of the requested type; without value and error if the item contains none."""
         params = _extract(instruction, output_type, enum_values, include_reasoning)
         return await self._result(EvaluationResult, params, item, fresh)
 
@@ -155,9 +155,9 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> list[EvaluationResult]:
-        """Return a value of the requested type for each item.
+        """Return a result with a value of the requested type for each item.
 
-        If an item does not contain the value, its value is None, without an error.
+        If an item contains no such value, its result has neither value nor error.
         """
         params = _extract(instruction, output_type, enum_values, include_reasoning)
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)

@@ -13,7 +13,8 @@ def with_panel(operation: Operation, panel: Panel | None) -> Operation:
         return operation
     if not isinstance(operation, Inclusion | Filter):
         raise InvalidParameters(
-            f"panel: {type(operation).__name__} cannot have one: a panel votes on decisions, of Inclusion and Filter"
+            f"panel: {type(operation).__name__} cannot have one: a panel votes on decisions, which only "
+            "Inclusion and Filter make"
         )
     if panel_of(operation) not in (None, panel):
         raise InvalidParameters("panel: the operation has a panel already; a batch has only one")
@@ -21,10 +22,9 @@ def with_panel(operation: Operation, panel: Panel | None) -> Operation:
 
 
 def batch_model(operation: Operation, model: str | None, usual: str | None) -> str | None:
-    """Return the model's name for the batch, or a panel's models in one line; None: the workers' model.
+    """Return the model that a batch asks, or all models of its panel, in one line; None: the workers' model.
 
-    `usual`: the model if neither a model nor a panel is named. Raises `InvalidParameters` if a model is named beside a
-    panel.
+    `usual`: the model if neither a model nor a panel is named. Raises `InvalidParameters` if both are named.
     """
     panel = panel_of(operation)
     if panel is None:

@@ -75,7 +75,7 @@ class SubmissionBounds:
             raise self._too_large(largest, f"{size:,} bytes as JSON, {sizes[largest]:,} of them in this field")
 
     def check_parameters(self, operation: Operation, params: dict[str, Any]) -> None:
-        """Raise `InvalidParameters` if an operation is too large to send with every item, or its schema too large."""
+        """Raise `InvalidParameters` if an operation is too large to send with every item, or has too large a schema."""
         size = len(json.dumps(params, ensure_ascii=False).encode("utf-8", "surrogatepass"))
         if size > self.max_parameter_bytes:
             sizes = {name: len(json.dumps(value, ensure_ascii=False)) for name, value in params.items()}

@@ -31,8 +31,8 @@ def to_item(source: object) -> dict[str, Any]:
     A mapped instance gives its columns under the names of its attributes. If it has both `id` and `pmid`, the item's
     `id` is `pmid or str(id)`. A row gives its columns; a row of one mapped instance gives the columns of that instance.
 
-    Dates and times become ISO text, a `Decimal` and a `UUID` their text, an enum member its value, a set a sorted list,
-    at any depth. NaN and infinite floats are kept; the submission refuses them.
+    At any depth, dates and times become ISO text, and a `Decimal` or a `UUID` becomes its text. An enum member becomes
+    its value, and a set becomes a sorted list. NaN and infinite floats are kept; the submission refuses them.
 
     Call it in the thread of the object's SQLAlchemy session.
 

@@ -175,7 +175,7 @@ def rows_of(
     if not len(rows):
         raise InvalidParameters("items: there are none; a batch needs at least one")
     if extra := [place for place in exclusions if place not in range(len(rows))]:
-        raise InvalidParameters(f"exclusions: there is no item at place {min(extra)}; there are {len(rows)} items")
+        raise InvalidParameters(f"exclusions: there is no item at place {min(extra)}; the last is {len(rows) - 1}")
     if ends and ends[-1] != len(rows):
         raise InvalidParameters(f"source: the sources have {ends[-1]} records, but there are {len(rows)} items")
     return rows
@@ -215,7 +215,7 @@ def sent_on_completion(signature: object, *, bounds: SubmissionBounds) -> OnComp
 
 
 def _named(item: Item) -> str:
-    """Return an item's id for a message; nothing if it is too long, or not text or a number."""
+    """Return an item's id for a message; an empty text if the id is too long, or neither a text nor a number."""
     item_id = next((item[name] for name in ID_FIELDS if item.get(name) not in (None, "")), None)
     if not isinstance(item_id, str | int) or len(str(item_id)) > LONGEST_ID:
         return ""

@@ -37,7 +37,7 @@ class Spool(Generic[T]):
         self._end = 0
 
     def append(self, value: T, size: int) -> None:
-        """Add a value of about so many characters.
+        """Add a value of about `size` characters.
 
         Raises `ConfigurationError` if the value cannot be written to the folder for temporary files.
         """
@@ -55,7 +55,7 @@ class Spool(Generic[T]):
         return self._written + len(self._last)
 
     def __iter__(self) -> Iterator[T]:
-        """Yield every value from the first one. Several readers may alternate."""
+        """Yield every value, beginning with the first. Several readers may alternate."""
         return self._waiting.in_turns(self._read())
 
     def _read(self) -> Iterator[T]:

@@ -34,7 +34,7 @@ ON_AMQP = {"confirm_publish": True, "read_timeout": 15, "write_timeout": 15}
 PRODUCER_WAITS = 0.8  # s
 HEARTBEAT_ON_AMQP = 20  # s; a cut connection is noticed after two, and its messages go to other workers
 REFUSED_ON_AMQP: dict[object, str] = {  # by reply code
-    403: "refuses this user, its password or its permissions",
+    403: "refuses this user or its password, or denies it a permission",
     530: "does not have this virtual host, or denies this user access to it",
 }
 USUAL_PORTS = {"amqp": 5672, "pyamqp": 5672, "amqps": 5671}

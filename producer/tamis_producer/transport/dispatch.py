@@ -181,7 +181,9 @@ class Dispatcher:
             )
 
     def _publish(self, shard: Shard) -> None:
-        """Publish a shard as a chord in Celery's protocol: each part carries group and body; the backend has its size.
+        """Publish a shard as a chord in Celery's protocol.
+
+        Each part carries the group's id and the body, and the backend has the group's size.
 
         Celery's `chord(...)` would publish each part in a separate round trip, outside the producer's batch.
         """

@@ -1,4 +1,4 @@
-"""The screening mode of a batch in the ledger, and the records that it hides from each reviewer."""
+"""The screening mode of a batch in the ledger, and the records whose decisions this mode hides from a reviewer."""
 
 from collections.abc import Collection
 from uuid import UUID
@@ -24,7 +24,7 @@ def is_hidden(mode: ScreeningMode, decided: Collection[str], me: str, *, kept_ou
         decided: the names of reviewers with a current decision on the record, in the stage of the batch itself.
         me: the reviewer's name.
         kept_out: the record was excluded before screening, as a duplicate or by the initial filter. No person needs to
-            decide on it, so its decisions are hidden only once a person has decided.
+            decide on such a record, so nothing is hidden until a person does.
     """
     if not mode.blind or (kept_out and not decided):
         return False
@@ -50,8 +50,8 @@ def set_mode(connection: Connection, batch_id: UUID, mode: ScreeningMode, *, set
     """Set the screening mode of a batch, in the caller's transaction. An unchanged mode adds no row.
 
     Raises:
-        InvalidParameters: the name is missing.
-        InvalidRequest: the batch's operation makes no decisions, so people cannot decide blind or audit.
+        InvalidParameters: `set_by` is empty.
+        InvalidRequest: the batch's operation makes no decisions, so it has only the mode `single`.
     """
     name, _ = checked_words(set_by, None)
     one_at_a_time(connection, batch_id)
@@ -72,8 +72,8 @@ def hidden_from(
 ) -> set[int]:
     """Return the places of the records whose decisions this reviewer must not see yet.
 
-    In the mode `single` no record is hidden. In the mode `model_audited` the audit's records that are not judged yet
-    are hidden from every reviewer. `places`: the places to look at; None: the whole batch.
+    In the mode `single` there are no such records. In the mode `model_audited`, they are the records that the current
+    audit has drawn and no person has judged. `places`: the places to look at; None: the whole batch.
     """
     mode = read_mode(connection, batch_id)
     if mode is ScreeningMode.MODEL_AUDITED:

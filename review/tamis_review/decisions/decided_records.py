@@ -27,8 +27,8 @@ NOT_DECIDED = "not decided"  # failed, cancelled or pending: never an exclusion
 def decision_of(row: ItemResult) -> str:
     """Return include, exclude, uncertain, duplicate, conflict or `not decided`.
 
-    If the operation does not include or exclude, return its value as text. A human decision overrides the software's.
-    Contradicting human decisions give `conflict`.
+    If the operation does not include or exclude, return the result's value as text. A human decision overrides the
+    software's. Contradicting human decisions give `conflict`.
     """
     if row.conflict:
         return CONFLICT
@@ -64,7 +64,7 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
     if row.override is not None:
         remarks.append(f"[confirmed by {_person(row.override)}]")
     if row.cut_words is not None:
-        remarks.append(f"[not sent whole: {row.cut_words}]")
+        remarks.append(f"[not sent in full: {row.cut_words}]")
     if remarks and not (row.conflict or row.overridden):
         added[REASON] = " ".join([added.get(REASON) or "", *remarks]).lstrip()
     return _own(row) | {name: value for name, value in added.items() if value is not None} | _beside(row)
@@ -76,7 +76,7 @@ def decided_records(
 ) -> Iterator[Spool[dict[str, Any]]]:
     """Yield a temporary file of the records with their decisions, in row order. The end of `with` deletes the file.
 
-    `only`: the decisions of the records to include, as `decision_of` names them. None: all records.
+    `only`: write only records with these decisions, in the words of `decision_of`. None: write all records.
 
     Raises `InvalidRequest` if no record remains.
     """

@@ -39,14 +39,19 @@ BEFORE_SCREENING = (Outcome.DUPLICATE, Outcome.INELIGIBLE, Outcome.REMOVED)
 
 
 def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
-    """Return the query with a row per item, in the columns below.
+    """Return the query for the outcomes of a batch's items, with a row for each item and these columns:
 
-    `idx`: the place in the batch. `record`: the place in the review's first batch. `system`: the outcome before any
-    human decision. `outcome`: the final outcome. `human`: `changed` if a human decision counts and differs from the
-    software's, `confirmed` if it agrees, `conflict` if people contradict each other. Without human decisions it is
-    NULL. `reason`: the software's rule, exclusion reason or kind of error; NULL if there is none. `unverified`: whether
-    the outcome is uncertain only because the model's exclusion had no verified quote. `marked`: whether a judgement is
-    blocked. `confidence`: the model's confidence.
+    | column | contents |
+    |---|---|
+    | `idx` | the place in the batch |
+    | `record` | the place in the review's first batch |
+    | `system` | the outcome before any human decision |
+    | `outcome` | the final outcome |
+    | `human` | people `changed` or `confirmed` the software's outcome, or are in `conflict`; NULL: no human decision |
+    | `reason` | the software's rule, exclusion reason or kind of error; NULL if there is none |
+    | `unverified` | whether the outcome is uncertain only because the model's exclusion had no verified quote |
+    | `marked` | whether the item is a judgement that blocks a result |
+    | `confidence` | the model's confidence |
     """
     state = items.c.state
     kind = kind_of(operation)
@@ -96,7 +101,7 @@ def software_outcomes(batch_id: UUID, operation: str) -> Select[Any]:
 
 
 def _by_software(batch_id: UUID, kind: type[OperationKind]) -> tuple[Case[Any], ColumnElement[str | None]]:
-    """Return expressions for an item's outcome before any human decision and its reason."""
+    """Return two expressions for an item: its outcome before any human decision, and the reason for this outcome."""
     state, rule = items.c.state, exclusions.c.rule
     decision, reason = _decision(batch_id, kind)
     system = case(
@@ -120,7 +125,7 @@ def _by_software(batch_id: UUID, kind: type[OperationKind]) -> tuple[Case[Any], 
 def _by_human(
     kind: type[OperationKind], human: FromClause, system: Case[Any]
 ) -> tuple[ColumnElement[Any], ColumnElement[bool]]:
-    """Return expressions for the outcome of a human decision, and whether it differs from the software's."""
+    """Return two expressions: the outcome after a human decision, and whether it differs from the software's."""
     if not kind.decides():
         same = (items.c.state == ItemStatus.DECIDED.value) & (
             cast(results.c.value, JSONB) == cast(human.c.value, JSONB)
@@ -148,7 +153,7 @@ def by_human(operation: str, value: object, system: Outcome) -> Outcome:
 
 
 def _decision(batch_id: UUID, kind: type[OperationKind]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    """Return expressions for the outcome of a decided item and the reason of an exclusion."""
+    """Return two expressions for a decided item: its outcome, and the reason if it is excluded."""
     if not kind.decides():
         return literal(Outcome.PASSED.value), literal(None, Text)
     includes, excludes = (is_value(results.c.value, value) for value in (kind.includes, kind.excludes))

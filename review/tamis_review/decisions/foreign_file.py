@@ -47,7 +47,7 @@ _ASREVIEW = "asreview label"  # the data set's earlier labels are in `included`
 
 @dataclass(frozen=True)
 class TableColumns:
-    """The names of a table's columns. None: Tamis guesses the name. An empty name: the table has no such column."""
+    """The names of a table's columns. None: Tamis guesses the name. An empty text: the table has no such column."""
 
     id: str | None = None
     decision: str | None = None
@@ -92,7 +92,8 @@ class Header:
     def places(self, named: TableColumns, path: Path, *, decision: bool) -> dict[str, int]:
         """Return the position of each column on decisions. `decision`: whether a decision column is required.
 
-        Raises `InputError` if a named column is missing, or not exactly one column can hold the decision.
+        Raises `InputError` if a named column is missing, or if Tamis must guess the decision column and finds none or
+        several.
         """
         places = {}
         for role in _NAMES:
@@ -218,7 +219,7 @@ _EXCLUDED = "excluded"
 
 
 def is_rayyan(notes: Iterable[str]) -> bool:
-    """Return whether notes of a file come from Rayyan."""
+    """Return whether any of these notes has decisions from Rayyan."""
     return any(f"{INCLUSION}:" in note for note in notes)
 
 
@@ -273,7 +274,7 @@ def read_foreign(
     Args:
         path: the file; a Rayyan export may still be in its archive.
         columns: the names of columns, if Tamis should not guess them.
-        everything: the decision on every record, if the file lists the records of a single decision.
+        everything: the decision on every record, if the file lists only records with the same decision.
         max_bytes: the largest file to read.
 
     Raises `InputError` if the file is unreadable, or its decisions are not found.
@@ -370,7 +371,10 @@ def _rows(text: str, path: Path) -> tuple[Header, list[CellRow]]:
 
 
 def _covidence(note: str) -> tuple[str | None, str | None]:
-    """Return the exclusion reason and the other notes in a Covidence note: `Exclusion reason: Wrong population; `."""
+    """Return the exclusion reason and the other text of a Covidence note, each None if missing.
+
+    Such a note: `Exclusion reason: Wrong population; `.
+    """
     parts = [part.strip() for part in note.split(";") if part.strip()]
     reasons = [part.removeprefix(_EXCLUSION_REASON).strip() for part in parts if part.startswith(_EXCLUSION_REASON)]
     others = [part for part in parts if not part.startswith(_EXCLUSION_REASON)]

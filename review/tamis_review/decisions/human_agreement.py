@@ -39,7 +39,7 @@ DRAWN = (
 
 
 class AgreementAmong(StrEnum):
-    """A table of agreement: the name of a figure of `AgreementFigures`."""
+    """The tables of agreement. Each value is the name of a field of `AgreementFigures`."""
 
     OVERRIDES = "overrides"
     AUDITS = "audits"
@@ -95,7 +95,7 @@ def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
 
 
 def between_people(decisions: Iterable[Override]) -> tuple[PairAgreement, ...]:
-    """Return the agreement of every two people who decided some of the same records of a stage."""
+    """Return the agreement of each pair of people, for each stage with records that both decided."""
     by_stage = said_by_people(decisions)
     pairs = []
     for stage in HumanStage:
@@ -170,8 +170,8 @@ class CellQuery(BaseModel):  # not `Frozen`: FastAPI reads a query into a comple
     first_said: Word
     second_said: Word
     stage: HumanStage = Field(default=HumanStage.OWN, description="For `people`.")
-    first: Name  # the rows' judge
-    second: Name  # the columns' judge
+    first: Name  # the reviewer whose decisions are the rows
+    second: Name  # the reviewer whose decisions are the columns
     after: int | None = Field(default=None, ge=0, lt=2**31, description="`next` of the previous page.")
     limit: int = Field(default=50, ge=1, le=MOST)
 
@@ -196,8 +196,8 @@ def read_cell(connection: Connection, batch_id: UUID, query: CellQuery) -> Agree
     """Return a page of the records behind a cell, in batch order.
 
     Raises:
-        InvalidParameters: the two people are not named.
-        InvalidRequest: the operation decides nothing.
+        InvalidParameters: the cell is about two people, but the query does not name both.
+        InvalidRequest: the operation neither includes nor excludes.
     """
     wanted = (query.first_said, query.second_said)
     places = [place for place, verdicts in _judged(connection, batch_id, query).items() if verdicts == wanted]

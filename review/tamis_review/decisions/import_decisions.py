@@ -40,7 +40,7 @@ class KnownRecord:
 
 @dataclass(frozen=True)
 class RecordMatch:
-    """The records that a row may mean, by place. A unique match has a single place."""
+    """The match of a row with records of the batch. If there is a single place, the match is unique."""
 
     places: tuple[int, ...]
     by: By | None = None  # None: no match
@@ -132,7 +132,7 @@ CONTRADICTED = "another row has a different decision on the same record"
 
 
 class Everything(StrEnum):
-    """The decision on every record of a file that lists the records of a single decision."""
+    """The decision on every record of a file, for a file that lists only records with the same decision."""
 
     INCLUDE = "include"
     EXCLUDE = "exclude"

@@ -1,7 +1,7 @@
 """Overrides: human decisions, recorded in addition to the results. A call records all its decisions or none.
 
-Each reviewer has a decision of their own; `ledger.overrides.standing` selects the current one. People may decide an
-item in any state, even while the software works on it.
+Each reviewer may have a decision on an item; `ledger.overrides.standing` selects the decision that counts. People may
+decide an item in any state, even while the software works on it.
 
 In two stages of a review only people decide: the search for reports, and the assessment of full texts. Such a decision
 belongs to an item of the review's last screening batch. The item must have passed this batch, by people's decision or,
@@ -78,7 +78,7 @@ def unpassed_words(others: Sequence[Any]) -> str:
 
 
 def check_screens_last(connection: Connection, batch_id: UUID) -> None:
-    """Raise `InvalidParameters` if a batch is not its review's last screening. The message names that batch."""
+    """Raise `InvalidParameters` if a batch is not its review's last screening. The message names the last screening."""
     row = connection.execute(
         select(batches.c.operation, batches.c.review_id, batches.c.stage, reviews.c.plan)
         .outerjoin(reviews, reviews.c.id == batches.c.review_id)
@@ -154,10 +154,12 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     Runs in the caller's transaction. If an identical decision is current, no row is added. A `decision_id` that is
     already recorded adds no row either. The result then has that decision as first written, despite later changes.
 
-    Raises `RefusedDecision`: an impossible value, an unknown item, nothing of the reviewer to withdraw, no
-    reviewer, two decisions of a reviewer on an item, or a decision on a report whose record did not pass the
-    screening or would no longer pass it. `InvalidParameters`: a decision on a report if the batch is not its
-    review's last screening. `IdempotencyConflict`: the `decision_id` of another decision.
+    Raises:
+        RefusedDecision: an impossible value, an unknown item, no reviewer, or two decisions of a reviewer on an item.
+            A withdrawal without a decision of this reviewer. A decision on the report of a record that did not pass
+            the screening, or would no longer pass it.
+        InvalidParameters: a decision on a report, in a batch that is not its review's last screening.
+        IdempotencyConflict: a `decision_id` that belongs to another decision.
     """
     one_at_a_time(connection, batch_id)
     operation = read_operation(connection, batch_id)
@@ -199,7 +201,7 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     changed = sorted({index for index, _, _ in new})
     last = {_voice(entry): entry for entry in read_overrides(connection, batch_id, history=True, places=changed)}
     return Written(
-        overrides=tuple(key if isinstance(key, Override) else last.get(key) or before[key] for key in answers),
+        overrides=tuple(of if isinstance(of, Override) else last.get(of) or before[of] for of in answers),
         new=len(new),
         changed=sum(voice in before and before[voice].value != last[voice].value for voice in new),
     )
@@ -251,7 +253,10 @@ def _row(operation: Operation, decision: HumanDecision) -> dict[str, Any]:
 
 
 def _repeated(connection: Connection, batch_id: UUID, decision: HumanDecision, row: dict[str, Any]) -> Override | None:
-    """Return the decision written under this id, or None. Raise `IdempotencyConflict` if its content differs."""
+    """Return the recorded decision that has the `decision_id` of `decision`, or None if there is none.
+
+    Raises `IdempotencyConflict` if the two have different content.
+    """
     if decision.decision_id is None:
         return None
     same_id = (overrides.c.batch_id == batch_id) & (overrides.c.decision_id == decision.decision_id)

@@ -177,7 +177,7 @@ KEPT_COLUMNS = ("index", "id", "decision", "score", "label", "kept", "title", "n
 
 
 def write_kept(found: "Calibrated", stream: TextIO) -> None:
-    """Write the records in batch order, without duplicates, and whether the threshold keeps them (`KEPT_COLUMNS`)."""
+    """Write a table of the records, in batch order and without duplicates, with a column for whether each is kept."""
     writer = csv.writer(stream)
     writer.writerow(KEPT_COLUMNS)
     for record in found.records:
@@ -210,7 +210,9 @@ class DecisionFile:
 def read_decisions(
     path: Path | str, operation: Operation, item_ids: Sequence[str], *, reviewer: str | None
 ) -> DecisionFile:
-    """Return the decisions in a table with a column `decision`, and `index`, `id` or `number`; skip undecided rows.
+    """Return the decisions in a table with the columns `decision`, and `index`, `id` or `number`.
+
+    Rows without a decision are skipped.
 
     Args:
         path: a spreadsheet's table. It may have other columns, such as the columns of `tamis results`.
@@ -323,6 +325,6 @@ def _only(item_id: str, places: Sequence[int]) -> int:
     if len(places) > 1:
         listed = ", ".join(record_words(index) for index in places[:5]) + (", ..." if len(places) > 5 else "")
         raise InvalidParameters(
-            f"{len(places)} records have the id {item_id!r}: name one by its number instead, of {listed}"
+            f"{len(places)} records have the id {item_id!r}: use the number of one of them instead ({listed})"
         )
     return places[0]

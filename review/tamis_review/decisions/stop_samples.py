@@ -6,8 +6,8 @@ records are ordinary decisions.
 
 An audit of all exclusions is drawn like a sample of the stop rule. If the unread records are exactly these exclusions,
 the audit's sample is the beginning of the frame with the same seed. But people may look at an audit's results before
-they decide whether to use it. So each audit of all exclusions counts as an attempt, and spends its part of the doubt (1
-- confidence).
+they decide whether to use it. So each such audit counts as an attempt. An attempt uses a part of the allowed
+probability of a wrong promise (1 - confidence).
 """
 
 import secrets
@@ -95,8 +95,8 @@ class ReadingState:
 
 def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -> ReadingState:
     """Return the reading state of a batch, in a single query without texts. `operation` must decide about records."""
-    ends = outcomes(batch_id, operation).subquery("each")
-    software = select(ends.c.idx, ends.c.system).where(ends.c.system != Outcome.DUPLICATE.value).order_by(ends.c.idx)
+    c = outcomes(batch_id, operation).subquery("each").c
+    software = select(c.idx, c.system).where(c.system != Outcome.DUPLICATE.value).order_by(c.idx)
     of_records = {row.idx: Outcome(row.system) for row in connection.execute(software)}
     human = standing(batch_id)
     first = (
@@ -110,7 +110,7 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
     included: dict[int, bool] = {}
     conflicts, uncertain = set(), set()
     for row in sorted(connection.execute(statement), key=lambda row: since[row.idx]):
-        if row.idx not in of_records:  # else a copy, whose original is screened
+        if row.idx not in of_records:  # a copy: its original is screened
             continue
         says = None if row.conflict else verdict(row.value)
         if row.conflict:
@@ -133,9 +133,9 @@ def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, 
     human = standing(batch_id)
     pairs: dict[int, list[bool | None]] = {}
     for row in connection.execute(select(human.c.idx, human.c.decisions).where(human.c.reviewers > 1)):
-        unsettling = [verdict(decision["value"]) for decision in row.decisions if not decision["settles"]]
-        if row.idx in included and len(unsettling) > 1:
-            pairs[row.idx] = unsettling[:2]
+        independent = [verdict(decision["value"]) for decision in row.decisions if not decision["settles"]]
+        if row.idx in included and len(independent) > 1:
+            pairs[row.idx] = independent[:2]
     seen = [pair for place, pair in pairs.items() if included[place] and True in pair]
     missed = sum(False in pair for pair in seen)
     if not pairs:
@@ -150,7 +150,10 @@ _EXCLUDED = (Outcome.EXCLUDED, Outcome.INELIGIBLE)
 
 
 def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredFrame]) -> list[Audit]:
-    """Return the audits of all exclusions, drawn after the last frame, whose results people may have seen."""
+    """Return the audits of all exclusions that were drawn after the last frame and already have decisions.
+
+    People may have seen the results of these audits.
+    """
     since = frames[-1].created_at if frames else None
     return [
         audit
@@ -160,7 +163,7 @@ def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredF
 
 
 def next_number(frames: Sequence[StoredFrame], audits: Sequence[Audit]) -> int:
-    """Return the number of the next attempt. Frames and `seen_audits` count as attempts and are numbered together."""
+    """Return the number of the next attempt. Sampling frames and audits count as attempts, in one numbering."""
     return (frames[-1].number if frames else 0) + len(audits) + 1
 
 
@@ -176,9 +179,8 @@ def check_beginning(audit: Audit, state: ReadingState, seen: Sequence[Audit]) ->
     if audit.stratum is not Stratum.ALL:
         raise InvalidRequest(f"{refusal}it was drawn from a part of the exclusions ({audit.stratum})")
     if others:
-        raise InvalidRequest(
-            f"{refusal}it was drawn from exclusions, but {others:,} other records are unread too: read these first"
-        )
+        unread = f"unread records that are not excluded: {others:,}"
+        raise InvalidRequest(f"{refusal}it was drawn from exclusions. Read the other records first ({unread})")
     if len(rest) != audit.population or sample(rest, len(drawn), seed=audit.seed) != drawn:
         raise InvalidRequest(
             f"{refusal}it was drawn from {audit.population:,} records, but other records are unread now. To count its "
@@ -220,7 +222,9 @@ def draw_sample(
     audit: str | None = None,
     human_errors: bool = True,
 ) -> None:
-    """Draw as many unread records as people must read for this recall and confidence, if no new record is an include.
+    """Draw as many unread records as people must read to confirm this recall with this confidence.
+
+    The number is enough if none of these records is an include.
 
     An open sample is extended. If none is open, a new sample of all unread records begins. Drawn records stay drawn. If
     people may stop already, or enough records are drawn, nothing happens. All changes are written in one transaction.
@@ -322,7 +326,7 @@ def promise_of(frames: Sequence[StoredFrame], recall: float | None, confidence: 
 
 
 def first_read(frame: StoredFrame, state: ReadingState) -> int:
-    """Return how many of a frame's first records people have read without a gap."""
+    """Return how many records people have read from the beginning of a frame to its first unread record."""
     return sum(1 for _ in takewhile(state.included.__contains__, frame.records))
 
 
@@ -331,7 +335,8 @@ def reading_of(
 ) -> Reading:
     """Return the reading progress for the certificate. If no frame is open, add a new frame of all unread records.
 
-    `number`: the number of the new frame. Audits count as attempts: each becomes a frame whose records are all unread.
+    `number`: the number of the new frame. Frames and audits are numbered together, as attempts. An audit becomes a
+    frame of all unread records, with an empty sample.
     `human_errors`: as in `stopping.read_stop`.
     """
     by_number = {frame.number: _frame(frame, state) for frame in frames}

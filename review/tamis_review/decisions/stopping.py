@@ -26,6 +26,7 @@ from ..quality.certificate import Reading, certify, price_list
 from ..quality.estimates import EstimateBasis, expected_from_probabilities, expected_from_yield, missed_recall_p
 from .final_outcome import Outcome
 from .stop_samples import (
+    MEASURABLE,
     ReadingState,
     checked_operation,
     next_number,
@@ -99,18 +100,20 @@ def _headline(answer: StopAnswer) -> str:
             return "Enough: every record is read."
         return f"Enough: at least {wanted} are found, with {percent(answer.confidence)} confidence."
     if answer.needed[0] >= answer.unread:
-        return f"Not yet: only reading all {answer.unread:,} unread records can promise {wanted}."
-    clean = "if they contain no further include"
+        rest = "the last unread record" if answer.unread == 1 else f"all {answer.unread:,} unread records"
+        return f"Not yet: only reading {rest} can promise {wanted}."
+    single = answer.needed[0] == 1
+    enough = "is enough if it is not an include" if single else "are enough if they contain no further include"
     if answer.sample is None:
         return (
-            f"Not yet: draw a random sample of the {answer.unread:,} unread records. {answer.needed[0]:,} of them are "
-            f"enough {clean}."
+            f"Not yet: draw a random sample of the {answer.unread:,} unread records. {answer.needed[0]:,} of them "
+            f"{enough}."
         )
-    return f"Not yet: read {answer.needed[0]:,} more of the sample. They are enough {clean}."
+    return f"Not yet: read {answer.needed[0]:,} more of the sample. {'It' if single else 'They'} {enough}."
 
 
 def _figures(answer: StopAnswer) -> Iterator[StopFigure]:
-    rest = f"{answer.unread:,} are unread" if answer.unread else "none is unread"
+    rest = f"{answer.unread:,} are unread" if answer.unread > 1 else f"{answer.unread or 'none'} is unread"
     if left := _left_by_software(answer):
         rest += f", including {left}"
     yield StopFigure(
@@ -180,8 +183,8 @@ def _people(answer: StopAnswer, double: DoubleReading) -> StopFigure:
         meaning = "The promise ignores overlooked includes: it covers records that your reviewers would include."
     else:
         meaning = (
-            "Too few to estimate overlooked includes, or ignored: the promise covers records that your reviewers would "
-            "include."
+            f"The promise ignores overlooked includes, by your choice or because fewer than {MEASURABLE} includes were "
+            "read by two: it covers records that your reviewers would include."
         )
     return StopFigure(
         name="read by two",
@@ -241,8 +244,8 @@ def read_stop(
     Args:
         recall: the wanted share of all includes. None: as for the last sample, or 0.95 if there is no sample.
         confidence: the wanted confidence; None: likewise.
-        human_errors: also count includes that people overlook, if two people decided the same records. If False, only
-            includes count that people would recognise if they read everything.
+        human_errors: also count includes that people overlook, if two people decided enough of the same records. If
+            False, count only the includes that people would recognise if they read everything.
         priced: add the price list, which takes most of the time.
 
     Raises:
@@ -280,7 +283,10 @@ def read_stop(
 
 
 def _probabilities(connection: Connection, batch_id: UUID, state: ReadingState) -> list[float]:
-    """Return each unread record's probability of inclusion in the last order. Return [] if a record has none."""
+    """Return each unread record's probability of inclusion, from the last reading order.
+
+    Return [] if the order lacks any of these records.
+    """
     order = reading_orders.c
     row = connection.execute(select(order.places, order.probabilities).where(order.batch_id == batch_id)).one_or_none()
     if row is None:
@@ -291,9 +297,10 @@ def _probabilities(connection: Connection, batch_id: UUID, state: ReadingState) 
 
 
 def _prices(reading: Reading, frames: Sequence[StoredFrame], probabilities: Sequence[float]) -> tuple[StopPrice, ...]:
-    """Return the price list.
+    """Return the price of each promise: how many more records people must read.
 
-    The includes expected come from the newest sample if people have read some of it, otherwise from `probabilities`.
+    The number of includes expected among unread records comes from the newest sample if people have read some of it,
+    otherwise from `probabilities`.
     """
     expected = sum(probabilities) if probabilities else None
     if frames and reading.frames[-1].read:

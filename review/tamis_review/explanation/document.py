@@ -128,7 +128,7 @@ class OtherStage(Frozen):
 
 
 class ExplainedCopy(Frozen):
-    """A copy of the record that was excluded."""
+    """An excluded copy of the record."""
 
     index: int  # place in the batch, or in the first stage of its review
     item_id: str
@@ -229,8 +229,8 @@ def _beside(result: ItemResult) -> Iterator[_Reason]:
 
 def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator[_Reason]:
     criteria = operation.criteria.labelled()
-    deciding = [rule for rule in criteria if rule.text in decision.criteria and rule.label in decision.verdicts]
-    reasons = "; ".join(_deciding(rule, decision.verdicts[rule.label]) for rule in deciding)
+    deciding = [c for c in criteria if c.text in decision.criteria and c.label in decision.verdicts]
+    reasons = "; ".join(_deciding(c, decision.verdicts[c.label]) for c in deciding)
     without = {
         InclusionStatus.UNCERTAIN: "a person decides",
         InclusionStatus.INCLUDE: "no criterion failed",
@@ -304,5 +304,5 @@ def _equation(shown: str, worked_out: float, kept: float) -> str:
 
 
 def _n(value: float) -> str:
-    """Return a number for people, with at most four decimals."""
+    """Return a number as text with at most four decimals."""
     return f"{value:.4f}".rstrip("0").rstrip(".")

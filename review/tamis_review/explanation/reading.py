@@ -134,7 +134,7 @@ def _result(connection: Connection, batch_id: UUID, index: int) -> ItemResult | 
 def _verdicts(operation: Operation, result: ItemResult) -> tuple[ExplainedVerdict, ...]:
     if result.decision is None:
         return ()
-    criteria = {rule.label: rule for rule in operation.criteria.labelled()} if isinstance(operation, Inclusion) else {}
+    criteria = {c.label: c for c in operation.criteria.labelled()} if isinstance(operation, Inclusion) else {}
     return tuple(
         ExplainedVerdict(
             label=label,
@@ -182,7 +182,7 @@ def _gap(result: ItemResult, claims: Sequence[Transcript], lost_claims: int) -> 
     if not claims:
         return NOT_KEPT if bill.calls or bill.cached else NOT_ASKED
     if kept < bill.calls:
-        return f"transcripts were kept of {kept} of {bill.calls} calls"
+        return f"calls with a stored transcript: {kept} of {bill.calls}"
     if lost_claims:
         workers = "a dead worker" if lost_claims == 1 else f"{lost_claims} dead workers"
         return f"the calls of {workers} were not kept"
@@ -231,7 +231,7 @@ def _audits(connection: Connection, batch_id: UUID, index: int) -> tuple[DrawnIn
 
 
 def _stages(connection: Connection, batch: Row[Any], result: ItemResult) -> tuple[OtherStage, ...]:
-    """Return the record's results in other stages of the review. `origin` is a record's place in the first stage."""
+    """Return the record's results in other stages of the review. Its place in the first stage identifies the record."""
     if batch.review_id is None:
         return ()
     origin = result.index if result.origin is None else result.origin

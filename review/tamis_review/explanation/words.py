@@ -1,4 +1,4 @@
-"""An explanation as text: headings and their lines. Texts of records, models and people (`foreign`) are unchanged."""
+"""An explanation as text: headings and lines. Texts of records, models and people (`foreign`) are only indented."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -210,7 +210,7 @@ def _batch(explanation: Explanation) -> Iterator[str]:
         yield f"stage {batch.stage + 1} of review {batch.review}"
     if batch.criteria:
         yield f"question: {batch.params['criteria']['research_question']}"
-        yield from (f"{rule.label}{' (excludes)' if rule.excludes else ''}: {rule.text}" for rule in batch.criteria)
+        yield from (f"{c.label}{' (excludes)' if c.excludes else ''}: {c.text}" for c in batch.criteria)
     else:
         yield from foreign(json.dumps(batch.params, ensure_ascii=False))
 

@@ -1,7 +1,7 @@
 """The initial filter (tier 1), which rejects records by their titles and abstracts before a model is asked.
 
-The rules are pure functions, without files, network or clock. `docs/screening.md` describes each rule, and
-`docs/screening-benchmarks.md` how many included records each rule lost on labelled files.
+The rules are pure functions, without files, network or clock. `docs/screening.md` describes each rule.
+`docs/screening-benchmarks.md` shows how many included records each rule lost on labelled files.
 
 | module | owns |
 |---|---|

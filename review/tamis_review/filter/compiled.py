@@ -57,7 +57,10 @@ def compile_untrusted(pattern: object, place: str) -> re2._Regexp:
 
 
 def any_of(patterns: Sequence[str]) -> re2.Set | None:
-    """Return a set that finds all matching patterns in one pass, or None if `patterns` is empty. All must be valid."""
+    """Return a set that finds all matching patterns in one pass, or None if `patterns` is empty.
+
+    All patterns must be valid.
+    """
     if not patterns:
         return None
     pattern_set = re2.Set.SearchSet(options())

@@ -94,7 +94,7 @@ class Contexts:
         self._any = compiled.compile_trusted("|".join(f"(?:{pattern})" for pattern in ready)) if ready else None
 
     def hold(self, window: bytes) -> bool:
-        """Return whether a context matches the mention in `window`, a result of the function of this name."""
+        """Return whether a context matches the mention in `window`. The function `window` makes this argument."""
         return self._any is not None and self._any.search(window) is not None
 
 

@@ -21,7 +21,7 @@ COLUMNS = ("kind", "reason", *_OF_A_RECORD, *(f"stays_{column}" for column in _O
 
 
 class PairKind(StrEnum):
-    """The kind of a pair. Of a copy, one record is excluded; of a doubt, neither record."""
+    """The kind of a pair. In a pair of copies, one record is excluded. In a doubtful pair, both records stay."""
 
     COPY = "copy"
     DOUBT = "doubt"
@@ -76,7 +76,7 @@ def find_pairs(
 ) -> DuplicatePairs:
     """Return every pair of duplicates within and between the files, compared together as in a screening.
 
-    Files that complete each other are joined. A file of more than `max_bytes` is refused. If reading is `strict`, an
+    Files of one source are joined as by `read_sources`. A file of more than `max_bytes` is refused. If `strict`, an
     unreadable record is an error. `names`: names of files to show instead of their paths.
 
     Raises `InputError` if a file cannot be read, or is empty.
@@ -89,7 +89,7 @@ def find_pairs(
         RecordPair(PairKind.COPY, reason_of(copy, records), placed[copy.index], placed[copy.of])
         for copy in duplicates.copies
     ]
-    doubts = [RecordPair(PairKind.DOUBT, row.reason, placed[row.index], placed[row.of]) for row in duplicates.doubts]
+    doubts = [RecordPair(PairKind.DOUBT, d.reason, placed[d.index], placed[d.of]) for d in duplicates.doubts]
     notes = {file.path: file.intake.notes for source in read for file in source.files}
     return DuplicatePairs(len(records), [*copies, *doubts], notes, read)
 

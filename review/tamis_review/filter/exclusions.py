@@ -1,8 +1,9 @@
 """Exclusion sentences: a text's enumerations of excluded papers, of any length.
 
-"Animal studies, case reports, ... and abstracts are excluded" covers the text before its verb, "we excluded animal
-studies, case reports, ..." the text after it. The covered text does not extend beyond the sentence or into another
-statement. In "animal studies were pooled, and reviews, letters, ... were excluded" the animal studies are not covered.
+"Animal studies, case reports, ... and abstracts are excluded" covers the text before its verb. "We excluded animal
+studies, case reports, ..." covers the text after its verb. The covered text does not extend beyond the sentence or into
+another statement. In "animal studies were pooled, and reviews, letters, ... were excluded" the animal studies are not
+covered.
 """
 
 from bisect import bisect_right
@@ -64,7 +65,7 @@ _LAST_MEMBER = compiled.compile_trusted(r"^\s*(?:and|or)\b")
 
 
 class Exclusions:
-    """The stretches of one text that its exclusion sentences cover."""
+    """The passages of one text that list excluded papers, such as the list before "... are excluded"."""
 
     def __init__(self, text: bytes, ends: Sequence[int]) -> None:
         """Find the stretches. `ends`: the ends of the text's sentences, in order."""
@@ -116,7 +117,9 @@ def _kind(words: bytes) -> _Kind:
 def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> int:
     """Return the start of the enumeration before a verb.
 
-    It starts after the last semicolon. If "and" or "or" follows this semicolon, all members are one enumeration.
+    With `after_verb`, the first member after `begin` belongs to another verb, so `begin` moves behind this member. The
+    enumeration starts at `begin` if there is no semicolon, or if "and" or "or" follows the last semicolon. Otherwise it
+    starts after the last semicolon.
     """
     if after_verb:
         member = _MEMBER_ENDS.search(text[begin:verb])
@@ -127,8 +130,8 @@ def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> in
 def _listed(text: bytes, verb: int, end: int) -> int:
     """Return the end of the enumeration after a verb.
 
-    The enumeration ends at `end` if "and" or "or" follows the last semicolon, or if it begins like a list. Otherwise it
-    ends at the first semicolon.
+    The enumeration ends at `end` if there is no semicolon, if "and" or "or" follows the last semicolon, or if words
+    after the verb announce a list. Otherwise it ends at the first semicolon.
     """
     if _one_enumeration(text, verb, end) or _LIST_BEGINS.search(text[verb : verb + 100]) is not None:
         return end

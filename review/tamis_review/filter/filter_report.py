@@ -86,7 +86,7 @@ class FilterReport:
     @property
     def rules(self) -> list[RuleCount]:
         """Return a count for each rule that rejected a record, the most frequent first."""
-        rejected = [(str(row.result.rule), row.included) for row in self.outcomes if not row.result.passed]
+        rejected = [(str(record.result.rule), record.included) for record in self.outcomes if not record.result.passed]
         total = Counter(rule for rule, _ in rejected)
         by_label = Counter(rejected)
         counts = [RuleCount(rule, n, by_label[rule, True], by_label[rule, False]) for rule, n in total.items()]

@@ -130,7 +130,7 @@ def _check_contents(files: Sequence[FileRead]) -> None:
 
 
 def label_of(names: Sequence[str]) -> str:
-    """Return the display name for records of files with these names."""
+    """Return one display name for files with these names: `a.ris and 2 more files`."""
     more = len(names) - 1
     return names[0] if not more else f"{names[0]} and {more} more file{'' if more == 1 else 's'}"
 

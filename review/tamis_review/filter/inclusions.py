@@ -1,10 +1,10 @@
 """The rules that the criteria switch off, because they would reject papers that the review includes.
 
-Reviewers write the criteria in free text. A mention of animals, of case reports, ... counts as included in an inclusion
-criterion, the question, the purpose or the study types, and as excluded in an exclusion criterion. A negation reverses
-this ("excluding animal studies", "other than case reports"). A heading within a text ("Exclusion criteria:") decides
-for the text below it. In doubt a mention counts as included: a rule that is switched off costs calls, but a wrong rule
-costs papers.
+Reviewers write the criteria in free text. If an inclusion criterion, the question, the purpose or the study types
+mention animals, case reports, ..., this mention counts as included. A mention in an exclusion criterion counts as
+excluded. A negation reverses this ("excluding animal studies", "other than case reports"). A heading within a text
+("Exclusion criteria:") decides for the text below it. In doubt a mention counts as included: a rule that is switched
+off costs calls, but a wrong rule costs papers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -100,7 +100,7 @@ _INCLUDED_AFTER = compiled.compile_trusted(
 
 @dataclass(frozen=True)
 class _Criterion:
-    """A text of the criteria, and whether a term without negation counts as included in it."""
+    """A text of the criteria, and whether its terms count as included if they are not negated."""
 
     text: str
     included: bool
@@ -208,9 +208,9 @@ def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
 
 
 def _nearest(negator: re2._Regexp, clause: bytes) -> int:
-    """Return the number of negators in the last member of an enumeration that has any.
+    """Return the number of negators in an enumeration, counted only in its last member with a negator.
 
-    So "no animals, no cells" negates once.
+    So "no animals, no cells" negates once. `clause`: the enumeration.
     """
     members = reversed(_ENUMERATION.split(clause))
     return next((count for member in members if (count := len(negator.findall(member)))), 0)
@@ -221,7 +221,7 @@ def _says_include(heading: re2._Match) -> bool:
 
 
 def _parts(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield each part of a criterion's text, after the place where it starts."""
+    """Yield the start and the text of each part of a criterion."""
     begin = 0
     for match in _part_ends(text):
         start, end = match.span()

@@ -1,4 +1,4 @@
-"""The initial filter (tier 1), which rejects papers without a model.
+"""The initial filter (tier 1), which rejects papers before a model is asked.
 
 Source: the specification of `InitialFilter`. The order of the rules is: date range, minimum content, definitive title
 patterns, keywords in the title, keywords in the abstract. The first rejection decides.

@@ -182,7 +182,7 @@ def _checked(keyword: Keyword) -> str:
 
 
 def _is_within_word(text: bytes, at: int) -> bool:
-    """Return whether a word continues at the place `at`, with any letter except in scripts without spaces."""
+    """Return whether the place `at` is between two letters or digits. Scripts without spaces do not count."""
     left = text[max(0, at - 4) : at].decode("utf-8", "ignore")[-1:]
     right = text[at : at + 4].decode("utf-8", "ignore")[:1]
     return left.isalnum() and right.isalnum() and not (_without_spaces(left) or _without_spaces(right))

@@ -12,7 +12,7 @@ from ..intake.duplicates import Duplicate, Duplicates, find_duplicates
 
 @dataclass(frozen=True)
 class KnownRecords:
-    """The records of the batches that an update brings up to date."""
+    """The records of the earlier batches that a later search updates."""
 
     name: str  # name of the batch, for the reasons of exclusions
     records: Sequence[dict[str, Any]]

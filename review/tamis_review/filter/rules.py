@@ -1,4 +1,4 @@
-"""The meaning of each default keyword: its rule, when a mention rejects a paper, and contexts with another meaning."""
+"""The meaning of each default keyword: its rule, when a mention rejects a paper, and when it means something else."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -11,12 +11,12 @@ name.
 | `ris`, `nbib`, `delimited`, `jsonl` | one format each, read and written |
 | `bibtex`, `endnote_xml` | the readers of BibTeX and EndNote XML |
 | `bibtex_writing`, `endnote_writing` | the writers of BibTeX and EndNote XML |
-| `wos_and_enw`, `pubmed_text` | Web of Science's tags and EndNote's, PubMed's abstracts |
-| `bibtex_values`, `latex`, `endnote_paths` | values of BibTeX; LaTeX's characters; the places of EndNote's XML |
-| `columns`, `column_mappings`, `cell_rows` | the columns of tables, also by source; rows |
+| `wos_and_enw`, `pubmed_text` | the readers of three formats of Web of Science, EndNote and PubMed |
+| `bibtex_values`, `latex`, `endnote_paths` | parts of BibTeX (values, characters) and of EndNote XML (paths) |
+| `columns`, `column_mappings`, `cell_rows` | parts of tables: columns, columns of certain sources, rows |
 | `record`, `record_type` | the canonical names of a record, its id, and its type |
 | `details` | further parts of a citation, in other formats |
-| `source`, `fields` | a record's memory of its file's fields, and their restoration |
+| `source`, `fields` | a record's memory of the fields in its file; the fields that a writer restores from it |
 | `notes` | texts that became no record |
 | `decision` | the decision on a record in an export |
 | `labels` | the column with a human's inclusions |

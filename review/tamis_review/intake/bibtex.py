@@ -54,8 +54,8 @@ def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
     `@string` names are replaced by their texts. If a field is repeated, both texts are kept. An entry is lost if it is
     broken or if a part of it is outside its braces.
 
-    Raises `InputError` if no entry can be read; with strict notes also at the first lost entry, whose line the message
-    names.
+    Raises `InputError` if no entry can be read, and with strict `notes` also at the first lost entry. The message then
+    names the line.
     """
     records: list[dict[str, Any]] = []
     macros = Macros()
@@ -164,10 +164,10 @@ def _record(entry: Entry, named: Sequence[_Named], above: Sequence[str], *, key:
     decision: dict[str, Any] = {}
     kept: dict[str, list[str]] = {}
     for at, (name, value) in enumerate(named):
-        hidden = DECISION_NAMES.get(name.lower())
-        if hidden is not None and hidden not in decision and value.written:
-            decision[hidden] = value_of(hidden, value.latex)
-            served[at] = hidden
+        decision_key = DECISION_NAMES.get(name.lower())
+        if decision_key is not None and decision_key not in decision and value.written:
+            decision[decision_key] = value_of(decision_key, value.latex)
+            served[at] = decision_key
         elif value.written and (at not in served or (served[at] == "year" and _says_more(decode(value.latex)))):
             kept.setdefault(f"bib_{name}", []).append(value.written)
     record = assemble(fields, {**kept, **decision}, line=_line(entry), number=number)

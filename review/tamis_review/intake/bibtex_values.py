@@ -161,7 +161,7 @@ def _name(name: str) -> str:
 
 
 def _split_names(latex: str) -> Iterator[str]:
-    """Yield the authors that `and` separates. An `and` in braces does not: {World Health and Safety Organization}."""
+    """Yield the authors that `and` separates. In braces, `and` is part of a name: `{Health and Safety Executive}`."""
     latex = " ".join(latex.split())
     depth = start = 0
     for mark in _MARKS.finditer(latex):

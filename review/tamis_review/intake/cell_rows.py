@@ -32,8 +32,8 @@ class CellRow:
 class CellRows(Iterator[CellRow]):
     """The rows of a text whose cells a delimiter separates.
 
-    A row with unbalanced quotes is lost, with a note; strict notes raise `InputError`. Once the header's `width` is
-    set, reading resumes at a row of this width.
+    A row with unbalanced quotes is lost, with a note. With strict `notes`, it raises `InputError`. Reading resumes at
+    the next row or, once the caller has set `width` for the header, at the next row of this width.
     """
 
     def __init__(self, text: str, delimiter: str, notes: Notes) -> None:
@@ -92,9 +92,9 @@ class CellRows(Iterator[CellRow]):
         return None
 
     def _is_within_text(self) -> bool:
-        """Return True if the row after the last row has another width than the header.
+        """Return True if the last row is probably a line of text within a cell.
 
-        A line of text within a cell may have as many commas as the header. The next line rarely has as many, too.
+        Such a line may have as many commas as the header, but the line after it rarely has as many, too.
         """
         n_lines = len(self._lines.of_row)
         try:
@@ -127,7 +127,7 @@ class _Lines(Iterator[str]):
         return self._number
 
     def turn_back(self, *, keep: int = 1) -> int:
-        """Rewind to the row's second line. Return the number of characters to reread."""
+        """Rewind to the line after the row's first `keep` lines. Return the number of characters to reread."""
         again = self.of_row[keep:]
         self._again.extendleft(reversed(again))
         del self.of_row[keep:]

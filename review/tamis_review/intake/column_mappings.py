@@ -156,7 +156,7 @@ _DOI_IN_LINK = re.compile(r"https?://(?:dx\.)?doi\.org/(10\.\d{4,9}/\S+)", re.IG
 
 
 def _bibtex_abstract(description: str) -> str:
-    """Return the description without the publisher's name at its start; "" if it is only a name."""
+    """Return the description without the publisher's name at its start; "" if nothing remains."""
     publisher, mark, behind = description.partition(" ; ")
     text = behind if mark and len(publisher) <= PUBLISHER else description
     return text.strip().removeprefix(": ") if mark or len(text) > PUBLISHER else ""
@@ -376,4 +376,4 @@ def database_of(record: Mapping[str, Any]) -> str | None:
 
 def database_of_table(columns: Iterable[str]) -> str | None:
     """Return the database of a table with this header. Return None if several databases, or none, have such tables."""
-    return next((table.called for table in mappings_for({plain_name(name) for name in columns}) if table.called), None)
+    return next((m.called for m in mappings_for({plain_name(name) for name in columns}) if m.called), None)

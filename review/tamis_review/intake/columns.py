@@ -146,7 +146,7 @@ class Columns:
         order: dict[str, list[int]] = {}
         for name in dict.fromkeys(self.known.values()):
             best_first = [column for mapping in self.mappings for column in mapping.names.get(name, ())]
-            positions = [at for at, mapped in self.known.items() if mapped == name]
+            positions = [at for at, canonical in self.known.items() if canonical == name]
             columns = dict.fromkeys((*best_first, *SYNONYMS[name]))
             order[name] = [at for column in columns for at in positions if self.plain[at] == column]
         return order

@@ -1,6 +1,6 @@
-"""The decision on a record, in an export: fields that no model is shown in the record, notes in the file.
+"""The decision on a record. A record has it in fields that no model is shown, an exported file in notes or columns.
 
-For records from several sources, an export also has the source. It has people's labels and notes too.
+For records from several sources, an export also has the source. It also has people's labels and notes.
 """
 
 from collections.abc import Mapping

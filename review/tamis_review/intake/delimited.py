@@ -4,8 +4,8 @@ A table that is read and written keeps its columns in order and its cells' exact
 line ends, the text above the header, and quotes if all cells had them. Empty rows, empty cells beyond the header, and
 other unnecessary quotes are lost.
 
-A damaged row costs one record. If other names for columns are not enough for a source, it has a mapping
-(`column_mappings`).
+A damaged row costs one record. Usual column names are recognised in any table. A source whose columns need more than
+this has a mapping (`column_mappings`).
 
 Spreadsheets treat a cell that begins with `=`, `+`, `-` or `@` as a formula. The writer puts an apostrophe before such
 text of a model, and the reader removes the apostrophe. A team's own cells stay unchanged.
@@ -59,9 +59,11 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
     The columns that `write_csv` adds (`tamis_decision` and others) become the record's decision, which no model is
     shown. Repeated columns are numbered.
 
-    A row is lost, with a note, if it is longer than the header, or short without title and abstract, or has unbalanced
-    quotes. Strict notes raise `InputError`. So does a text without records, or without a header that has a title or
-    an abstract.
+    A row is lost, with a note, if it has unbalanced quotes or is longer than the header. A shorter row is lost if it
+    has neither title nor abstract.
+
+    Raises `InputError` if the text has no records, or no header with a title or an abstract. With strict `notes`, a
+    lost row also raises `InputError`.
     """
     delimiter = _delimiter(text)
     rows = CellRows(text, delimiter, notes)
@@ -99,8 +101,8 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
 def _delimiter(text: str) -> str:
     """Return the delimiter that gives the most known columns in a row near the top.
 
-    If two delimiters tie, the delimiter with more cells is taken, then the delimiter whose cells have no white space at
-    their ends. A column may be called `;` in a table with tabs.
+    If two delimiters give equally many, the delimiter with more cells in that row is taken. If these are equally many
+    too, the delimiter with more cells without white space at their ends is taken.
     """
     lines = io.StringIO(text, newline="")  # only once: it copies all lines
 

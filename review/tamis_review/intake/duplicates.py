@@ -123,9 +123,9 @@ def _doubts(
 
 
 def reason_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]], places: Sequence[str] = ()) -> str:
-    """Return the agreement in words: `the same title and year`.
+    """Return in words why a record is a copy: `the same title and year`.
 
-    If the copy agrees only with a third record, the words name this record first.
+    If it agrees with a third record, and not with the record that stays, the words name the third record first.
     """
     if duplicate.via is None:
         return duplicate.agreed
@@ -249,7 +249,10 @@ class _Groups:
         return None
 
     def _join(self, first: int, second: int, key: Key) -> bool:
-        """Join the groups of two records and return True. Return False if their titles agree but identifiers do not."""
+        """Join the groups of two records and return True.
+
+        Return False, and join nothing, if `key` is the title and the groups have different identifiers.
+        """
         small, large = sorted((self._of(first), self._of(second)), key=lambda group: len(group.members))
         if small is not large:
             if key is Key.TITLE and small.contradicts(large):
@@ -270,7 +273,7 @@ class _Groups:
 
 
 def _with_shared_journals(traits: Mapping[int, Traits]) -> Mapping[int, Traits]:
-    """Return the traits with more journal names. If a record has two names, records with either name get both."""
+    """Return the traits with more journal names: if a record has two, records with either name get both names."""
     shared = dict(traits)
     for bridge in traits.values():
         if len(bridge.journal.names) < 2:
@@ -284,7 +287,10 @@ def _with_shared_journals(traits: Mapping[int, Traits]) -> Mapping[int, Traits]:
 
 
 def _tear(first: PairVerdict, second: PairVerdict) -> bool:
-    """Return True if a third record is a copy of either of two records, but contradicts the other."""
+    """Return True if a third record is a copy of one record of a pair, but contradicts the other record.
+
+    `first`, `second`: the verdicts on the third record with each record of the pair.
+    """
     likenesses = {verdict.likeness for verdict in (first, second) if verdict.against != MANY_PAPERS}
     return Likeness.COPY in likenesses and not likenesses.isdisjoint((Likeness.DOUBT, Likeness.DIFFERENT))
 

@@ -84,7 +84,7 @@ def without_controls(text: str) -> str:
 def _leaves(
     element: etree._Element, path: list[str], of: int, numbers: Iterator[int]
 ) -> Iterator[tuple[list[str], str, int]]:
-    """Yield the path (as a list of steps), the text and the element's number of each text."""
+    """Yield, for each text in an element, its path as a list of steps, the text, and the number of its own element."""
     children = [child for child in element if isinstance(child.tag, str)]
     is_mixed = not children or any(child.tag == STYLE for child in children)
     if path and (not children or _says(element.text, is_mixed)):

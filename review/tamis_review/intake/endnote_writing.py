@@ -130,12 +130,12 @@ def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
             if field.key == "pmid":
                 _insert(leaves, PUBMED)
         before = field
-    _note(leaves, {str(row.key): row.text for row in (*stood, *gained) if row.key in DECISION_FIELDS and row.text})
+    _note(leaves, {str(f.key): f.text for f in (*stood, *gained) if f.key in DECISION_FIELDS and f.text})
     return leaves
 
 
 def _path(field: Field, before: Field | None) -> str:
-    """Return the field's path. For another author or keyword, the path begins a new element."""
+    """Return the field's path. If the field continues a list, such as authors, its path begins a new element."""
     element = LISTS.get(field.key or "")
     follows = before is not None and (before.key, before.name.replace("+", "")) == (field.key, field.name)
     return begins_anew(field.name, element) if element is not None and follows else field.name

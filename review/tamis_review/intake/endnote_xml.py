@@ -62,8 +62,8 @@ def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
 
     In broken XML, each record is read separately, and broken records are lost.
 
-    Raises `InputError` if no record can be read or the file has a document type; with strict notes also at the first
-    lost record.
+    Raises `InputError` if no record can be read or the file has a document type, and with strict `notes` also at the
+    first lost record.
     """
     first = _ELEMENT.search(text)
     if _DOCTYPE.search(text, 0, first.start() if first else len(text)):

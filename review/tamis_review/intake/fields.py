@@ -11,7 +11,7 @@ from .source import EACH, Entry, Field, as_text, entries_of, is_blank, mark_of
 
 @dataclass(frozen=True)
 class FieldPlace:
-    """The place of a value in a format: the field of this name, with a text before and after it."""
+    """The place of a value in a format: the name of the field, and the texts before and after the value."""
 
     name: str
     before: str = ""
@@ -97,7 +97,7 @@ def _changed(entries: Sequence[Entry], record: Mapping[str, Any]) -> dict[str, i
 
 
 def _end(entry: Entry) -> int:
-    """Return the number of list elements up to the entry's last element; 0 if it names no elements by number."""
+    """Return the number of list elements up to the last that the entry names; 0 if it names none by number."""
     match entry:
         case [_, _, int(start), int(count), str()]:
             return start + count

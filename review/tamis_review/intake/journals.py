@@ -106,9 +106,9 @@ def _stands_in_order(letters: str, word: str) -> bool:
 
 
 def _may_be_same(first: Words, second: Words) -> bool:
-    """Return True if names may mean one journal: two scripts, or congresses.
+    """Return True if two names may mean one journal.
 
-    For congresses, one name must have the words of the other in order.
+    Names in different scripts may. Names of congresses may if one name has the words of the other, in order.
     """
     if first[0].isascii() != second[0].isascii():
         return True

@@ -221,12 +221,12 @@ def _contradictions(first: Traits, second: Traits, evidence: SharedTraits) -> It
 
 
 def _title_in_other_words(first: Traits, second: Traits) -> bool:
-    """Return True if one title is the other title without its subtitle, or in a single language of that title."""
+    """Return True if one title is a form of the other: without the subtitle, or in a single language."""
     return first.title in second.other_titles or second.title in first.other_titles
 
 
 def _behind_its_translation(both: Traits, other: Traits) -> bool:
-    """Return True if the title of `both` ends with the title of `other`, whole or in a single language."""
+    """Return True if the title of `both` ends with the title of `other`, or with a form of that title."""
     return any(len(way) >= LETTERS[2] and both.title.endswith(way) for way in (other.title, *other.other_titles))
 
 

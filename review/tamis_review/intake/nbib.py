@@ -41,8 +41,8 @@ def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
 
     An empty line ends a record. A record without its beginning is lost. Text between records is skipped.
 
-    Raises `InputError` if no record can be read. Strict notes raise `InputError` also at the first lost record. The
-    message names its line.
+    Raises `InputError` if no record can be read, and with strict `notes` also at the first lost record. The message
+    then names the line.
     """
     return read_tagged(SCHEME, _blocks, text, notes)
 
@@ -50,8 +50,8 @@ def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
 def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. Fields from NBIB keep their tags; canonical fields and the decision get NBIB's tags.
 
-    Line ends within a value become line feeds. The URL is in a general note, because NBIB has no tag for it. Of records
-    from other formats, fields that no model is shown are omitted, except the decision.
+    Line ends within a value become line feeds. The URL is in a general note, because NBIB has no tag for it. If a
+    record has another format, fields that no model is shown are omitted, except the decision.
     """
     for record in records:
         if source_format(record) is not Format.NBIB:

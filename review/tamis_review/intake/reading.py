@@ -77,11 +77,10 @@ class Intake:
 
 
 def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool = False) -> Intake:
-    """Return every record of a file in order. The content decides the format; docs/files.md lists the formats.
+    """Return the records of a file in order, its format, and notes on text that became no record.
 
-    `read_records` describes the records. A file of more than `max_bytes` is refused.
-
-    Text that became no record is in `notes`; if reading is `strict`, an unreadable record is an error.
+    The content decides the format; docs/files.md lists the formats. `read_records` describes the records. A file of
+    more than `max_bytes` is refused. If reading is `strict`, an unreadable record is an error.
 
     Raises `InputError` naming file and line, if the file as a whole cannot be read.
     """
@@ -107,7 +106,7 @@ def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool
 
 
 def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[dict[str, Any]]:
-    """Return every record of a file that `read_file` reads, in the file's order.
+    """Return every record of a file, in the file's order. The formats are as for `read_file`.
 
     Canonical names: `id`, `title`, `abstract`, `authors` (list), `year` (int if numeric), `journal`, `keywords` (list),
     `type`, `language`, `doi`, `pmid`, `nct_id`, `url`. Other fields keep their name with an underscore (`label` ->

@@ -59,7 +59,7 @@ def assemble(
 
 
 def with_id_and_line(own: Mapping[str, Any], *, line: int, number: int) -> dict[str, Any]:
-    """Return a record with its names unchanged. An id is added only if no field identifies the record."""
+    """Return a record under its own names, with its line. An id is added only if no field identifies the record."""
     record = dict(own)
     if resolve_item_id(record) == UNKNOWN_ID:
         doi = record.get("doi")

@@ -46,7 +46,7 @@ SCHEME = Scheme(
         "language": ("LA",),
         "doi": ("DO", "DI"),
         "url": ("UR",),
-        "type": ("PT", "M3", "TY"),  # "Review" is more specific than "JOUR"; beside Ovid's `PT`, `M3` is a class
+        "type": ("PT", "M3", "TY"),  # "Review" is more specific than "JOUR"; with Ovid's `PT`, `M3` classifies
     },
     # `DA` may hold only a month; some exports put the DOI into `M3`.
     serves={"DA": re.compile(r"(?!0000)\d{4}(?!\d)"), "M3": re.compile(r"(?!10\.)")},
@@ -82,8 +82,8 @@ _LOOKS_TAGGED = re.compile(r"\s|\ufeff|[A-Z][A-Z0-9]\s*-|$")
 def read_ris(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record without its beginning or end is lost; text between records is skipped.
 
-    Raises `InputError` if no record can be read. Strict notes raise `InputError` also at the first lost record. The
-    message names its line.
+    Raises `InputError` if no record can be read, and with strict `notes` also at the first lost record. The message
+    then names the line.
     """
     return read_tagged(SCHEME, partial(ended_blocks, _ENDED), text, notes)
 
@@ -92,8 +92,8 @@ def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. Fields from RIS keep their tags; `id`, canonical fields and the decision get RIS's tags.
 
     Line ends within a value become line feeds. In a name, a keyword or an address a line break becomes a space, since
-    it would separate values. Details of formats that Tamis only reads get tags. Of records from other formats, other
-    fields that no model is shown are omitted.
+    it would separate values. If a record has another format, fields that no model is shown are omitted, except the
+    decision and details of formats that Tamis cannot write.
     """
     for record in records:
         for tag, text in _written(record):

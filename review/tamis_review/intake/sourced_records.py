@@ -123,10 +123,10 @@ def read_sources(
 
 
 def database_told_by(intake: Intake) -> str | None:
-    """Return the database of a file, as the records name it or as the file's form shows it.
+    """Return the database of a file: the database that its records name, or the only database that writes such files.
 
-    The form shows it if only one database writes such tables or formats. None: the records name several databases,
-    fewer than half name a database, or many programs write such files.
+    Return None if the records name several databases, or if fewer than half of them name a database. Also return None
+    if no record names a database and many programs write such files.
     """
     counts = Counter(map(database_of, intake.records))
     named = [name for name in counts if name is not None]
@@ -152,8 +152,9 @@ def kind_of_source(name: str, records: Iterable[Mapping[str, Any]]) -> SourceKin
 def complete(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]], name: str) -> Completed:
     """Return the records of the first file, filled from records of the second file with the same identifier.
 
-    Fields without a canonical name are filled too. A record of the second file stays separate if its title contradicts
-    the identifier (a number that each file counts from 1). Excess records with the same identifier also stay separate.
+    Fields without a canonical name are filled too. A record of the second file stays separate if its title is another
+    paper's, because some files only number their records from 1. Excess records with the same identifier also stay
+    separate.
     `name`: the name of the second file.
     """
     records = [dict(record) for record in first]

@@ -43,7 +43,7 @@ class TaggedRecord:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A canonical field that is a part of some values of its tags, found by regular expressions."""
+    """A canonical field, and the regular expressions that find it within the values of some tags."""
 
     name: str
     tags: tuple[str, ...]
@@ -82,7 +82,7 @@ class Scheme:
 
 @dataclass(frozen=True)
 class Ended:
-    """A format's mark for the end of a record, and its tags."""
+    """A format that marks the end of each record: the mark, and the form of lines with tags."""
 
     tagged: re.Pattern[str]  # a line with a tag: `tag`, `text`, and `gap`, the spaces between
     ends: str  # the last line of a record, for messages
@@ -96,8 +96,8 @@ Blocks: TypeAlias = Callable[[Scheme, str, Notes], Iterator[TaggedRecord]]  # th
 def read_tagged(scheme: Scheme, blocks: Blocks, text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`, which `blocks` splits.
 
-    Raises `InputError` if no record can be read. Strict notes raise `InputError` also at the first lost record. The
-    message names its line.
+    Raises `InputError` if no record can be read, and with strict `notes` also at the first lost record. The message
+    then names the line.
     """
     records = [record_of(scheme, block) for block in blocks(scheme, text, notes)]
     if not records:
@@ -166,7 +166,7 @@ def record_of(scheme: Scheme, block: TaggedRecord) -> dict[str, Any]:
     if scheme.form not in WRITABLE:
         return record
     fields = enumerate(zip(block.fields, placing.texts, strict=True))
-    return remember(record, scheme.form, [Field(row.tag, text, placing.key_of.get(at)) for at, (row, text) in fields])
+    return remember(record, scheme.form, [Field(f.tag, text, placing.key_of.get(at)) for at, (f, text) in fields])
 
 
 def placed(scheme: Scheme, fields: Sequence[Tagged]) -> "Placing":
@@ -253,7 +253,7 @@ class Placing:
                 return
 
     def take_pattern(self, pattern: Pattern) -> None:
-        """Read a field from a value that contains the field. A value with more text is also kept."""
+        """Read a canonical field from within a value. If the value has more text, it is also kept under its tag."""
         for form in pattern.forms:
             alone: list[_Value] = []
             for value in [value for tag in pattern.tags for value in self._left.get(tag, ())]:

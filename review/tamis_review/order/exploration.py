@@ -13,10 +13,12 @@ EXPLORE = 0.02  # share of places: one in fifty
 
 
 def explored_places(first: int, n: int, share: float, seed: int) -> list[bool]:
-    """Return, for each of n places from `first`, whether its record is drawn at random. Places count from 0.
+    """Return a bool for each of the `n` places from `first` on: True if its record is drawn at random.
 
-    Random places are about 1 / share apart, from an offset that the seed draws. So n places contain n * share of
-    them, give or take one.
+    Places count from 0.
+
+    Random places are about 1 / share apart, from an offset that the seed draws. So n places contain n * share random
+    places, give or take one.
     """
     offset = random.Random(f"exploration:{seed}").random()  # noqa: S311 - no secret
     before = [floor(place * share + offset) for place in range(first, first + n + 1)]
@@ -24,13 +26,13 @@ def explored_places(first: int, n: int, share: float, seed: int) -> list[bool]:
 
 
 def with_exploration(best: Sequence[int], *, read: int, share: float, seed: int) -> tuple[list[int], frozenset[int]]:
-    """Return the rows of an order after randomly drawn rows got some of the places, and the set of drawn rows.
+    """Return the rows of an order, with randomly drawn rows at some places, and the set of the drawn rows.
 
     Args:
         best: rows, best first.
         read: the number of decided records, which is the place of the first row.
         share: share of the places for randomly drawn rows, 0 to 1.
-        seed: of the random draws.
+        seed: decides the random draws.
     """
     if not share:
         return list(best), frozenset()

@@ -132,9 +132,10 @@ def meaning(order: ReadingOrder | StoredOrder, *, decided: int, unread: int, cur
         basis = "The order follows the model's scores, highest first, until people decide."
     elif not order.text_weight:
         kind = "included" if order.included else "excluded"
+        records = "the only record" if order.decided == 1 else f"all {order.decided:,} records"
         basis = (
-            f"People {kind} all {order.decided:,} records known to the order. It follows the model's scores, and "
-            f"learns from texts once both decisions occur."
+            f"People {kind} {records} known to the order. It follows the model's scores, and learns from texts once "
+            "there are both includes and excludes."
         )
     else:
         basis = (
@@ -142,7 +143,8 @@ def meaning(order: ReadingOrder | StoredOrder, *, decided: int, unread: int, cur
             f"count for {order.text_weight:.0%}, the model's score for the rest."
         )
     if not current:
-        basis += f" It is being updated ({decided:,} records are decided now), and omits decided records."
+        now = "1 record is" if decided == 1 else f"{decided:,} records are"
+        basis += f" It is being updated ({now} decided now), and omits decided records."
     return f"{basis} Read from the top to find the includes early; `tamis stop` shows when you may stop."
 
 
@@ -173,7 +175,7 @@ class NextQuery:
 
     @property
     def terms(self) -> OrderTerms:
-        """Return the settings of the order that the query needs."""
+        """Return the order settings that this query asks for."""
         return OrderTerms(self.seed, self.explore)
 
 
@@ -239,7 +241,7 @@ def _read(connection: Connection, batch_id: UUID, query: NextQuery, first: Seque
         seed=stored.terms.seed,
         explore=stored.terms.explore,
         reviewer=query.reviewer,
-        records=tuple(_record(says, records[says.index], stored.included, blind=query.blind) for says in chosen),
+        records=tuple(_record(offer, records[offer.index], stored.included, blind=query.blind) for offer in chosen),
         unread=len(may_be_read),
         decided=decided,
         included=sum(operation.verdict(says.value) is True for says in human.values()),

@@ -1,8 +1,8 @@
 """The computation of reading orders for a client, in the caller's thread or in a child process.
 
-The child computes for seconds, so that the parent can serve people. The child runs this file as a program, with a line
-of JSON for each request and each answer. The database's address is in the first line, because every user of the machine
-can see a command line.
+An order takes seconds to compute. In the child, the computation does not delay the parent's answers to people. The
+child runs this file as a program, with a line of JSON for each request and each answer. The first line has the
+database's address, which is not in the command line, because every user of the machine can see that.
 """
 
 import json
@@ -45,9 +45,10 @@ class _Child:
 class OrderRefits:
     """The computation of reading orders for a client. It is thread-safe.
 
-    `beside`: True computes all orders but `cold` in the child, because they would block this process's event loop.
-    False computes an order in the caller's thread if the caller waits for it, otherwise in the child. The child
-    computes one order after the other. The first request starts it. After a crash, the next request restarts it.
+    If `beside` is True, the child computes all orders, except in the method `cold`, so that no order blocks this
+    process's event loop. If `beside` is False, the caller's thread computes the orders that the caller waits for, and
+    the child computes the others. The child computes one order at a time. The first request starts the child. After a
+    crash, the next request restarts it.
     """
 
     def __init__(self, engine: Engine, database_url: str, *, beside: bool) -> None:
@@ -84,10 +85,10 @@ class OrderRefits:
         refit(self._engine, batch_id, terms, self._cache, cold=True)
 
     def ask(self, batch_id: UUID, terms: OrderTerms) -> "Future[None]":
-        """Start an update of the order in the child, and return a future: its result is None, or the error.
+        """Start an update of the order in the child, and return a future, which ends with None or the error.
 
-        An equal request that has not begun shares its future. A request that is running does not share its future,
-        because it may have read the ledger before the newest decision.
+        If an equal request has not begun, the result is its future. If an equal request is running, a new request is
+        made, because the running request may have read the ledger before the newest decision.
         """
         with self._lock:
             child = self._living()

@@ -76,8 +76,8 @@ def rank(
     """Return the records without a label, in reading order.
 
     Until people have included one record and excluded another, the record with the highest score is first; without
-    scores, the order is random. Then the order comes from score and text model (`fuse`). Equal seeds and labels give
-    equal orders.
+    scores, the order is random. Afterwards the order comes from score and text model (`fuse`). Equal seeds and labels
+    give equal orders.
 
     Args:
         features: of all records.
@@ -211,8 +211,8 @@ def judge_unseen(
         included = np.asarray([labels[row] for row in held.tolist()], dtype=np.float64)
         parts.append((held, included, text, margins.sharp[held]))
         unread_margins += margins.sharp[unread] / folds
-    rows, decided, texts, judged = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Unseen(rows, decided, texts, judged, unread_margins)
+    rows, decisions, texts, sharp_margins = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Unseen(rows, decisions, texts, sharp_margins, unread_margins)
 
 
 def regress(columns: "np.ndarray", included: "np.ndarray", *, expected: Sequence[float], spread: float) -> "np.ndarray":

@@ -127,8 +127,8 @@ class Margins:
     def places(self, rows: "np.ndarray", turn: int) -> "np.ndarray":
         """Return the rank of each row among `rows`, from 1, by the better of the two machines' ranks.
 
-        If one machine ranks a row as high as the other machine ranks another row, the row of the machine whose turn it
-        is comes first. Rows that are still equal share a mean rank.
+        Two rows may get equal ranks from different machines. Then the machine whose turn it is decides: its row comes
+        first. Rows that are still equal share a mean rank.
 
         Args:
             rows: rows without a label in the training, because a machine ranks training rows by their labels.

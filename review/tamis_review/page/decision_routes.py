@@ -57,7 +57,7 @@ class Decision(BaseModel):
 
 
 class DecisionTerms(BaseModel):
-    """Whose decisions a file holds, and how to read it. Missing terms are guessed, and the answer shows the guesses."""
+    """The reviewer of a file's decisions, and how to read the file. The answer shows the guesses for missing terms."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reviewer": "Reviewer A"}]})
 
@@ -106,7 +106,7 @@ def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]
     responses=problems.OF_BODIES | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
 async def import_decisions(batch_id: BatchId, request: Request, client: Of, key: Reviewer) -> Imported:
-    """Rows that match no record or several are listed and skipped; the rest is recorded in one transaction."""
+    """Rows that match no record, or several, are listed and skipped; the rest is recorded in one transaction."""
 
     def imported(terms: DecisionTerms, path: Path, _: str) -> Imported:
         return imported_decisions.import_decisions(
@@ -199,7 +199,7 @@ class Remarks(BaseModel):
 
 
 class Changed(BaseModel):
-    """The outcome of a request."""
+    """The outcome of a request to add or remove labels and notes."""
 
     changed: int = Field(description="The number of labels and notes that changed.")
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader
@@ -21,6 +21,7 @@ from tamis_review import evaluation
 from tamis_schemas import InvalidRequest
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
+from tamis_schemas.values.whole_number import WholeNumber
 
 from ..decisions.sheets import content_of, text_of, write_kept, write_pilot
 from ..decisions.stop_samples import RANDOM_SEED_BITS
@@ -48,7 +49,7 @@ class CalibrationWords(Frozen):
     """The words and rows of a calibration, for people."""
 
     rows: tuple[FigureRow, ...] = Field(description="The threshold and its promise; empty if there is no threshold.")
-    remarks: tuple[str, ...] = Field(description="Records without a label, and labels without a record.")
+    remarks: tuple[str, ...] = Field(description="Records without a label, labels without a record, and copies.")
     sampling: str | None = Field(description="How far the labels represent the batch; null: nothing against it.")
     holds: str | None = Field(description="The scope of the threshold; null if there is no threshold.")
     score: str
@@ -87,8 +88,10 @@ class NewPilot(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"n": 200, "seed": 1}]})
 
-    n: StrictInt = Field(default=200, ge=1, le=MOST_DRAWN, description="The number of records; all if there are fewer.")
-    seed: StrictInt | None = Field(
+    n: WholeNumber = Field(
+        default=200, ge=1, le=MOST_DRAWN, description="The number of records; all if there are fewer."
+    )
+    seed: WholeNumber | None = Field(
         default=None, ge=0, le=LARGEST_SEED, description="The same seed draws the same records. Default: a random seed."
     )
 
@@ -122,7 +125,7 @@ class LabelTerms(BaseModel):
 
 
 class CalibrationTerms(LabelTerms):
-    """How to read a file of labels, and the wanted promise."""
+    """How to read a file of labels, and the share of includes to keep."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"recall": 0.95, "delta": 0.05}]})
 
@@ -143,7 +146,7 @@ class EvaluationUpload(BaseModel):
 
 
 class CalibrationUpload(BaseModel):
-    """A file of labels, how to read it, and the wanted promise."""
+    """A file of labels, how to read it, and the share of includes to keep."""
 
     terms: CalibrationTerms
     file: Labels
@@ -158,7 +161,7 @@ class CalibrationUpload(BaseModel):
 def draw_pilot(
     batch_id: BatchId, wanted: NewPilot, client: Of, _: Reader, form: TableForm = TableForm.JSON
 ) -> PilotView | Response:
-    """As CSV, it is the table that a person fills in for `evaluation` and `calibration`."""
+    """As CSV, the answer is the table that a person fills in for `evaluation` and `calibration`."""
     batch = client.batch(batch_id)
     check_decides(batch.id, batch.status().operation)
     seed = secrets.randbits(RANDOM_SEED_BITS) if wanted.seed is None else wanted.seed
@@ -189,7 +192,7 @@ def draw_pilot(
 async def evaluate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: EvaluationForm = EvaluationForm.JSON
 ) -> EvaluationView | Response:
-    """Rates, lost evidence, calibration and agreement, in figures and in words. Nothing is stored."""
+    """Return rates, lost evidence, calibration and agreement, in figures and in words. Nothing is stored."""
 
     def evaluated(terms: LabelTerms, path: Path, name: str) -> EvaluationView | Response:
         batch = client.batch(batch_id)

@@ -135,9 +135,9 @@ def estimated(planned: Planned, records: int, max_cost: Decimal | None, rehearse
 
 def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], rehearse: Rehearse) -> DryRun:
     identified = identified_of(client, terms, files)
-    questions = rehearsable(identified.asked)
+    items = rehearsable(identified.asked)
     operation = client.with_examples(terms.operation)
-    planned = Planned(operation, questions, terms.model, use_cache=terms.use_cache, steering=terms.steering)
+    planned = Planned(operation, items, terms.model, use_cache=terms.use_cache, steering=terms.steering)
 
     def pair(index: int, of: int, reason: str) -> DoubtfulPair:
         record, other = identified.records[index], identified.records[of]
@@ -146,18 +146,18 @@ def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], re
         )
 
     def further(stage: ReviewStage) -> FurtherStage:
-        planned = Planned.of_stage(stage, questions, use_cache=terms.use_cache)
+        planned = Planned.of_stage(stage, items, use_cache=terms.use_cache)
         if planned is None:
             return FurtherStage(name=stage.name, dry_run=None)
         planned = replace(planned, operation=client.with_examples(planned.operation))
-        return FurtherStage(name=stage.name, dry_run=estimated(planned, len(questions), stage.max_cost, rehearse))
+        return FurtherStage(name=stage.name, dry_run=estimated(planned, len(items), stage.max_cost, rehearse))
 
     return DryRun(
         **dict(estimated(planned, len(identified.records), terms.max_cost, rehearse)),
         duplicates=identified.duplicates,
         rejected=identified.rejected,
         doubts=len(identified.doubts),
-        doubtful=tuple(pair(record.index, record.of, record.reason) for record in identified.doubts[:DOUBTS_TOLD]),
+        doubtful=tuple(pair(doubt.index, doubt.of, doubt.reason) for doubt in identified.doubts[:DOUBTS_TOLD]),
         **notes_of(identified),
         stages=() if terms.plan is None else terms.plan.each(further, skip=1),
     )

@@ -91,7 +91,7 @@ def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
     dependencies=[Depends(check_open)],
 )
 def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
-    """Errors are measured against people's decisions. 422 if the batch asks one model."""
+    """Errors are measured against people's decisions. If the batch asks a single model, the answer is 422."""
     figures = measure_panel(client.batch(batch_id))
     part = panel_part(figures)
     words = PanelWords(
@@ -101,7 +101,7 @@ def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
 
 
 class JudgementTerms(Terms):
-    """Which evidence counts, and the terms of the judging batch."""
+    """The evidence that counts, and the terms of the batch that judges."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"operation": {**Judge.example}}]})
 
@@ -124,7 +124,7 @@ def judge(
     key: Submitter,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> BatchStatusView:
-    """Results without a reasoning, and people's decisions, are not judged."""
+    """Results without a reasoning, and results that people changed, are not judged."""
     judged = client.batch(batch_id)
     return submit_terms(
         client,
@@ -145,7 +145,7 @@ def judge(
     dependencies=[Depends(check_open)],
 )
 async def dry_run(batch_id: BatchId, terms: JudgementTerms, request: Request, client: Of, _: Submitter) -> Estimate:
-    """`records` are the results of the batch, `asked` those with a reasoning. No model is asked."""
+    """`records` is the number of the batch's items, `asked` the number of results to judge. No model is asked."""
     rehearse: Rehearse = request.app.state.rehearse
     limiter: anyio.CapacityLimiter = request.app.state.dry_runs
     return await to_thread.run_sync(_rehearsed, client, batch_id, terms, rehearse, limiter=limiter)
@@ -153,6 +153,6 @@ async def dry_run(batch_id: BatchId, terms: JudgementTerms, request: Request, cl
 
 def _rehearsed(client: Client, batch_id: str, terms: JudgementTerms, rehearse: Rehearse) -> Estimate:
     judged = client.batch(batch_id)
-    questions = rehearsable(judge_items(judged))
-    planned = Planned(terms.operation, questions, terms.model, use_cache=terms.use_cache, steering=terms.steering)
+    items = rehearsable(judge_items(judged))
+    planned = Planned(terms.operation, items, terms.model, use_cache=terms.use_cache, steering=terms.steering)
     return estimated(planned, judged.status().counts.n_items, terms.max_cost, rehearse)

@@ -1,4 +1,4 @@
-"""Routes of records, for readers.
+"""Routes for people who read records.
 
 They serve the screening mode, the next records, the work list, the table of decisions, a record's history, and the
 export.

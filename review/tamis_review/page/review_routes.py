@@ -125,7 +125,7 @@ def get_review(review_id: ReviewId, client: Of, key: Reader) -> ReviewStatusView
 async def get_review_report(
     review_id: ReviewId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
 ) -> Stream:
-    """403 while a record of any stage is hidden from the key's holder, because people read blind."""
+    """While a record of any stage is hidden from the key's holder, because people read blind, the answer is 403."""
     subject_id = await run_in_threadpool(_open_review, client, review_id, key)
     return await report_stream(request, client, key, subject_id, form)
 
@@ -147,7 +147,6 @@ def _read(
 
 
 def _view(review: ReviewView, left: Sequence[WorkLeft]) -> ReviewStatusView:
-    """Return the view of a review, with the work left in each of its stages."""
     stages = tuple(
         ReviewStageView(**dict(BatchStatusView.of(stage)), name=name, todo=here.todo, conflicts=here.conflicts)
         for stage, name, here in zip(review.stages, review.planned, left, strict=False)

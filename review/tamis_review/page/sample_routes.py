@@ -9,7 +9,7 @@ from typing import Annotated, Self
 
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
@@ -21,6 +21,7 @@ from tamis_review import audits, reading
 from tamis_schemas import Audit, InvalidRequest, StopAnswer, Stratum
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
+from tamis_schemas.values.whole_number import WholeNumber
 
 from ..decisions.audits import AuditDecision, AuditVerdict, verdict
 from ..decisions.sheets import write_stop_sample
@@ -42,8 +43,10 @@ class NewAudit(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"n": 50, "seed": 7}]})
 
-    n: StrictInt = Field(default=50, ge=1, le=MOST_DRAWN, description="The number of records; all if there are fewer.")
-    seed: StrictInt = Field(ge=0, le=LARGEST_SEED, description="The same seed draws the same records.")
+    n: WholeNumber = Field(
+        default=50, ge=1, le=MOST_DRAWN, description="The number of records; all if there are fewer."
+    )
+    seed: WholeNumber = Field(ge=0, le=LARGEST_SEED, description="The same seed draws the same records.")
     stratum: Stratum = Field(default=Stratum.ALL, description="Who excluded the records.")
 
 
@@ -52,7 +55,7 @@ class NewAuditDecision(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    index: StrictInt = Field(ge=0, lt=2**31, description="The item's place in its batch.")
+    index: WholeNumber = Field(ge=0, lt=2**31, description="The item's place in its batch.")
     include: StrictBool = Field(description="The record should have been included.")
     note: str | None = Field(default=None, max_length=2_000)
 
@@ -155,13 +158,13 @@ HUMAN_ERRORS = "Allow for includes that people overlook, estimated from records 
 
 
 class NewStopSample(BaseModel):
-    """The promise that needs a sample. An open sample is extended."""
+    """The recall and confidence to confirm with a sample. An open sample is extended."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"recall": 0.95, "confidence": 0.95}]})
 
     recall: float | None = Field(default=None, strict=True, gt=0, le=1, description=RECALL)
     confidence: float | None = Field(default=None, strict=True, gt=0, lt=1, description=CONFIDENCE)
-    seed: StrictInt | None = Field(
+    seed: WholeNumber | None = Field(
         default=None, ge=0, le=LARGEST_SEED, description="A new sample's seed; the same draws the same. Default: any."
     )
     audit: str | None = Field(
@@ -185,7 +188,7 @@ def get_stop_answer(
     human_errors: Annotated[bool, Query(description=HUMAN_ERRORS)] = True,
     form: TableForm = TableForm.JSON,
 ) -> StopAnswer | Response:
-    """As CSV, it is a table to fill in: the unread records of the open sample. 422 if no sample is open."""
+    """As CSV, the answer is a table to fill in: the unread records of the open sample, or 422 if no sample is open."""
     batch = client.batch(batch_id)
     answer = visibility_of(client, batch_id, key).stop(
         reading.may_stop(batch, recall, confidence, human_errors=human_errors)

@@ -60,14 +60,14 @@ async def uploaded(
                 f"{what} {largest:,} bytes at most (TAMIS_MAX_FILE_BYTES): split {'it' if len(files) == 1 else 'them'}",
             )
         if not isinstance(terms, str):
-            raise InvalidParameters("terms: missing; say as JSON what to ask about the file's records")
+            raise InvalidParameters("terms: missing; send the settings as JSON")
         yield validated(kind, decoded(terms, "terms"), "terms: "), files
 
 
 async def answered_by_file(
     request: Request, client: Client, kind: type[Asked], noun: str, answer: Callable[[Asked, Path, str], Answer]
 ) -> Answer:
-    """Return the result of `answer`, called on a thread with a form's terms, and its only file's path and name.
+    """Call `answer` on a thread, with a form's terms and the path and name of the only file, and return the result.
 
     Raises `InvalidParameters` if there are several files, and the errors of `uploaded`, `on_disk` and `answer`.
     """

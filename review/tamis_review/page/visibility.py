@@ -26,7 +26,7 @@ _OPENS = {
 
 @dataclass(frozen=True)
 class Visibility:
-    """The parts of a batch that a reviewer may see, by the ledger a moment ago."""
+    """The parts of a batch that a reviewer may see, as recorded in the ledger a moment ago."""
 
     batch_id: str
     mode: ScreeningMode
@@ -50,22 +50,21 @@ class Visibility:
             raise Blinded(f"{indexed_words(index)} is still read blind. {self._ends()}")
 
     def check_name(self, reviewer: str | None) -> None:
-        """Raise `Blinded` for a decision in another person's name, because it would reveal hidden decisions."""
+        """Raise `Blinded` if people read blind and `reviewer` is another person, whose decisions may be hidden."""
         if self.blind and reviewer is not None and reviewer.strip() != self.me:
             raise Blinded(f"people read blind: this key decides as {self.me!r}, not as {reviewer!r}")
 
     def check_decision(self, index: int, stage: HumanStage, *, settles: bool) -> None:
-        """Raise `Blinded` if the record is hidden, and the decision settles a conflict or is about a full text."""
+        """Raise `Blinded` for a decision on a hidden record, if it settles a conflict or is about the report."""
         if settles or stage is not HumanStage.OWN:
             self.check_record(index)
 
     def overrides(self, decisions: Sequence[Override]) -> list[Override]:
         """Return the visible decisions. The reviewer's own decisions on hidden records lack the software's decision."""
-        shown = (row for row in decisions if row.index not in self.hidden or row.reviewer == self.me)
-        return [self.own(row) for row in shown]
+        return [self.own(made) for made in decisions if made.index not in self.hidden or made.reviewer == self.me]
 
     def own(self, one: Override) -> Override:
-        """Return a decision of this reviewer. If the record is hidden, remove the software's decision from it."""
+        """Return this reviewer's decision. If other decisions on its record are still hidden, omit the software's."""
         if one.index not in self.hidden:
             return one
         return one.model_copy(update={"system_decided": False, "system_value": None})
@@ -75,7 +74,8 @@ class Visibility:
         samples = []
         for sample in answer.samples:
             records = tuple(
-                row.model_copy(update={"included": None}) if row.index in self.hidden else row for row in sample.records
+                record.model_copy(update={"included": None}) if record.index in self.hidden else record
+                for record in sample.records
             )
             samples.append(sample.model_copy(update={"records": records}))
         return answer.model_copy(update={"samples": tuple(samples)})
@@ -131,7 +131,10 @@ def _stages(client: Client, batch_id: str) -> list[UUID]:
 
 
 def _place_in(connection: Connection, stage: UUID, batch_id: UUID, index: int) -> int | None:
-    """Return the place in `stage` of the record at a batch's place `index`, or None if the stage does not have it."""
+    """Return the place in `stage` of the record that has the place `index` in the batch.
+
+    Return None if the stage does not have this record.
+    """
     origin = select(payloads.c.origin).where(payloads.c.batch_id == batch_id, payloads.c.idx == index)
     record = func.coalesce(origin.scalar_subquery(), index)  # place in the first stage
     place_in_first = func.coalesce(payloads.c.origin, payloads.c.idx)

@@ -1,1 +1,1 @@
-"""Files that people write or fill in: criteria, plans, prices, schemas and tables."""
+"""Reviews and their stages, and the files that people write or fill in: criteria, plans, schemas and tables."""

@@ -120,7 +120,10 @@ def criteria_of(file: YamlFile, place: Location = ()) -> SearchCriteria:
 
 
 def _check_entries(file: YamlFile, place: Location) -> None:
-    """Raise `InputError` if an entry, which has a criterion and its wording, also has an unknown name."""
+    """Raise `InputError` if an entry of the list at `place` has an unknown name.
+
+    An entry whose only name is not `criterion` is probably a text with a colon, so its name is not checked.
+    """
     entries = file.at(place[:-1]).get(place[-1])
     for number, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, dict) and ("criterion" in entry or len(entry) > 1):
@@ -151,6 +154,6 @@ def _not_a_text(entry: Any) -> str:
 
 
 def _field_named_by(message: str, values: Any) -> tuple[str, ...]:
-    """Return the field with which a message about the whole file begins. Return () if the file has no such field."""
+    """Return the first word of `message` if it is the name of a field in `values`, otherwise ()."""
     first = message.removeprefix("Value error, ").split()[0]
     return (first,) if isinstance(values, dict) and first in values else ()

@@ -27,7 +27,7 @@ _BEGINNINGS = (
 
 @dataclass(frozen=True)
 class _Said:
-    """A criterion without its negation."""
+    """A criterion, and its words without articles and without a negation at the beginning."""
 
     criterion: Criterion
     words: tuple[str, ...]
@@ -48,7 +48,8 @@ class _Said:
 def doubts(criteria: SearchCriteria) -> list[str]:
     """Return a sentence for each doubt about the criteria.
 
-    Doubtful is a criterion that contradicts or repeats another, is in the wrong list, or combines several criteria.
+    A criterion is doubtful if it contradicts or repeats another, is in the wrong list, or combines several conditions.
+    Other doubts are about keywords, examples, and the lack of any inclusion criterion.
     """
     statements = [_Said.of(criterion) for criterion in criteria.labelled()]
     sentences = [doubt for statement in statements for doubt in _of_one(statement.criterion)]

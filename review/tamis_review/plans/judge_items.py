@@ -7,10 +7,10 @@ from tamis_schemas.records.item import shown_fields, shown_text
 
 
 def judge_item(row: ItemResult) -> dict[str, Any] | None:
-    """Return the item for the `judge` operation. Return None if value or reasoning is missing, or a human overrode it.
+    """Return the item for the `judge` operation, made from a result.
 
-    In the item, `context` is the record as text, `title` its title if it has one, `_index` the result's place in its
-    batch.
+    Return None if the result has no value or no reasoning, or if a human changed the value. In the item, `context` is
+    the record as text, `title` the record's title if it has one, and `_index` the result's place in the batch.
     """
     if row.status != ItemStatus.DECIDED or row.result is None or not row.result.reasoning:
         return None

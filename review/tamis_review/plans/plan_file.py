@@ -124,7 +124,7 @@ def _stage(file: YamlFile, value: object, location: Location) -> _Stage:
     if stage.name not in names:
         raise file.wrong(f"{stage.name!r} is not a stage; the stages are {', '.join(names)}", location)
     if stage.name == INITIAL_FILTER and stage.fields:
-        raise file.wrong("has no fields: its rules follow from the criteria", location)
+        raise file.wrong("cannot have fields: its rules follow from the criteria", location)
     return stage
 
 

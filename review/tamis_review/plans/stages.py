@@ -72,11 +72,11 @@ def advance(engine: Engine, batch_id: UUID) -> UUID | None:
 
 
 def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
-    """Begin the next stage with the records that passed this batch, unless that stage has begun. Return its batch.
+    """Return the next stage's batch. If that stage has not begun, begin it with the records that passed this batch.
 
-    Return None if the batch belongs to no review, is not completed, or is the last stage. If the last stage is
-    completed, or no record passed, the review is marked as finished. Repeated and concurrent calls begin a single
-    batch. Runs in the caller's transaction.
+    Return None if this batch belongs to no review, is not completed, or is the last stage, or if no record passed. If
+    the last stage is completed, or no record passed, the review is marked as finished. Repeated and concurrent calls
+    begin a single batch. Runs in the caller's transaction.
     """
     of_batch = (
         select(batches, reviews.c.plan, reviews.c.label.label("review"), reviews.c.finished_at.label("ended"))

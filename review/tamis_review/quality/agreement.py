@@ -10,8 +10,8 @@ value)) <= limit. So the interval exists even if the large-sample variance is 0 
 within -1 to 1, and is wide for rare categories.
 
 For large samples the limit is the chi-square quantile with one degree of freedom. If a cell is empty, only one end can
-be wrong, and that quantile is too small. The upper bound of a share is then 3 / n (the rule of three), and its limit -2
-log(1 - level). Between these cases
+be wrong, and that quantile is too small. The upper bound of a share is then 3 / n (the rule of three), so the limit is
+-2 log(1 - level). Between these cases
 
     limit = chi2 + (-2 log(1 - level) - chi2) / (1 + y),   y = min(agreed yes, agreed no, disagreed)
 
@@ -83,7 +83,7 @@ class Table:
 
     @property
     def likelihood(self) -> float:
-        """Return the logarithm of the table's largest likelihood."""
+        """Return the log likelihood of the table's own shares, which is the largest possible."""
         counts = (self.both, self.first, self.second, self.neither)
         n = sum(counts)
         return sum(count * log(count / n) for count in counts if count)
@@ -206,8 +206,8 @@ def profile_interval(
 def likelihood_at_ac1(table: Table, ac1: float) -> float:
     """Return the largest log likelihood of shares with this AC1, over the raters' mean share m of "yes".
 
-    po = AC1 + (1 - AC1) * 2 m (1 - m). The share with two "yes" is m - (1 - po) / 2, with two "no" (1 + po) / 2 - m.
-    The disagreements can be split freely; the table's own split has the largest likelihood.
+    po = AC1 + (1 - AC1) * 2 m (1 - m). The share with two "yes" is m - (1 - po) / 2. The share with two "no" is
+    (1 + po) / 2 - m. The disagreements can be split freely; the table's own split has the largest likelihood.
     """
     divided = sum(count * log(count / table.disagreed) for count in (table.first, table.second) if count)
 
@@ -245,7 +245,7 @@ def likelihood_at_kappa(table: Table, kappa: float) -> float:
 
 
 def _widest(mean: float, kappa: float) -> float:
-    """Return the largest difference of the raters' shares of "yes" at which no cell with this kappa is below 0."""
+    """Return B of `likelihood_at_kappa`: the largest difference of the shares of "yes" without a cell below 0."""
     if kappa >= 1:
         return 0.0
     rest = 1 - mean

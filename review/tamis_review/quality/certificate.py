@@ -10,19 +10,19 @@ then divided: eight tenths for the samples, a tenth for the miss rate, a tenth f
 The samples get most, because less doubt for them means more records to read. Without doubly read records, T counts only
 the includes that the readers would recognise.
 
-The miss rate is measured on records that two people read independently. Of the includes that at least one reader saw,
-only one reader saw a share theta. If each reader overlooks an include with the probability mu, theta = 2 mu (1 - mu) /
-(1 - mu^2) = 2 mu / (1 + mu), so
+The miss rate is measured on records that two people read independently. Theta is the share of includes seen by only one
+reader, among the includes seen by at least one. If each reader overlooks an include with the probability mu, theta = 2
+mu (1 - mu) / (1 - mu^2) = 2 mu / (1 + mu), so
 
     mu = theta / (2 - theta)
 
-The readers' mu_A and mu_B may differ. Then this mu is at least their mean, and its square at least mu_A mu_B, the
-probability that both overlook an include: for fixed theta that product is largest if they are equal. Theta gets the
-one-sided bound of Clopper and Pearson. Assumption: the two overlook includes independently. If an include is hard to
-see, both overlook it more often than this.
+The readers' mu_A and mu_B may differ. Then mu is at least their mean, and mu^2 is at least mu_A mu_B, the probability
+that both readers overlook an include. For fixed theta this product is largest if mu_A = mu_B. Theta gets the one-sided
+bound of Clopper and Pearson. Assumption: the two readers overlook includes independently. An include that is hard to
+see violates it: both readers overlook such an include more often than with the probability mu_A mu_B.
 
-Of T true includes, the readers would see Bin(T, 1 - mu) or more. The bound is the largest T that the number seen
-allows.
+Of T true includes, the readers would see at least a number with the distribution Bin(T, 1 - mu). The bound is the
+largest T that the number seen allows.
 
 Source of the division: Bonferroni's inequality. Two readers as two samples of a closed population: Kastner, M., Straus,
 S. E., McKibbon, K. A., Goldsmith, C. H. (2009), The capture-mark-recapture technique can be used as a stopping rule
@@ -60,7 +60,7 @@ class DoubleRead:
             raise ValueError(f"{self.missed_by_one!r} of {self.includes!r} includes cannot have been missed by one")
 
     def miss_rate(self, level: float, readers: int = 1) -> float:
-        """Return the bound on the probability that this many independent readers all overlook an include.
+        """Return the bound on the probability that an include is overlooked by all of `readers` independent readers.
 
         If no include was read by two people, the bound is 1.
         """
@@ -109,12 +109,15 @@ class Reading:
             raise ValueError(f"{self.readers!r} readers read nothing")
 
     def with_new_frame(self) -> "Reading":
-        """Return this reading with one more frame, which contains all unread records. It prices a new sample."""
+        """Return this reading with one more frame, which contains all unread records.
+
+        The prices of a new sample are computed from the result.
+        """
         return replace(self, frames=(*self.frames, SamplingFrame(self.unread, (), self.found)))
 
 
 class Certificate(Frozen):
-    """The recall that a review has reached for certain, and how much reading the wanted recall still needs."""
+    """The recall that is guaranteed for a review so far, and how much reading the wanted recall still needs."""
 
     verdict: StopVerdict
     reason: str | None  # completes "cannot be promised, because ..."
@@ -170,7 +173,7 @@ def price_list(reading: Reading, expected: float | None = None) -> tuple[StopPri
 
 
 def records_needed(reading: Reading, recall: float = 0.95, confidence: float = 0.95, further: int = 0) -> int:
-    """Return how many more records of the sample people must read for this recall and confidence.
+    """Return how many more of the sample's records people must read to reach this recall with this confidence.
 
     `further`: includes among these records. The sample belongs to the last frame, or to a new frame if none is open.
     The result is 0 if people may stop now. It is at most the number of unread records, because reading all of them

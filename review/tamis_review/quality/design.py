@@ -1,4 +1,4 @@
-"""The interval of a figure, by the choice of the labelled records: random (ordinary), blocks (wider), selected (none).
+"""The interval of a figure: ordinary for a random sample, wider for blocks of records, none for selected records.
 
 With the design effect deff, an interval of half width z standard errors gets the half width z * sqrt(deff). It is
 computed as the ordinary interval of a higher confidence level. The intervals of Wilson, the delta method, DeLong and
@@ -48,7 +48,7 @@ def mean_block(blocks: Sequence[int]) -> float:
 def design_effect(blocks: Sequence[int], outcomes: Sequence[bool]) -> float:
     """Return deff of a share, at least 1.
 
-    `blocks`: each record's block. `outcomes`: whether the share counts the record.
+    `blocks`: the block of each record. `outcomes`: for each record, whether the share counts it.
     """
     m = mean_block(blocks)
     return 1 + (m - 1) * intraclass_correlation(blocks, outcomes)
@@ -73,7 +73,7 @@ def intraclass_correlation(blocks: Sequence[int], outcomes: Sequence[bool]) -> f
 
 @dataclass(frozen=True)
 class Design:
-    """The position of the labelled records in the batch, and the intervals that this position allows."""
+    """How the labelled records lie in the batch, and the confidence intervals that this allows."""
 
     sampling: Sampling
 

@@ -1,9 +1,9 @@
 """Estimates without a guarantee: whether a recall is reached, and how many includes the next records contain.
 
-**Whether a recall is reached**: the sequential hypergeometric test of Callaghan and Muller-Hansen. It treats the last s
-records read, for each s, as a random draw from these s and all unread records. But people read likely includes first.
-If the order misses a topic or a later database, unread records contain more includes than the last records read, and
-the test stops too early. Nor does its level account for testing many values of s.
+**Whether a recall is reached** is estimated by the sequential hypergeometric test of Callaghan and Muller-Hansen. For
+each s, it treats the last s records read as a random draw from these s and all unread records. But people read likely
+includes first. If the order misses a topic or a later database, unread records contain more includes than the last
+records read. Then the test stops too early. Nor does its level account for testing many values of s.
 
 The hypothesis is that the recall is not reached: there are at least floor(r / recall + 1) includes, r of them found. If
 the last s records contain x includes, p is the probability of x or fewer:
@@ -19,9 +19,11 @@ unread records. Its interval has exact quantiles of the Poisson-binomial distrib
 estimate is the yield of the last records read, with Wilson's interval.
 
 Source: Callaghan, M. W., Müller-Hansen, F. (2020), Statistical stopping criteria for automated screening in systematic
-reviews, Systematic Reviews 9:273. Equal to the authors' package buscarpy 0.0.2 (calculate_h0), except that p is 0 if
-more includes are missing than records unread; buscarpy returns no number. Hong, Y. (2013), On computing the
-distribution function for the Poisson binomial distribution, Computational Statistics and Data Analysis 59, 41-51.
+reviews, Systematic Reviews 9:273. Hong, Y. (2013), On computing the distribution function for the Poisson binomial
+distribution, Computational Statistics and Data Analysis 59, 41-51.
+
+The test gives the same p as `calculate_h0` of its authors' package, buscarpy 0.0.2, with one exception. If more
+includes are missing than records are unread, p is 0 here, but buscarpy returns no number.
 """
 
 from bisect import bisect_left
@@ -90,9 +92,10 @@ def _runs(decisions: Sequence[bool]) -> Iterator[tuple[int, int]]:
 
 
 def expected_from_probabilities(probabilities: Iterable[float], records: int = NEXT) -> ExpectedIncludes:
-    """Return the includes expected among the unread records with the highest probabilities, at most `records`.
+    """Return how many includes are expected among the unread records with the highest probabilities.
 
-    The interval assumes that the probabilities are right.
+    `probabilities`: of all unread records. `records`: how many records to count at most. The interval assumes that the
+    probabilities are right.
     """
     best = nlargest(records, probabilities)
     if any(not 0 <= probability <= 1 for probability in best):

@@ -175,7 +175,10 @@ def log_comb(n: int, k: int) -> float:
 
 
 def _tail(first: int, last: int, step: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
-    """Return the sum of P(X = i) for i from `first`, away from the mode, to `last`, without negligible terms."""
+    """Return the sum of P(X = i) for i from `first` to `last`, without negligible terms.
+
+    The terms decrease, because `last` is farther from the mode. The sum may end as soon as it is at least `above`.
+    """
     others = population - kind
     term = exp(log_probability(first, sample, population, kind))
     total = term

@@ -33,7 +33,7 @@ class Figure(Frozen):
     reason: str | None = None  # reason for a missing value or interval
 
     def without_interval(self, reason: str) -> "Figure":
-        """Return the figure without its interval, for this reason. A figure without a value is returned unchanged."""
+        """Return the figure with this reason instead of an interval. A figure without a value is returned unchanged."""
         if self.value is None:
             return self
         return self.model_copy(update={"low": None, "high": None, "level": LEVEL, "reason": reason})
@@ -95,8 +95,8 @@ def f1(matrix: Matrix, level: float = LEVEL) -> Figure:
 def mcc(matrix: Matrix, level: float = LEVEL) -> Figure:
     """Return Matthews' correlation of the two decisions: (TP TN - FP FN) / sqrt((TP+FP)(TP+FN)(TN+FP)(TN+FN)).
 
-    Its interval: the delta method on Fisher's z = atanh(MCC), under multinomial counts. The matrix has the shares p,
-    the row sums r and the column sums c. Each cell, of share p in row r and column c, has the derivative of MCC
+    The interval comes from the delta method on Fisher's z = atanh(MCC), under multinomial counts. The matrix has the
+    shares p, the row sums r and the column sums c. MCC's derivative by the share of a cell in row r and column c is
     d = cofactor / sqrt(r1 r0 c1 c0) - MCC / 2 * (1 / r + 1 / c). The variance is (sum of p * d^2) / n.
 
     Source: Matthews, B. W. (1975), Comparison of the predicted and observed secondary structure of T4 phage lysozyme,

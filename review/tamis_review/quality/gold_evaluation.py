@@ -20,7 +20,7 @@ HUMAN = {True: Stand.INCLUDE.value, False: Stand.EXCLUDE.value}
 
 
 class Stands(Frozen):
-    """The system's decisions on the records that a human included, or on those that the human excluded."""
+    """The system's decisions on all records that a human included, or on all records that a human excluded."""
 
     include: int = 0
     referred: int = 0  # undecided by the system, so a human decides
@@ -70,10 +70,10 @@ class Lost(Frozen):
 
 
 class GoldEvaluation(Frozen):
-    """The quality of a batch's decisions, measured against a human's.
+    """The quality of a batch's decisions, measured against a human's labels.
 
-    `screening` counts the records that the system refers to a human as kept, because they are not excluded. `decided`
-    omits these records.
+    In `screening`, records that the system neither includes nor excludes count as kept, because a human reads them.
+    `decided` omits these records.
     """
 
     matching: Matching

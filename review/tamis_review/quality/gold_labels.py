@@ -46,7 +46,7 @@ class GoldLabels:
 
     @classmethod
     def of(cls, labels: Mapping[str, bool]) -> "GoldLabels":
-        """Return a program's labels. `labels`: item id -> True for included."""
+        """Return the labels that a program gives as a mapping. `labels`: item id -> True for included."""
         return cls(tuple(GoldLabel(item_id, included) for item_id, included in labels.items()))
 
 
@@ -65,14 +65,14 @@ def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int =
 
     Args:
         path: a file for `read_file`; or a CSV or TSV file without titles. Its first row names the label column and an
-            id column: `id`, `pmid`, `nct_id` or a name for these in the exports of databases.
+            id column: `id`, `pmid`, `nct_id`, or a name that exports of databases use for these.
         column: the column with 1, true, yes or include for included records, 0, false, no or exclude for others, and
-            nothing for unlabelled records. None: the first column of the file whose name is in `USUAL`.
+            nothing for unlabelled records. None: the only column whose name is in `USUAL`.
         max_bytes: the largest file to read.
 
     Raises:
-        InputError: the file is unreadable or has no such column, or a label is invalid. The message names file, line
-            and field.
+        InputError: the file is unreadable, or has no such column or several, or a label is invalid. The message names
+            file, line and field.
     """
     path = Path(path)
     bare = _bare(path, max_bytes)
@@ -112,7 +112,7 @@ def _number(record: Mapping[str, Any], field: str, path: Path) -> int:
 
 
 def _bare(path: Path, max_bytes: int) -> list[dict[str, Any]] | None:
-    """Return the rows of a file that has only ids and labels. Return None for a bibliographic file."""
+    """Return the rows of a pilot's file, or of a file with only ids and labels. Return None for any other file."""
     text = read_decoded(path, max_bytes=max_bytes).text
     if recognise(text) not in {Format.DELIMITED, None}:
         return None

@@ -3,7 +3,7 @@
 | the batch's decided records | the score of a record |
 |---|---|
 | at least 99 % have a probability, from the tokens of the answer | the probability |
-| else, at least 99 % have a grade of relevance | the grade, of 100 |
+| else, at least 99 % have a grade of relevance, 0 to 100 | the grade / 100 |
 | else | the confidence if the record is included, 1 - confidence if it is excluded |
 
 A batch has one scale: 0.9 differs between scales, so they are never mixed. The few records without a number on the
@@ -38,7 +38,7 @@ class ScoreBasis(Frozen):
 
     @classmethod
     def counted(cls, decided: int, with_probability: int, with_relevance: int) -> "ScoreBasis":
-        """Return the scale for these counts of decided records."""
+        """Return the score basis of a batch with these counts of decided records."""
         scale = ScoreScale.CONFIDENCE
         if decided and with_probability >= ENOUGH * decided:
             scale = ScoreScale.PROBABILITY

@@ -47,7 +47,10 @@ class Judged:
 
     @property
     def score(self) -> float | None:
-        """Return the model's support for inclusion, 0 to 1. None: undecided, or without a number on the scale."""
+        """Return the model's support for inclusion, 0 to 1.
+
+        None: the model did not decide the record, or the record has no number on the scale.
+        """
         if self.confidence is None or self.stand is Stand.REFERRED:
             return None
         return inclusion_score(
@@ -60,10 +63,10 @@ class Judged:
 
     @property
     def rank(self) -> float:
-        """Return the rank for reading, the highest first.
+        """Return the rank for reading: records with higher ranks are read earlier.
 
-        The rank is the score. It is infinity for referred records and records without a score, -infinity for records
-        that a rule excluded.
+        The rank is the score. It is infinity for records that need a human's decision, and for decided records without
+        a score. It is -infinity for records that a rule excluded.
         """
         if self.stand is Stand.REFERRED:
             return inf

@@ -47,7 +47,7 @@ class Matched:
 
 
 def check_decides(batch_id: str, operation: str) -> None:
-    """Raise `InvalidRequest` if a batch's operation does not include or exclude, as labels require."""
+    """Raise `InvalidRequest` if labels cannot evaluate a batch, because its operation does not include or exclude."""
     if not kind_of(operation).decides():
         raise InvalidRequest(
             f"batch {batch_id} has the operation {operation!r}, which labels cannot evaluate: only `tamis screen` and "
@@ -60,10 +60,10 @@ def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
 
     Rows match by id, or by index for a pilot's file. If the labels have the batch's ids in the same order, rows match
     by place; then several rows may have the same id. A duplicate is not evaluated, because no model saw it. Its label
-    counts for the original: a work is included if a human included the original or any duplicate.
+    counts for the original, which is included if a human included the original or any duplicate.
 
-    Raises `InvalidRequest` if no label has a record, labels of one id contradict each other, several records have a
-    label's id, or a pilot's file does not fit the batch.
+    Raises `InvalidRequest` if no label has a record, or a pilot's file does not fit the batch. A match by id also fails
+    if labels of one id contradict each other, or several records have a label's id.
     """
     everything = [judged(row) for row in rows]
     score = _score_basis(everything)
@@ -118,7 +118,7 @@ def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
 
 
 def _score_basis(records: Sequence[Judged]) -> ScoreBasis:
-    """Return the basis of the scores of the whole batch, labelled or not."""
+    """Return the basis of the scores, from all records of the batch, labelled or not."""
     decided = [record for record in records if record.confidence is not None and record.stand is not Stand.REFERRED]
     probabilities = sum(record.probability is not None for record in decided)
     return ScoreBasis.counted(len(decided), probabilities, sum(record.relevance is not None for record in decided))
@@ -161,13 +161,14 @@ def _by_id(gold: GoldLabels) -> dict[str, bool]:
             lines = "" if label.line is None else f" (lines {before.line} and {label.line})"
             raise InvalidRequest(
                 f"{_file(gold)}: {_called(label.item_id)} is both included and excluded{lines}, and the file's "
-                "records differ from the batch's in number or order: give each record a unique id, or correct the label"
+                "records differ from the batch's in number, order or id: give each record a unique id, or correct "
+                "the label"
             )
     return {item_id: bool(label.included) for item_id, label in first_label.items()}
 
 
 def _for_copies(rated: Sequence[Judged]) -> list[Judged]:
-    """Return all records. If a duplicate is labelled as included, its original is too."""
+    """Return all records. An original is labelled as included if its own label or any duplicate's label says so."""
     merged = list(rated)
     for record in rated:
         if record.copy_of is not None and record.human is not None and 0 <= record.copy_of < len(merged):
@@ -179,8 +180,8 @@ def _for_copies(rated: Sequence[Judged]) -> list[Judged]:
 def _sharing(item_id: str, records: int, gold: GoldLabels) -> str:
     what = f"{records} records of the batch have {'no id' if item_id == UNKNOWN_ID else f'the id {item_id!r}'}"
     return (
-        f"{what}, and {_file(gold)} is not the screened file, so its label fits several records: take the labels from "
-        "the screened file, or give each record a unique id"
+        f"{_file(gold)}: {what}, and the file's records differ from the batch's in number, order or id, so a label "
+        "fits several records: take the labels from the screened file, or give each record a unique id"
     )
 
 
@@ -196,7 +197,7 @@ def _strangers(records: Sequence[Judged], gold: GoldLabels) -> str:
 
 
 def _called(item_id: str) -> str:
-    return "the record without an id" if item_id == UNKNOWN_ID else repr(item_id)
+    return "a record without an id" if item_id == UNKNOWN_ID else repr(item_id)
 
 
 def _file(gold: GoldLabels) -> str:

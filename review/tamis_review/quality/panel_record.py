@@ -76,14 +76,18 @@ def _plain(verdict: Verdict) -> Verdict:
 
 
 def read_panel_records(connection: Connection, batch_id: UUID) -> Iterator[PanelRecord]:
-    """Yield every record of the batch that has a panel's votes, in order, even if some of its models failed."""
+    """Yield every record of the batch that has a panel's votes, in order, even if some models failed."""
     statement = _of_panel(batch_id, items.c.idx, items.c.item_id, WORDS.label("panel")).order_by(items.c.idx)
     for row in connection.execute(statement.execution_options(yield_per=AT_ONCE)):
         yield panel_record(row.idx, row.item_id, row.panel)
 
 
 def read_disputed(connection: Connection, batch_id: UUID) -> Sequence[int]:
-    """Return the places of records on which models differ: most differing pairs first, then scores nearest to 1/2."""
+    """Return the places of the records on which models differ, in the order of reading.
+
+    Records come first if a larger share of the pairs of models differs. If the shares are equal, the record with the
+    score nearer to 1/2 comes first.
+    """
     apart, score = (cast(WORDS.op("->>")(name), Float) for name in ("disagreement", "score"))
     doubt = func.abs(func.round(cast(score - HALF, Numeric), 9))
     statement = _of_panel(batch_id, items.c.idx).where(apart > 0).order_by(apart.desc(), doubt, items.c.idx)

@@ -25,7 +25,7 @@ SELECTED = (
 
 
 def shared_count(one: Proportion) -> str:
-    """Return a share in words: `31 of 36 (86.1%)`, or `0 of 0`."""
+    """Return a share as text: `31 of 36 (86.1%)`, or `0 of 0`."""
     share = "" if one.estimate is None else f" ({one.estimate:.1%})"
     return f"{one.count:,} of {one.total:,}{share}"
 
@@ -39,8 +39,8 @@ def _sentences(figures: PanelFigures) -> Iterator[str]:
     differ = figures.complete - figures.unanimous
     yield (
         f"{figures.records:,} records were given to {len(figures.models)} models ({', '.join(figures.models)}). The "
-        f"models differ on {differ:,} of the {figures.complete:,} records that all requested models answered; people "
-        "see these first."
+        f"models differ on {differ:,} of the {figures.complete:,} records that all models answered. The reading "
+        "order by disagreement begins with these."
     )
     yield from map(_pair, figures.pairs)
     yield from map(_brought, figures.brought)
@@ -71,8 +71,8 @@ def _pair(pair: PanelPair) -> str:
 def shared_words(errors: SharedErrors) -> str:
     """Return a sentence on the joint errors of two models and their meaning."""
     sentence = (
-        f"On {errors.records:,} records that people decided, they make {errors.first:,} and {errors.second:,} errors, "
-        f"{errors.joint:,} of them on the same records; independent errors would give {errors.expected:.1f}"
+        f"On {errors.records:,} records that people decided, they are wrong on {errors.first:,} and "
+        f"{errors.second:,}, and both on {errors.joint:,}; independent errors would give {errors.expected:.1f}"
     )
     measured = "" if errors.phi is None else f" (phi {errors.phi:.2f}, p {_p(errors.p)})"
     match errors.sharing:

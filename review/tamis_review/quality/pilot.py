@@ -35,7 +35,10 @@ MOST_INCLUDES = 1_000_000  # end of the search for a pilot's size
 
 
 class Threshold(Frozen):
-    """The threshold of a pilot: keep records whose score is at least `value`. If it is None, the pilot is too small."""
+    """The threshold of a pilot: keep records whose score is at least `value`.
+
+    If `value` is None, the pilot allows no threshold.
+    """
 
     recall: float  # the wanted recall
     delta: float  # the allowed probability of a lower recall

@@ -8,7 +8,7 @@ each at a sixth of `SIGNIFICANCE`: at most one random pilot in a hundred is reje
 | blocks | runs of labelled records next to each other | hypergeometric, exact (Stevens 1939) |
 | stretch | the longest stretch without a label | C(N - g, n) / C(N, n) for each of n + 1 gaps, bounded by their sum |
 | places | the mean place | rank sum, normal approximation with correction for continuity (Mann, Whitney 1947) |
-| scores | how often a labelled record ranks above another | rank sum, with midranks and correction for ties |
+| scores | how often a labelled record ranks above an unlabelled record | rank sum: midranks, correction for ties |
 | decisions | how many of each kind (include, exclude, by rule, referred) are labelled | hypergeometric, exact |
 | databases | how many of each database are labelled | hypergeometric, exact |
 
@@ -52,7 +52,7 @@ class Lie(StrEnum):
 
 
 class SampleFlaw(Frozen):
-    """The finding of a test that the labelled records are no random sample."""
+    """A test's finding that the labelled records are no random sample."""
 
     test: str
     p: float  # probability of this finding or worse in a random sample
@@ -122,7 +122,7 @@ def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
 
 
 def rank_sum(drawn: Sequence[float], others: Sequence[float]) -> tuple[float, float]:
-    """Return the share of pairs whose drawn value is the larger (a tie counts half), and its two-sided p.
+    """Return the share of pairs whose drawn value is the larger (a tie counts half), and the two-sided p of this share.
 
     z = (|U - m n / 2| - 1/2) / s,  s^2 = m n / 12 * (N + 1 - sum over ties of (t^3 - t) / (N (N - 1)))
 
@@ -140,10 +140,10 @@ def rank_sum(drawn: Sequence[float], others: Sequence[float]) -> tuple[float, fl
 
 
 def stretch_probability(stretch: int, sample: int, population: int) -> float:
-    """Return an upper bound on the probability that a random sample has so long a stretch without a drawn record.
+    """Return an upper bound on the probability that a random sample omits `stretch` or more neighbouring records.
 
     With n of N records drawn, there are n + 1 gaps. Each has g records or more with probability C(N - g, n) / C(N, n).
-    The bound is the sum over all gaps.
+    The bound is the sum over all gaps, with g = `stretch`.
     """
     if stretch > population - sample:
         return 0.0
@@ -171,9 +171,8 @@ def _too_few_blocks(blocks: int, n: int, of: int) -> SampleFlaw | None:
     p = probability_up_to(blocks, n, of, of - n + 1)
     usual = n * (of - n + 1) / of
     where = "one block" if blocks == 1 else f"{blocks:,} blocks"
-    return _finding(
-        "blocks", p, f"the {n:,} labelled records form {where}; a random sample would form about {usual:,.0f}"
-    )
+    words = f"the {n:,} labelled records form {where} of neighbours; a random sample would form about {usual:,.0f}"
+    return _finding("blocks", p, words)
 
 
 def _stretch(records: Sequence[Judged], drawn: Sequence[bool]) -> SampleFlaw | None:
@@ -201,7 +200,7 @@ def _ranks(
 
 
 def _groups(test: str, says: str, names: Sequence[str], drawn: Sequence[bool]) -> SampleFlaw | None:
-    """Return the flaw of the group with the fewest or the most records drawn, compared with chance."""
+    """Return the flaw, if any, of the group whose number of drawn records is the least probable under chance."""
     of, n = len(drawn), sum(drawn)
     sizes, labelled = Counter(names), Counter(name for name, yes in zip(names, drawn, strict=True) if yes)
     if len(sizes) == 1:

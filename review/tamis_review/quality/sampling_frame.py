@@ -76,7 +76,7 @@ class SamplingFrame:
         return sum(self.sample)
 
     def most(self, doubt: float) -> int:
-        """Return the largest number of includes in the frame that its sample leaves possible.
+        """Return the largest number of includes that the sample leaves possible in the frame.
 
         The result is too small in at most the share `doubt` of all orders, however often people look while reading.
         """
@@ -87,7 +87,7 @@ class SamplingFrame:
         """Return the sample size at which at most `most` includes are possible in the frame.
 
         Args:
-            most: includes in the frame, with the includes of the sample.
+            most: a number of includes in the frame. It counts the includes of the sample too.
             doubt: as for the method `most`.
             further: includes among the records still to read in the sample.
 

@@ -94,7 +94,10 @@ def method_for(labels: Sequence[bool]) -> Method | None:
 
 
 def fit(scores: Sequence[float], labels: Sequence[bool]) -> Calibrator | None:
-    """Return the curve of decided records: scores from 0 to 1, True for an include. None: too few records."""
+    """Return the curve of decided records, or None if there are too few.
+
+    `scores`: from 0 to 1. `labels`: True for an include.
+    """
     method = method_for(labels)
     return None if method is None else _fit(method, scores, labels)
 
@@ -108,7 +111,7 @@ def cross_fitted(
         scores: from 0 to 1.
         labels: True for an include.
         indices: unique numbers of the records; with the seed, they decide each record's fold.
-        seed: of the folds.
+        seed: see `indices`.
     """
     method = method_for(labels)
     if method is None:

@@ -1,13 +1,13 @@
 """Shared errors: whether two models err on the same records more often than independent models.
 
 Independent models err together sometimes by chance. If the models err on a and b of n records, chance gives a * b / n
-joint errors, and k or more with the hypergeometric probability
+joint errors on average. The number of joint errors is hypergeometric, so the probability of k or more is
 
     P(X >= k; n, a, b) = sum over i = k .. min(a, b) of C(a, i) * C(n - a, b - i) / C(n, b)
 
-which is Fisher's exact test. Included and excluded records are separate strata: missing an include and keeping an
+This is Fisher's exact test. Included and excluded records are separate strata: missing an include and keeping an
 exclude are different errors, and some records are harder. Joint errors are added over the strata, and their
-distributions are convolved. This is the exact conditional test of a common odds ratio of 1.
+distributions are convolved. So the test is the exact conditional test of a common odds ratio of 1.
 
 phi = sum of (joint - expected) / sum of n * sqrt(p * (1 - p) * q * (1 - q)), with p = a / n and q = b / n of each
 stratum. It is 0 for independent errors, 1 if both err on the same records.
@@ -40,7 +40,7 @@ class Sharing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JointErrors:
-    """The errors of two models in a stratum: the records that people included, or the records that they excluded."""
+    """The errors of two models in one stratum: all records that people included, or all that people excluded."""
 
     records: int
     first: int  # errors of the first model

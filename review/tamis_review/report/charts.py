@@ -209,7 +209,10 @@ def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE
 
 
 def _curve(plot: Plot, used: list[Bin], words: CurveWords) -> list[str]:
-    """Return the curve, with a point and an interval for each bin: the share that is right at the mean confidence."""
+    """Return the curve, with a point and an interval for each bin.
+
+    The height of a point is the bin's share of right decisions. Its horizontal place is the bin's mean confidence.
+    """
     places: list[str] = []
     drawn: list[str] = []
     for group in used:

@@ -358,7 +358,7 @@ def _between(connection: Connection, before: Row[Any], batch: Row[Any], of: OfRe
 
 
 def _found_in(first: Row[Any], places: Sequence[int]) -> OfRecords:
-    """Return a condition that selects the records from the sources at `places` in a review's first batch."""
+    """Return a condition that selects records by source. `places`: of these sources in a review's first batch."""
     there = select(payloads.c.idx).where(payloads.c.batch_id == first.id, payloads.c.source.in_(places))
     return lambda record: record.in_(there)
 

@@ -40,7 +40,7 @@ _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 @dataclass(frozen=True)
 class _Run:
-    """One line of text in a box, at `indent` from its padding."""
+    """One line of text in a box, indented by `indent` from the box's padding."""
 
     text: str
     style: str

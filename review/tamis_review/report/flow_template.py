@@ -311,7 +311,7 @@ def _entered(stage: FlowStage) -> tuple[BoxLine, ...]:
     """Return lines on records that entered a stage without passing the stage before."""
     return _counted(
         ("of these, not passed by the previous stage", stage.admitted),
-        ("of these, rejected by software and decided by a human", stage.taken_back),
+        ("of these, removed by software and decided by a human", stage.taken_back),
     )
 
 

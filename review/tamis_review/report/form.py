@@ -273,7 +273,7 @@ def draw_png(svg: str) -> bytes:
     if bytes(svg_to_bytes(probe)) == bytes(svg_to_bytes(probe.replace("n</", "</"))):
         raise ConfigurationError(
             "this machine has no font for a PNG: install Liberation Sans (Debian: fonts-liberation), or write an SVG, "
-            "which needs no font"
+            "which needs no font here"
         )
     drawn = bytes(svg_to_bytes(svg, zoom=DPI / 96))
     return drawn[:_HEAD] + _resolution() + drawn[_HEAD:]

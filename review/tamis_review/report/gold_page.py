@@ -21,7 +21,7 @@ class EvaluationWords(Frozen):
 
     rates: tuple[FigureRow, ...] = Field(description="Two values each: referred counts as kept; referred is omitted.")
     more: tuple[FigureRow, ...]
-    remarks: tuple[str, ...] = Field(description="Records without a label, and labels without a record.")
+    remarks: tuple[str, ...] = Field(description="Records without a label, labels without a record, and copies.")
     sampling: str | None = Field(description="Limits of the figures for the batch; null: none known.")
     score: str
     calibration: tuple[str, ...]

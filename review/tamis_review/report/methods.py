@@ -31,12 +31,17 @@ def disclosure(figures: Figures) -> str:
         alone = first.passed - first.passed_by_human - first.passed_confirmed
         sentences.append(f"A language model alone excluded {records_n(excluded)} and included {records_n(alone)}.")
         if not any(batch.humans.decided for batch in figures.batches):
-            humans.insert(0, "No human decision is recorded, so the number of records excluded by a human is 0.")
+            verb = "counts yet" if any(batch.humans.reviewers for batch in figures.batches) else "is recorded"
+            humans.insert(0, f"No human decision {verb}, so the number of records excluded by a human is 0.")
         sentences += humans
         if referred:
-            sentences.append(
-                f"{were(referred)} referred to a human, because the decision was unclear or an error occurred."
+            causes = (
+                (any(stage.uncertain for stage in flow.stages), "the decision was unclear"),
+                (any(stage.conflicts for stage in flow.stages), "reviewers disagreed"),
+                (any(stage.failed for stage in flow.stages), "an error occurred"),
             )
+            why = " or ".join(cause for applies, cause in causes if applies)
+            sentences.append(f"{were(referred)} neither included nor excluded, because {why}: a human must decide.")
         if unverified := sum(stage.unverified for stage in flow.stages):
             sentences.append(f"Of these, the model excluded {records_n(unverified)} without a verified quote.")
         other = "other " if any(batch.humans.decided or batch.humans.audits for batch in figures.batches) else ""
@@ -56,7 +61,7 @@ def disclosure(figures: Figures) -> str:
 
 
 def _humans(figures: Figures) -> Iterator[str]:
-    """Yield people's decisions, stage by stage, and the findings of audits of exclusions."""
+    """Yield sentences on people's decisions and on the findings of audits of exclusions, stage by stage."""
     for (place, batch), stage in zip(figures.staged(" in stage {}"), figures.flow.stages, strict=False):
         humans = batch.humans
         if humans.decided:
@@ -213,8 +218,8 @@ def _read(file: SourceFile) -> str:
 def _replaced(sources: Sequence[Source]) -> list[str]:
     files = [file for source in sources for file in source.files]
     return [
-        f"{file.replaced:,} bytes{'' if len(files) == 1 else f' of “{file.file}”'} were not valid in this encoding and "
-        "were read as cp1252."
+        f"{'' if len(files) == 1 else f'In “{file.file}”, '}{were(file.replaced, 'byte')} invalid in the file's "
+        "encoding and read as cp1252."
         for file in files
         if file.replaced
     ]

@@ -32,7 +32,7 @@ with needs("cli"):
 
 @cache
 def template(path: Path, *more: Path) -> Template:
-    """Return the template in a file. It may include templates of its folder and of other folders."""
+    """Return the template in a file. It may include templates of its own folder and of the folders `more`."""
     environment = Environment(
         loader=FileSystemLoader([path.parent, *more]),
         autoescape=True,

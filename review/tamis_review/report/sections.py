@@ -13,7 +13,7 @@ from ..quality.agreement import Agreement
 from ..quality.panel_figures import Differing, PanelFigures, PanelMember, PanelPair
 from ..quality.panel_words import panel_sentences, shared_count
 from .figures import BatchFigures, Figures, HumanFigures
-from .wording import error_words
+from .wording import error_words, records_n
 
 NONE = "–"
 MEMBERS = ("model", "include", "exclude", "uncertain", "failed", "tokens", "cost", "missed includes")
@@ -201,6 +201,6 @@ def _round_text(row: RoundFailures) -> str:
     if share.estimate is None or share.low is None or share.high is None:
         return failed
     return (
-        f"{failed} Of {share.total:,} records decided in this round, {share.count:,} passed ({share.estimate:.1%}, "
+        f"{failed} Of {records_n(share.total)} decided in this round, {share.count:,} passed ({share.estimate:.1%}, "
         f"{share.level:.0%} interval {share.low:.1%} to {share.high:.1%})."
     )

@@ -40,7 +40,7 @@ def costs(spending: BatchCosts) -> str:
 
 
 def stage_paragraphs(figures: Figures, batch: BatchFigures, number: int) -> tuple[Paragraph, Paragraph]:
-    """Return the paragraphs on the questions, and on the model, the prompts and the dates."""
+    """Return two paragraphs: one on the questions, and one on the model, the prompts and the dates."""
     stage = figures.flow.stages[number]
     noun = kind_of(batch.operation).report_noun
     sentences = [f"{were(stage.entered)} submitted to a language model, each separately."]

@@ -64,7 +64,7 @@ def table_facts(labelled: Sequence[Criterion], operations: Sequence[str]) -> dic
     """Return the data, except rows, that the table's script needs: criteria by label, and words for each stage."""
     return {
         "names": outcome_names(operations[0]),
-        "criteria": {rule.label: {"text": rule.text, "excludes": rule.excludes} for rule in labelled},
+        "criteria": {c.label: {"text": c.text, "excludes": c.excludes} for c in labelled},
         "stages": [{"noun": kind_of(name).report_noun, "names": outcome_names(name)} for name in operations],
     }
 

@@ -284,7 +284,7 @@ def read_kept_out(connection: Connection, batch_id: UUID) -> set[int]:
 
 
 def read_ruled(connection: Connection, batch_id: UUID) -> set[int]:
-    """Return the places of the records that the initial filter excluded."""
+    """Return the places of the duplicates, and of the records that the initial filter excluded."""
     return _places(connection, select(exclusions.c.idx).where(exclusions.c.batch_id == batch_id))
 
 
@@ -299,8 +299,8 @@ def read_matching(
 ) -> set[int] | None:
     """Return the places that pass the filters on outcome, reason, label and flag. Return None if none of them is set.
 
-    `reasons`: the texts of the requested reason. `kept_out`: places that need no reading. If people exclude them, they
-    keep the software's outcome.
+    `reasons`: the texts of the requested reason. `kept_out`: places of records that need no reading. Such a record
+    keeps the software's outcome if people exclude it too.
     """
     parts: list[set[int]] = []
     software = software_outcomes(batch_id, operation.operation).subquery("software")
@@ -311,7 +311,7 @@ def read_matching(
         return Outcome.CONFLICT if decision.conflict else by_human(operation.operation, decision.value, system)
 
     def ended(places: Collection[int]) -> Iterator[tuple[int, Outcome, Outcome]]:
-        """Yield each place with its final outcome and the software's outcome. All places have human decisions."""
+        """Yield the index of each record, its final outcome and the software's outcome. Each needs a human decision."""
         here = software.c.idx == any_(literal([*places], ARRAY(Integer)))
         rows = connection.execute(select(software.c.idx, software.c.system).where(here)) if places else ()
         return ((place, final(place, Outcome(system)), Outcome(system)) for place, system in rows)
@@ -338,7 +338,7 @@ def read_matching(
 
 
 def search(connection: Connection, batch_id: UUID, words: Iterable[str], places: Sequence[int]) -> set[int]:
-    """Return the places whose record contains all of the words."""
+    """Return the members of `places` whose record contains all of the words."""
     of: ColumnElement[bool]
     if isinstance(places, range):
         of = (payloads.c.idx >= places.start) & (payloads.c.idx < places.stop)

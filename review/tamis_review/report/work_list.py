@@ -72,10 +72,10 @@ def _work_record(
 ) -> WorkRecord:
     """Return a record as `me` sees it. A hidden record has only its text and the caller's own remarks.
 
-    `judged`: the caller's judgements of an audit's records, by place. None: the list is of no audit.
+    `judged`: the caller's judgements of an audit's records, by place. None: the list does not show an audit.
     """
-    row = next((row for row in result.decisions if row.reviewer == me and row.stage is HumanStage.OWN), None)
-    mine = row and MyDecision(value=row.value, reason=row.reason, note=row.note, settles=row.settles, at=row.created_at)
+    own = next((entry for entry in result.decisions if entry.reviewer == me and entry.stage is HumanStage.OWN), None)
+    mine = own and MyDecision(value=own.value, reason=own.reason, note=own.note, settles=own.settles, at=own.created_at)
     remarks = [remark for remark in result.remarks if not hidden or remark.reviewer == me]
     return WorkRecord(
         number=result.index + 1,
@@ -254,7 +254,10 @@ def _order(
 def _page(
     connection: Connection, batch_id: UUID, query: WorkQuery, order: list[int], matching: set[int], after: int | None
 ) -> tuple[list[int], int | None, int | None]:
-    """Return the page's places, the last of them if another page follows, and the number of matches on all pages."""
+    """Return the page's places, the last of them if another page follows, and the number of matches on all pages.
+
+    The number is None if a search in more than `COUNTED` records fills the page early.
+    """
     if query.words and len(order) > COUNTED:
         wanted, _ = work_filter.page(order, matching, after, AT_ONCE)
         within = work_filter.search(connection, batch_id, query.words, wanted)
@@ -295,7 +298,7 @@ class WorkLeft(Frozen):
 
 
 def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
-    """Return the remaining work of the reviewer `me`. If the batch's operation makes no decisions, all is 0."""
+    """Return the remaining work of the reviewer `me`. If the operation makes no decisions, no work is left."""
     if not kind_of(view.operation).decides():
         return WorkLeft()
     batch_id = UUID(view.id)
@@ -316,7 +319,7 @@ def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
 
 
 def _to_read(connection: Connection, batch_id: UUID, places: list[int]) -> int:
-    """Return at how many of these places the record was not excluded before screening."""
+    """Return how many of the records at these places were not excluded before screening."""
     if not places:
         return 0
     here = (items.c.batch_id == batch_id) & (items.c.idx == any_(literal(places, ARRAY(Integer))))

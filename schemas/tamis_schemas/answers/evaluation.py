@@ -16,7 +16,7 @@ METRICS = (  # as specified, in order
 
 
 def metric_rank(label: str) -> tuple[int, str]:
-    """Return the sort key of a metric: the metrics of `METRICS` in its order, then other metrics by name."""
+    """Return the sort key of a metric: metrics of `METRICS` first, in the order of that list, then others by name."""
     return (METRICS.index(label) if label in METRICS else len(METRICS), label)
 
 

@@ -8,7 +8,7 @@ DUPLICATE = "duplicate"  # rule that excludes copies of a record
 
 
 class Exclusion(Frozen):
-    """The reason for an exclusion before screening: the initial filter (tier 1, spec 3), or a duplicate."""
+    """The reason for an exclusion before screening: a rule of the initial filter (tier 1), or a duplicate."""
 
     rule: str  # a `FilterRule` of the initial filter, or `duplicate`
     reason: str  # one sentence for a reader

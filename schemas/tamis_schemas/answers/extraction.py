@@ -9,7 +9,7 @@ from .results import Confidence, Quote
 
 
 class Extraction(Frozen):
-    """One value as one chunk gives it.
+    """One extracted value, and the chunk that the model cites for it.
 
     `validated` is None if the model quoted no words of a chunk.
     """
@@ -51,7 +51,7 @@ class RecallAnswer(Frozen):
 class ExtractionDetail(Frozen):
     """The evidence behind the value of an item with chunks: a result's `detail`.
 
-    `fields` has the evidence by the name of a field of `extract_fields`. For `extract`, the only name is empty.
+    `fields` maps the name of each extracted field to its evidence. `extract` has no field names: its only key is "".
     """
 
     fields: dict[str, FieldExtractions]

@@ -11,7 +11,7 @@ from .exclusion import Exclusion
 
 
 class FilterRule(StrEnum):
-    """A group of rules that reject for one reason. Criteria that include such records switch off the whole group."""
+    """A group of rules that reject records for one reason. The group is off if the criteria include such records."""
 
     DATE_RANGE = "date_range"  # no known year of the paper is in the criteria's date range
     MINIMUM_CONTENT = "minimum_content"  # too little content to screen

@@ -32,8 +32,8 @@ class IterationData(Frozen):
 class AnswerResult(Frozen):
     """The best answer, with every attempt in the order made.
 
-    `success` says whether the final answer reached the threshold. Without success it is the best attempt, or the first
-    of several equally good ones.
+    `success` says whether the final answer reached the threshold. If no attempt did, the final answer is the best
+    attempt, or the first of several equally good attempts.
     """
 
     final_answer: str

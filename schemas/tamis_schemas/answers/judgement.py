@@ -48,7 +48,7 @@ def after_quotes(confidence: float, unverified: int, quotes: int) -> float:
 
 
 class Band(NamedTuple):
-    """A range of evidence quality in which the kept share of a confidence is higher than the quality itself."""
+    """A range of evidence quality. Within it, a confidence is multiplied by `share`, which exceeds the quality."""
 
     low: float  # included
     high: float  # included
@@ -60,7 +60,7 @@ class Band(NamedTuple):
         return self.low <= quality <= self.high
 
     def share(self, quality: float) -> float:
-        """Return the kept share of a confidence: `min(most, quality + added)`."""
+        """Return the factor for a confidence: `min(most, quality + added)`."""
         return min(self.most, quality + self.added)
 
 
@@ -73,6 +73,6 @@ _BANDS: Final[Mapping[EvidenceType, Band]] = MappingProxyType(
 
 
 def milder_band(evidence_type: EvidenceType, quality: float) -> Band | None:
-    """Return the band for this type and quality of evidence; None: the kept share is the quality itself."""
+    """Return the band for this type and quality of evidence; None: a confidence is multiplied by the quality itself."""
     band = _BANDS.get(evidence_type)
     return band if band is not None and band.holds(quality) else None

@@ -31,9 +31,9 @@ class HumanStage(StrEnum):
 class Override(Frozen):
     """One decision of a human. Each reviewer's latest decision on an item and stage is valid until it is withdrawn.
 
-    If several reviewers have decided, the latest decision that `settles` counts, else their common decision. Without
-    either, they are in conflict and none counts. An override that agrees with the software is a confirmation: the
-    record was read, and nothing changes.
+    If several reviewers have decided, the latest decision with `settles` counts. If there is none, a unanimous decision
+    counts. Otherwise the reviewers are in conflict, and no decision counts. An override that agrees with the software
+    is a confirmation: the record was read, and nothing changes.
     """
 
     batch_id: str

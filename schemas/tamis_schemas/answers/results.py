@@ -77,7 +77,7 @@ class UncertainReason(StrEnum):
 
 
 class Cut(NamedTuple):
-    """The lengths of a field that was cut; as JSON `[sent, of]`."""
+    """The length of a cut field, after the cut and before it; as JSON `[sent, of]`."""
 
     sent: int  # characters of the sent part
     of: int  # characters of the whole field
@@ -108,10 +108,10 @@ class Difference(Frozen):
 
 
 class Quote(Frozen):
-    """A model's quote for a verdict, and whether the record says so.
+    """A model's quote for a verdict, and whether the record contains this quote.
 
     The place is that of the most similar passage in the record. It is set only if the quote is found or altered in a
-    text field; for a list or an object, only the field is named.
+    text field. For a list or an object, only the field is named.
     """
 
     text: str  # as the model wrote it
@@ -214,7 +214,7 @@ class Provenance(Frozen):
     usage: Usage = Usage()
     cost: Cost | None = None  # dollars of all calls, including failures and repairs; None: a price is not known
     tier: str | None = None  # billed tier of the last answer, as the endpoint names it; None: not named
-    calls: int = 0  # calls that reached the endpoint, including failed calls
+    calls: int = 0  # all calls, including failed calls
     unanswered: int = 0  # calls without an answer, which may have been billed
     cached: bool = False  # True: every answer is from an earlier call, without cost
     latency_ms: int | None = None  # of the last answered call
@@ -222,7 +222,7 @@ class Provenance(Frozen):
 
 
 class PanelVerdict(Frozen):
-    """The answer of one model of a panel on one record, or why it gave none; with its cost in either case."""
+    """One panel model's answer on one record, or the reason why there is none; and the cost of asking the model."""
 
     model: str  # as the panel names it
     status: InclusionStatus | None = None  # for a filter `include` for yes, `exclude` for no; None: it failed
@@ -266,7 +266,7 @@ class PanelResult(Frozen):
 
     @property
     def answered_by(self) -> str | None:
-        """The models as the endpoint's answers name them, each once; None: not named."""
+        """The names of the models in the endpoint's answers, each once; None if no answer names a model."""
         return ", ".join(dict.fromkeys(verdict.answered_by for verdict in self.verdicts if verdict.answered_by)) or None
 
     @property
@@ -285,7 +285,7 @@ class PanelResult(Frozen):
 class ItemResult(CheckedGeneric[V_co], Frozen):
     """One row of a batch's results: the item, its result, and its origin.
 
-    A type checker knows an `ItemResult[bool]` by the operation that was submitted.
+    Type checkers infer the type of the value from the submitted operation: a `Filter` leads to `ItemResult[bool]`.
     """
 
     index: int  # place in the batch, from 0
@@ -321,7 +321,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def cost(self) -> Decimal | None:
-        """Dollars; 0 if every answer came from the cache; None if there is no result, or no known price."""
+        """The cost in dollars; 0 if every answer came from the cache; None without a result or a known price."""
         return None if self.provenance is None else self.provenance.cost
 
     @property
@@ -354,7 +354,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as above
     @property
     def conflict(self) -> bool:
-        """True if people decided differently, and no decision settles it: neither theirs nor the model's counts."""
+        """True if people disagree, and no person has settled the conflict. Until then, no decision counts."""
         return self.override is None and bool(self.decisions)
 
     @property

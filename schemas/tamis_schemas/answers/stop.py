@@ -20,7 +20,7 @@ class SampledRecord(Frozen):
 class StopSample(Frozen):
     """A sampling frame and the drawn records, with people's decisions so far.
 
-    Only the first records with decisions, without a gap, count: they are a random sample.
+    In the order of the draw, only the records before the first undecided record count: they are a random sample.
     """
 
     id: str
@@ -67,7 +67,7 @@ class StopVerdict(StrEnum):
 
 
 class StopPrice(Frozen):
-    """The cost of a promise, in further records of the sample."""
+    """The number of further records of the sample that people must read before a recall can be promised."""
 
     recall: float
     confidence: float
@@ -112,7 +112,7 @@ class StopFigure(Frozen):
 
 
 class StopAnswer(Frozen):
-    """Whether people may stop reading with a promise, and the evidence that is missing."""
+    """Whether people may stop reading and promise a recall, and which evidence is still missing."""
 
     batch_id: str
     verdict: StopVerdict

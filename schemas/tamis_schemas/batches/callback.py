@@ -25,7 +25,7 @@ class BatchEvent(StrEnum):
 
 
 class Callback(Frozen):
-    """A URL that is sent a signed webhook for each event."""
+    """A URL that receives a signed webhook for each event."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -48,7 +48,7 @@ class Callback(Frozen):
     def _can_be_called(cls, url: str) -> str:
         """Refuse a URL that cannot be called, or has a password, which the ledger would keep.
 
-        A receiver should check the signature instead.
+        A receiver needs no password, because it can check the webhook's signature.
         """
         try:
             parts = urlsplit(url)
@@ -65,7 +65,10 @@ class Callback(Frozen):
 
 
 class OnComplete(Frozen):
-    """A task by name, with its queue and arguments; the batch's outcome comes first, unless it is immutable."""
+    """A Celery task by name, with its queue and arguments.
+
+    The task's first argument is the batch's outcome, unless the task is immutable.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -77,7 +80,7 @@ class OnComplete(Frozen):
 
     @classmethod
     def of(cls, signature: object) -> Self:
-        """Return the task of a Celery signature, as an object or as its dict in a message.
+        """Return the task of a Celery signature. The signature may be an object, or its dict from a message.
 
         Raises `InvalidParameters` with the mistake.
         """
@@ -104,5 +107,5 @@ class OnComplete(Frozen):
         return f"{SCHEME}://{self.queue}/{self.task}"
 
     def kept(self) -> dict[str, Any]:
-        """Return the task in the ledger's form: like a `Callback`, with its single event."""
+        """Return the task in the ledger's form: like a `Callback` with the single event `completed`."""
         return {"url": self.url, "events": [BatchEvent.COMPLETED.value], "task": self.model_dump()}

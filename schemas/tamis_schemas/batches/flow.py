@@ -19,7 +19,7 @@ __all__ = ["Arrow", "Flow", "FlowSource", "FlowStage", "PreviousVersion", "Repor
 
 
 class Tally(Frozen):
-    """The number of records of one kind: from one file, under one rule, for one reason."""
+    """The number of records of one kind: from one file, under one rule, or for one reason."""
 
     name: str
     n: int = Field(ge=0)
@@ -36,7 +36,7 @@ def tallies(counted: dict[str, int]) -> tuple[Tally, ...]:
 
 
 class Arrow(Frozen):
-    """A branch of the flow: the records that arrive, and the ways on."""
+    """A branch of the flow: the number of records that arrive, and the number that take each way from there."""
 
     place: str
     arrived: int
@@ -49,7 +49,7 @@ class Arrow(Frozen):
 
 
 class FlowStage(Frozen):
-    """The ways of the records of one batch.
+    """The numbers of one batch's records, by outcome.
 
     If the operation does not decide (an extraction, a score), every record with a result has passed.
     """
@@ -76,7 +76,7 @@ class FlowStage(Frozen):
 
     @property
     def overridden(self) -> int:
-        """The number of records that a person decided where the software decided differently, or had no decision."""
+        """The number of records that people decided, and that the software decided differently or not at all."""
         return self.passed_by_human + self.excluded_by_human
 
     @property
@@ -91,7 +91,7 @@ class FlowStage(Frozen):
 
     @property
     def arrow(self) -> Arrow:
-        """The point of this stage at which records part."""
+        """The branch of the flow at this stage."""
         ways = {
             "passed": self.passed,
             "excluded": total(self.excluded),
@@ -106,7 +106,7 @@ class FlowStage(Frozen):
 
 
 class ReportFlow(Frozen):
-    """The ways of the reports of the records that passed the screening; only people decide about them."""
+    """The numbers of reports by outcome, for records that passed the screening. Only people decide about reports."""
 
     sought: int = Field(ge=0)
     not_retrieved: tuple[Tally, ...] = ()  # by reason
@@ -130,7 +130,7 @@ class ReportFlow(Frozen):
 
     @property
     def arrows(self) -> tuple[Arrow, Arrow]:
-        """The two points at which reports part: retrieval, and the assessment of the full text."""
+        """The two branches of the flow for reports: retrieval, and the assessment of the full text."""
         sought = {
             "not retrieved": total(self.not_retrieved),
             "awaited": self.awaited,
@@ -224,7 +224,7 @@ class Flow(Frozen):
 
     @property
     def arrows(self) -> tuple[Arrow, ...]:
-        """Every point at which records part, from the top of the diagram to its bottom."""
+        """Every branch of the flow, from the top of the diagram to its bottom."""
         first = Arrow(
             place="identification",
             arrived=self.n_identified,
@@ -269,7 +269,7 @@ class Flow(Frozen):
         return self
 
     def _parts(self) -> Iterator[tuple[int, int, str]]:
-        """Yield each part with its whole, and with the error's text if the part is larger than the whole."""
+        """Yield each part, its whole, and an error message for the case that the part is larger than the whole."""
         for stage in self.stages:
             name = stage.operation
             yield (

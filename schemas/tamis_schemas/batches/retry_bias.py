@@ -29,7 +29,7 @@ class Trait(StrEnum):
 
     @property
     def words(self) -> str:
-        """The name in a heading, after `by`."""
+        """The trait's name, as it follows the word "by" in a heading."""
         return "the decisions on the records before and after" if self is Trait.NEIGHBOURS else self.value
 
 
@@ -118,8 +118,9 @@ class RoundTally:
     def compared(self, number: int) -> RoundFailures:
         """Return the failures of the round with this number, by length, year and neighbours.
 
-        At least one record must have been added. Lengths and years are in quarters of equal size, as far as equal
-        values allow. Records without a year are in a separate group. Records without two neighbours are in no group.
+        At least one record must have been added. By length and by year, records are grouped into quarters of equal
+        size, as far as equal values allow. Records without a year are in a separate group. Records without two
+        neighbours are in no group.
         """
         evaluated, failed = self._decided.total(), self._kinds.total()
         comparisons: tuple[Comparison, ...] = ()
@@ -159,8 +160,8 @@ class RoundTally:
     def _neighbours(self) -> list[Group]:
         names = {
             2: ("both passed", "records whose neighbours both passed"),
-            1: ("one of the two passed", "records with one neighbour that passed"),
-            0: ("neither passed", "records without a neighbour that passed"),
+            1: ("one of the two passed", "records with only one passing neighbour"),
+            0: ("neither passed", "records without a passing neighbour"),
         }
         counts = self._known(Trait.NEIGHBOURS)
         return [self._group(Trait.NEIGHBOURS, *names[n], (n, n)) for n in names if n in counts]
@@ -169,7 +170,7 @@ class RoundTally:
         return {value: count for value, count in self._all[trait].items() if value is not None}
 
     def _group(self, trait: Trait, label: str, records: str, span: tuple[int, int] | None) -> Group:
-        """Return the group of records with values in the span; None: records without a value."""
+        """Return the group of records with values within `span`; if `span` is None, of records without a value."""
 
         def inside(counted: Counter[int | None]) -> int:
             if span is None:

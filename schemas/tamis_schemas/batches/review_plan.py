@@ -39,7 +39,7 @@ class ReviewStage(Frozen):
             if field != used and getattr(self, field) != type(self).model_fields[field].default:
                 raise ValueError(f"{field} belongs to {whose}, not to {self.name}")
         if self.model is not None and panel_of(self.operation) is not None:
-            raise ValueError("model: the stage has a panel; add it to the panel's models")
+            raise ValueError("model: the stage has a panel; add the model to the panel's models")
         if InclusionStatus.EXCLUDE in self.passes or not self.passes:
             raise ValueError("passes must name include, uncertain or both: excluded records do not continue")
         return self
@@ -51,7 +51,7 @@ class ReviewStage(Frozen):
 
     @property
     def asked_of(self) -> str | None:
-        """The model's name for the stage's batch, or a panel's models in one line; None: the workers' model."""
+        """The model that the stage asks, or all models of its panel, in one line; None: the workers' model."""
         panel = panel_of(self.operation)
         return self.model if panel is None else panel.words
 
@@ -84,7 +84,7 @@ class ReviewPlan(Frozen):
         return self.model_copy(update={"stages": tuple(stages)})
 
     def steered(self, steering: Steering) -> Self:
-        """Return the same plan. In each stage, the fields set in `steering` override the stage's own."""
+        """Return the same plan, with the fields set in `steering` in place of each stage's own."""
         stages = [stage.model_copy(update={"steering": steering.over(stage.steering)}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
 

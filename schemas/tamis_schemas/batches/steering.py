@@ -1,6 +1,6 @@
 """Steering: further options of a model's requests, and the tier.
 
-A worker has a steering by its settings. A batch may have its own steering, which overrides the worker's.
+A worker's settings define its steering. A batch may have its own steering, which overrides the worker's.
 """
 
 import json
@@ -65,7 +65,7 @@ class Tier(StrEnum):
 
 
 class TierFallback(StrEnum):
-    """The treatment of an item if its tier still has no capacity when its waiting time is over."""
+    """The treatment of an item whose tier still has no capacity when the waiting time is over."""
 
     STANDARD = "standard"  # the item is asked at the standard tier
     WAIT = "wait"  # the item waits without limit
@@ -146,7 +146,7 @@ Patience = Annotated[float, Field(ge=0, le=7 * 86_400)]  # seconds
 
 
 class Steering(Frozen):
-    """The steering of a model; for None or a missing field, the worker's settings apply."""
+    """The steering of a model. If a field is not set, the worker's setting applies."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -165,7 +165,9 @@ class Steering(Frozen):
         default=None,
         description="Seconds that an item waits for its tier's capacity.",
     )
-    tier_fallback: TierFallback | None = Field(default=None, description="The action after this wait.")
+    tier_fallback: TierFallback | None = Field(
+        default=None, description="The action if the tier still lacks capacity after `tier_patience`."
+    )
 
     def over(self, under: "Steering") -> "Steering":
         """Return this steering, with its missing fields from `under`. Bodies and headers are merged field by field."""

@@ -33,12 +33,12 @@ class PossiblyUnbilled(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
     @property
     def possibly_unbilled(self) -> int:
-        """Calls and claims with an unknown end."""
+        """The number of calls and claims with an unknown end."""
         return self.unanswered + self.lost_claims
 
     @property
     def unbilled_words(self) -> str | None:
-        """The words: `up to about $0.0312 (12 claims whose worker died)`; None if every call is in the bill."""
+        """The possible extra cost: `up to about $0.0312 (12 claims whose worker died)`; None if all is billed."""
         parts = []
         if self.unanswered:
             parts.append(f"{self.unanswered:,} {'call' if self.unanswered == 1 else 'calls'} with an unknown end")
@@ -83,7 +83,10 @@ class Counts(Frozen):
 
 
 class ConfidenceDistribution(Frozen):
-    """The confidence of the decided items: a count per band of the rubric, and quartiles; None if none is decided."""
+    """The confidence of the decided items: mean, extremes, quartiles, and a count for each band of the rubric.
+
+    If no item is decided, mean, extremes and quartiles are None.
+    """
 
     bands: dict[str, int] = Field(default_factory=dict)
     mean: float | None = None

@@ -151,7 +151,7 @@ class Prices:
         return None
 
     def knows(self, model: str, tier: str | None = None) -> bool:
-        """Return whether the model has a price at the tier, 0 included."""
+        """Return whether the price of the model at the tier is known. A price of 0 is a known price."""
         return self._per_token(model, tier) is not None
 
     def cost(self, model: str, usage: Usage, tier: str | None = None) -> Decimal | None:
@@ -159,7 +159,7 @@ class Prices:
 
         `tier` is the tier in the answer. None, `default`, `standard`, `auto` and `on_demand` have the standard prices;
         `fast` is `priority`. Another tier has a price only if the table states it. An unknown tier is never taken for
-        the standard tier, whose price may be half or twice as high.
+        the standard tier, because its price may be half or twice as high.
 
         cost = (prompt - cached - written) * input + cached * cached_input + written * cache_write + completion *
         output. Reasoning tokens are completion tokens.

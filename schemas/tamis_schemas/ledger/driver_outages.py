@@ -62,7 +62,7 @@ def driver_outage(error: BaseException) -> LedgerUnavailable | None:
 
 
 def driver_unusable(error: BaseException) -> ConfigurationError | None:
-    """Return Tamis's error for a URL with an option that the driver does not know; None for any other error."""
+    """Return Tamis's error if a driver's error means that the URL has an unknown option; None for any other error."""
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
         return ConfigurationError(f"TAMIS_DATABASE_URL is invalid: {_first_line(error)}")
     return None

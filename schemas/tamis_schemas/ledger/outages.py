@@ -32,7 +32,7 @@ def outage(error: BaseException) -> LedgerUnavailable | None:
 
 
 def unusable(error: BaseException) -> ConfigurationError | None:
-    """Return Tamis's error for a URL with an option that the driver does not know; None for any other error."""
+    """Return Tamis's error if an error means that the URL has an unknown option; None for any other error."""
     driver = error.orig if isinstance(error, DBAPIError) else error
     return None if driver is None else driver_unusable(driver)
 

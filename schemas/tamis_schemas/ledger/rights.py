@@ -94,7 +94,7 @@ def grant(owner_url: str, role_url: str, rights: Rights) -> str:
         named = make_url(role_url)
     except ArgumentError as error:
         raise ConfigurationError(
-            "the role's URL is invalid: it looks like postgresql+psycopg://role:password@host:5432/tamis"
+            "the role's URL is invalid: it must look like postgresql+psycopg://role:password@host:5432/tamis"
         ) from error
     if not named.username or named.username == make_url(owner_url).username:
         raise ConfigurationError("the role's URL must name a user other than the owner of the tables")

@@ -17,7 +17,7 @@ def scalar_text(column: ColumnElement[Any]) -> ColumnElement[Any]:
 
 
 def is_value(column: ColumnElement[Any], value: str | bool | None) -> ColumnElement[bool]:
-    """Return the condition that a JSON column has this value, with which an operation includes or excludes.
+    """Return the condition that a JSON column has `value`, which is an operation's including or excluding value.
 
     A scalar is compared as written, without parsing, unless it has escapes or spaces.
     """

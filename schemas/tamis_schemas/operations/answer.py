@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
+from ..values.whole_number import WholeNumber
 from ..values.words import Words
 from .kind import OperationKind
 
@@ -29,11 +30,11 @@ class Answer(OperationKind):
     instruct: Words
     resp_format: Words
     eval_crit: Words
-    iter_max: int = Field(default=3, ge=1, le=10, strict=True)
+    iter_max: WholeNumber = Field(default=3, ge=1, le=10)
     score_threshold: float = Field(
         default=0.8, strict=True
     )  # score of an accepted answer; 0.0 accepts every evaluated answer
-    parallel_attempts: int = Field(default=1, ge=1, le=10, strict=True)  # answers in parallel in every iteration
+    parallel_attempts: WholeNumber = Field(default=1, ge=1, le=10)  # answers in parallel in every iteration
 
     def value_type(self) -> type[str]:
         """Return the type of the operation's values."""

@@ -22,7 +22,7 @@ _CRITERION_LISTS = {"inclusion_criteria": "I", "exclusion_criteria": "E"}  # let
 
 
 class Criterion(Frozen):
-    """One criterion under the label by which an answer refers to it (`I1`, `I2`, ..., `S1`, `E1`, `E2`, ...)."""
+    """One criterion, with the label by which an answer refers to it (`I1`, `I2`, ..., `S1`, `E1`, `E2`, ...)."""
 
     label: str
     text: str
@@ -93,10 +93,10 @@ _Entry = Annotated[
 
 
 class SearchCriteria(Frozen):
-    """The criteria of a review (spec 3). At least one inclusion or exclusion criterion.
+    """The criteria of a review (spec 3): at least one inclusion or exclusion criterion.
 
-    An entry of the two lists is a text, or a `WordedCriterion` as a dict: its wording is kept under the criterion's
-    label in `exclude_as`, and is never shown to a model.
+    An entry of these two lists is a text, or a `WordedCriterion` as a dict. The wording of a `WordedCriterion` is kept
+    in `exclude_as`, under the criterion's label, and is never shown to a model.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -133,7 +133,7 @@ class SearchCriteria(Frozen):
         return self
 
     def labelled(self) -> list[Criterion]:
-        """Return every criterion with its label: inclusion criteria, all study types together, exclusion criteria."""
+        """Return every criterion with its label: inclusion criteria, all study types as one, exclusion criteria."""
         listed = [(f"I{n}", text, False) for n, text in enumerate(self.inclusion_criteria, 1)]
         if self.study_types:
             listed.append((STUDY_TYPE, f"Study type: {' or '.join(self.study_types)}", False))

@@ -75,7 +75,7 @@ class Extract(OperationKind):
         raise InvalidParameters(f"{value!r} is not a {self.output_type}; use None if the record does not contain it")
 
     def value_of_text(self, text: str) -> Any:
-        """Return the value in a person's text; raises as `checked_value` does."""
+        """Return the value in a person's text. Raises the errors of `checked_value`."""
         match self.output_type:
             case "number":
                 return self.checked_value(number_of(text))

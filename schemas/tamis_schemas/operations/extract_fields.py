@@ -1,6 +1,6 @@
 """Extract fields: several values at once, after a JSON schema.
 
-Only a complete schema is accepted: every part has a type, every object names its properties, and references stay within
+Only a complete schema is accepted: every part has a type, and every object names its properties. References stay within
 the schema and form no circle. So later code need not expect anything else.
 """
 
@@ -101,7 +101,7 @@ class ExtractFields(OperationKind):
         return {name: value.get(name) for name in names}
 
     def value_of_text(self, text: str) -> dict[str, Any]:
-        """Return a person's fields from a text with a JSON object; raises as `checked_value` does."""
+        """Return a person's fields from a text with a JSON object. Raises the errors of `checked_value`."""
         try:
             return self.checked_value(json.loads(text))
         except json.JSONDecodeError as error:

@@ -31,7 +31,7 @@ _SAME_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependen
 
 @dataclass(frozen=True, slots=True)
 class SubSchema:
-    """A schema inside a schema that describes a value."""
+    """A schema inside another schema. It describes the same value, or a field or an item of this value."""
 
     place: str  # path in the schema around it: `properties.size`, `items`, `anyOf.0`, `$ref`
     schema: JsonSchema
@@ -39,7 +39,7 @@ class SubSchema:
 
 
 def parts(schema: JsonSchema, root: JsonSchema) -> list[SubSchema]:
-    """Return the schemas inside a schema that describe its value, or the fields and items directly in this value.
+    """Return the schemas inside a schema that describe its whole value, or that describe the value's fields and items.
 
     The first of these keywords decides: `$ref`; `const` or `enum`; `type` (implied by `properties` and `items`);
     `anyOf`; `oneOf`; a single `allOf`. Other keywords are conditions, which can only narrow the value down.
@@ -118,7 +118,7 @@ def dialect(schema: JsonSchema) -> "type[Validator]":
 
 
 def checked_schema(draft: JsonSchema) -> JsonSchema:
-    """Return a copy of a valid schema. Raises `ValueError` with the place and the mistake."""
+    """Return a copy of `draft`, if it is a valid schema. Raises `ValueError` with the place and the mistake."""
     from jsonschema.exceptions import SchemaError
 
     from .schema_pattern import check_patterns

@@ -14,10 +14,10 @@ YES, NO = ("include", "true", "yes", "y", "1"), ("exclude", "false", "no", "n", 
 
 
 class OperationKind(Frozen):
-    """The base of every operation: one that decides nothing about records, whose results no human overrides.
+    """The base of every operation. By default, an operation decides nothing, and people cannot override its results.
 
-    Code that handles all operations alike (reports, summaries, reviews, overrides) asks the class, which `kind_of`
-    finds by its name. A new operation states its differences here.
+    Code that handles all operations alike (reports, summaries, reviews, overrides) asks the operation's class, which
+    `kind_of` finds by the operation's name. A new operation states its differences in its class.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -60,7 +60,7 @@ class OperationKind(Frozen):
     def checked_value(self, value: object) -> Any:
         """Return a person's decision in its stored form.
 
-        Raises `InvalidParameters` if the value is not possible, or people cannot decide this operation's results.
+        Raises `InvalidParameters` if the value is not possible, or if people cannot override this operation's results.
         """
         if not self.decides():
             raise InvalidParameters(
@@ -93,7 +93,7 @@ class OperationKind(Frozen):
 
 
 class TypedOperation(Protocol[V_co]):
-    """An operation for type checkers: its values have the type of its batches' results."""
+    """An operation as type checkers see it: `V_co` is the type of its values."""
 
     def value_type(self) -> type[V_co]:
         """Return the type of the operation's values."""

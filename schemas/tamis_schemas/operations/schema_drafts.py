@@ -1,4 +1,4 @@
-"""The drafts of JSON Schema, with RE2's patterns. A separate module, because few programs need its slow import."""
+"""The drafts of JSON Schema, with RE2's patterns. The module is separate, because its import is slow."""
 
 from jsonschema import Draft6Validator, Draft7Validator, Draft201909Validator, Draft202012Validator
 from jsonschema.protocols import Validator

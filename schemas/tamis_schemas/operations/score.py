@@ -69,8 +69,8 @@ class Score(OperationKind):
     def grid_value(self, k: int) -> float:
         """Return `min_value + k * interval`, rounded once. Without an interval, the whole range is one step.
 
-        The result is computed from decimal numbers, in exact fractions of the range. From 0 to 1 by 0.1, the value 3 is
-        0.3, and the last value is `max_value`.
+        The result is computed from decimal numbers, in exact fractions of the range. From 0 to 1 by 0.1, the value for
+        `k` = 3 is 0.3, and the last value is `max_value`.
         """
         low, high = Fraction(repr(self.min_value)), Fraction(repr(self.max_value))
         return float(low + (high - low) * k / (self.steps or 1))
@@ -91,7 +91,7 @@ class Score(OperationKind):
         return float
 
     def goes_on(self, value: object, narrowed: Any) -> bool:
-        """Return whether the score reaches `narrowed`, the stage's lowest score, if the stage has one."""
+        """Return whether the score is at least `narrowed`, the stage's lowest passing score. None: any score passes."""
         return isinstance(value, int | float) and (narrowed is None or value >= narrowed)
 
     def checked_value(self, value: object) -> float:
@@ -108,7 +108,7 @@ class Score(OperationKind):
         return on_grid
 
     def value_of_text(self, text: str) -> float:
-        """Return the score in a person's text; raises as `checked_value` does."""
+        """Return the score in a person's text. Raises the errors of `checked_value`."""
         return self.checked_value(number_of(text))
 
     def result_words(self, value: object, confidence: float) -> str:

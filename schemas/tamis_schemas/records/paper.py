@@ -29,8 +29,8 @@ class PaperData(Frozen):
     def of(cls, record: Mapping[str, Any]) -> Self:
         """Return a record as a paper. The readers of all file formats use the same names of fields.
 
-        No record is refused: a missing or empty field is None (the title: empty), a value other than text is read as
-        its text, and an invalid year is unknown. Other names are omitted.
+        No record is refused. A missing or empty title becomes "", and any other missing or empty field None. A value
+        other than text is read as its text, and an invalid year is unknown. Fields with other names are omitted.
         """
         get = record.get
         authors = get("authors")

@@ -2,7 +2,7 @@
 
 
 def record_number(index: int) -> int:
-    """Return the number, for people, of the record at a place of its batch, counted from 0."""
+    """Return the number that people see for a record. `index` is the record's place in its batch, from 0."""
     return index + 1
 
 

@@ -31,9 +31,9 @@ class SourceFile(Frozen):
 
 
 class Source(SourceFile):
-    """The origin of records, for a methods section: where from, how read, how filtered.
+    """The origin of records, for a methods section: where they are from, how they were read and how filtered.
 
-    If it has several files, its own fields as a file describe the first.
+    If it has several files, the fields of `SourceFile` describe the first.
     """
 
     name: str = ""  # of the database or register; by default the file's name

@@ -7,7 +7,7 @@ from .frozen import Frozen
 
 
 class Proportion(Frozen):
-    """A count out of a total, with its estimate and an interval; all None if the total is 0."""
+    """A count out of a total, with an estimate and an interval. If the total is 0, estimate and interval are None."""
 
     count: int
     total: int

@@ -110,7 +110,7 @@ def test_a_batch_is_paused_resumed_and_cancelled(
     page.get_by_role("button", name="Cancel …").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("button", name="Do not cancel")).to_be_focused()
-    expect(dialog).to_contain_text(re.compile(r"Cancelled before any call: \d+ records?\."))
+    expect(dialog).to_contain_text(re.compile(r"Cancelled without a decision: \d+ records?\."))
     expect(dialog).to_contain_text(re.compile(r"Kept: \d+ decided and 0 failed"))
     dialog.get_by_role("button", name=re.compile(r"^Cancel \d+ records$")).click()
     expect(page.locator("#state")).to_have_text("cancelled")

@@ -95,7 +95,7 @@ def test_rayyan_brings_several_people_of_whom_one_may_be_named(run: Run, batch: 
     assert [one.reviewer for one in list_overrides(batch)] == ["Kim"]
     done = run("import-decisions", batch.id, "r.csv")
     assert "1 decisions recorded, by Kim, Noor, title-abstract; 1 already existed" in done.out
-    assert "1 records are in conflict: tamis conflicts" in done.out
+    assert "1 record in conflict: tamis conflicts" in done.out
     assert [one.reason for one in list_overrides(batch)] == [None, "in rats"]
 
 
@@ -130,6 +130,14 @@ def test_a_second_reviewer_is_told_whom_they_contradict_and_how_it_is_settled(ru
     assert "exclude by Reviewer B; the software agrees" in done.out
     assert "conflict: this contradicts Reviewer A (include), so no person's decision counts" in done.out
     assert f"tamis override {batch.id[:8]} number:2 DECISION --settle --reviewer NAME" in done.out
+    third = run("override", batch.id, "r1", "include", "--reviewer", "Reviewer C")
+    assert "conflict: this contradicts Reviewer B (exclude), so no person's decision counts" in third.out
+    third = run("override", batch.id, "r1", "--withdraw", "--reviewer", "Reviewer C")
+    assert "withdrawn by Reviewer C; others decided: Reviewer A: include; Reviewer B: exclude\n" in third.out
+    differ = (
+        "the remaining decisions differ: Reviewer A (include), Reviewer B (exclude), so no person's decision counts"
+    )
+    assert f"conflict: {differ}. To settle it: " in third.out
     listed = run("conflicts", batch.id).out
     assert "No. 2 (r1) Walking on hill number 1\n    title-abstract; the software: exclude\n" in listed
     assert "    Reviewer A: include: adults\n    Reviewer B: exclude\n1 in conflict" in listed

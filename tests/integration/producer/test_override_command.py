@@ -85,7 +85,7 @@ def test_a_table_is_taken_as_a_whole_or_not_at_all(run: Run, batch: Batch, tmp_p
     path.write_text("id,decision,note,reviewer\nr1,include,seen,Reviewer B\nr2,exclude,,\nr3,,,\n", "utf-8")
     done = run("override", batch.id, "--file", "t.csv", "--reviewer", "Reviewer A")
     assert done.code == 0, done.err
-    assert "1 rows without a decision are skipped" in done.out
+    assert "1 row without a decision is skipped" in done.out
     assert [(one.index, one.value, one.reviewer) for one in list_overrides(batch)] == [
         (1, "include", "Reviewer B"),
         (2, "exclude", "Reviewer A"),
@@ -119,6 +119,9 @@ def test_blind_shows_and_sets_how_people_read_and_who_set_it(run: Run, batch: Ba
     told = json.loads(run("blind", batch.id, "model", "--reviewer", "Lead", "--json").out)
     assert (told["id"], told["mode"], told["set_by"]) == (batch.id, "model_second", "Lead")
     assert get_screening_mode(batch).mode is ScreeningMode.MODEL_SECOND
+    done = run("override", batch.id, "r1", "include", "--reviewer", "Reviewer A")
+    second = "conflict: the model is the second reader and decided exclude. People's decision counts. To settle it: "
+    assert second in done.out
     done = run("blind", batch.id, "audit", "--reviewer", "Lead")
     assert "drawn for the audit are hidden until it is judged (set by Lead, 20" in " ".join(done.out.split())
     assert get_screening_mode(batch).mode is ScreeningMode.MODEL_AUDITED

@@ -85,7 +85,7 @@ def test_the_command_line_says_what_an_update_keeps_out(client: Client, tmp_path
     later = write(tmp_path / "later.csv", "speed", "pain")
     done = run("screen", str(later), "--criteria", str(criteria), "--updates", earlier.id[:13], "--detach")
     assert done.code == 0, done.err
-    assert "1 of 2 records skipped: the earlier search has them already\n" in done.err
+    assert "1 of 2 records removed: the earlier search has them already\n" in done.err
     assert "--keep-duplicates" not in done.err  # it would not ask about them either
     assert [row.status for row in client.batch(done.out.strip()).results()] == ["excluded_by_filter", "pending"]
     unknown = run("screen", str(later), "--criteria", str(criteria), "--updates", "ffff", "--detach")

@@ -178,7 +178,7 @@ def test_the_command_tells_it_on_a_terminal_and_to_programs(screened: Batch, hou
     assert Explanation.model_validate(document).transcripts == explain(screened, 0).transcripts
     ambiguous = tamis("explain", screened.id, "twice", env=house.environment, cwd=tmp_path)
     assert ambiguous.code == 2
-    assert "2 records have the id 'twice': name one by its number instead, of No. 3, No. 4" in ambiguous.err
+    assert "2 records have the id 'twice': use the number of one of them instead (No. 3, No. 4)" in ambiguous.err
 
 
 def test_a_key_that_the_endpoint_says_back_is_in_no_transcript(house: House) -> None:

@@ -107,7 +107,7 @@ def test_what_is_cut_is_said_to_the_model_and_wherever_a_result_is_read(house: H
     write_csv([long, short], stream)
     assert [row["cut"] for row in csv.DictReader(io.StringIO(stream.getvalue()))] == [words, ""]
     assert json.loads(long.model_dump_json())["cut"] == {"abstract": [cut.sent, 319_999]}
-    assert f"[not sent whole: {words}]" in with_decision(long)["_tamis_reason"]
+    assert f"[not sent in full: {words}]" in with_decision(long)["_tamis_reason"]
     summary = batch.summary()
     assert summary is not None
     assert summary.cut == 1

@@ -1,8 +1,9 @@
 """The strategies for tasks that Celery itself completes: tasks that services send by name, and aggregates.
 
 **Tasks that services send by name.** The event loop awaits their answers, without threads. Then Celery's only thread
-stores the result, counts the parts of the sender's chords, sends chained tasks and events, and acknowledges. So many
-tasks wait without a thread, and behave as in Celery. If the worker ends first, another worker gets the message.
+stores the result, counts the parts of the sender's chords, sends chained tasks and events, and acknowledges. So waiting
+tasks need no threads, and behave as in Celery. If the worker ends before it acknowledges, another worker gets the
+message.
 
 **Aggregates** close shards. Celery gets a message only if it has the form that Tamis writes. For an invalid body Celery
 would raise an exception on the consumer's thread, so one foreign message would stop every worker that fetches it.
@@ -71,7 +72,7 @@ class SentTask:
         headers = message.headers
         args, kwargs, _ = message.payload
         if not (isinstance(headers["id"], str) and isinstance(args, list) and isinstance(kwargs, dict)):
-            raise TypeError("its id is not text, or its arguments are missing")
+            raise TypeError("its id is not text, or its arguments are not a list and an object")
         return cls(headers["id"], headers["task"], args, kwargs, _instant(headers, "eta"), _instant(headers, "expires"))
 
 
@@ -177,8 +178,9 @@ class AwaitedStrategy:
 def taken_answer(task: Any) -> Any:
     """Return the answer that the strategy passed to a running task, or raise it if it is an error.
 
-    If a result is already stored, the message came twice. Then count the task in its chord again, and raise `Ignore`.
-    The chord counts each task only once. Chained tasks were sent after the first message.
+    If a result is already stored, the message came twice. Then report the task to its chord once more, because the
+    first report may be lost, and raise `Ignore`. The chord counts a task only once. Chained tasks were sent after the
+    first message.
     """
     request = task.request
     kept = task.backend.get_task_meta(request.id, cache=False)
@@ -239,7 +241,7 @@ class SentRequest(Request):  # type: ignore[misc] # Celery ships no types
     def send_event(self, event: str, **fields: Any) -> None:
         """Send an event.
 
-        In place of a result it has the decision, in place of an error the error's kind without a traceback.
+        The event has the decision instead of the result. It has an error's kind instead of the error and its traceback.
         """
         answer = self.request_dict.get(ANSWER)
         if "result" in fields:

@@ -232,7 +232,7 @@ def install_resilient_qos(
     """Make a consumer's channel pause while `holds_back()` is True, and survive refusals and invalid entries of Redis.
 
     `refused` is called with each refusal, `no_message` with the queue, the bytes and the error of an invalid entry.
-    Install it before the first message. Only channels to Redis are changed.
+    Call this function before the first message. Only channels to Redis are changed.
     """
     if not isinstance(channel, redis_transport.Channel):
         return
@@ -285,7 +285,7 @@ def is_message(raw: bytes) -> bool:
 class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no types
     """The record of messages that are delivered but not acknowledged.
 
-    It is in this process and, if Redis accepts it, in Redis too.
+    The record is kept in this process and, if Redis accepts the record, in Redis too.
     """
 
     def __init__(

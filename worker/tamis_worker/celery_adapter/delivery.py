@@ -3,7 +3,8 @@
 Deliveries are settled in groups. To settle means: count the chord parts, send the events, acknowledge the messages.
 
 Items can be revoked by headers, Celery's way to name tasks without their ids: `batch_id=UUID` names the items of a
-batch, `item=UUID/INDEX` one item. Messages do not contain these headers: they are computed from the arguments.
+batch, `item=UUID/INDEX` one item. Messages do not contain these headers. A worker computes the headers from a message's
+arguments.
 """
 
 import logging
@@ -148,7 +149,7 @@ def settle(deliveries: Sequence[Delivery]) -> list[Delivery]:
 
 
 def acknowledge(deliveries: Sequence[Delivery]) -> list[Delivery]:
-    """Acknowledge messages of one connection, and return those not acknowledged.
+    """Acknowledge deliveries of one connection, and return the deliveries that could not be acknowledged.
 
     A second acknowledgement is harmless.
     """

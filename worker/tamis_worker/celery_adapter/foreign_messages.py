@@ -162,7 +162,7 @@ def wrong_arguments(task: str, takes: str, error: BaseException) -> str:
 
 
 def not_a_message(error: BaseException) -> str:
-    """Return the reason to refuse bytes in a queue that are no message of a client of the broker."""
+    """Return the reason to refuse bytes in a queue that are not a message written by Celery."""
     return f"it is not a message: another program than Celery has written to this Redis list ({_said(error)})"
 
 

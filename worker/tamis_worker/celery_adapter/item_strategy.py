@@ -94,7 +94,7 @@ class ItemStrategy:
 
     @property
     def aside(self) -> int:
-        """The number of items that wait without a call. As many further items are taken."""
+        """The number of items that wait without a call. The worker takes one further item for each of them."""
         return min(self.standing_aside(), MOST_ASIDE)
 
     def __call__(self, task: Any, app: Celery, consumer: Any) -> Callable[..., None]:

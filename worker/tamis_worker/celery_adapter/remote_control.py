@@ -154,7 +154,7 @@ class RemoteControl:
             waited = self.engine.cancel_items(sorted(named.keys, key=lambda key: key.index)) if named.keys else 0
             waited += self.engine.cancel_waiting(named.batch_ids) if named.batch_ids else 0
         except (Unavailable, TimeoutError) as error:
-            unreached = f"some waiting items may not be cancelled: {str(error) or 'the ledger is slow to answer'}"
+            unreached = f"some waiting items were perhaps not cancelled: {str(error) or 'the ledger is slow to answer'}"
             return _error("; ".join([*words, unreached]))
         words.append(f"cancelled before they began: {waited}")
         log.info("revoked by remote control: %s", "; ".join(words))
@@ -170,7 +170,7 @@ class RemoteControl:
         return [request.info() for request in taken if not self._is_active(request)]
 
     def query_task(self, _: Any, ids: object, **__: object) -> dict[str, tuple[str, dict[str, Any]]]:
-        """Return the tasks in this process that have these ids, each as active or reserved."""
+        """Return the tasks in this process that have these ids, each with its state: `active` or `reserved`."""
         wanted = [ids] if isinstance(ids, str) else _list(ids)
         here = [state.requests[id_] for id_ in wanted if id_ in state.requests]
         return {request.id: ("active" if self._is_active(request) else "reserved", request.info()) for request in here}
@@ -205,7 +205,7 @@ class RemoteControl:
 
 
 def enable_events(panel: Any) -> Reply:
-    """Send the events of tasks."""
+    """Begin to send the events of tasks."""
     if (dispatcher := panel.consumer.event_dispatcher) is None:
         return _error("there is no connection for events at the moment")
     sent = not dispatcher.groups or "task" in dispatcher.groups

@@ -120,6 +120,6 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _configuration() -> list[str]:
-    """Return Celery's settings that follow a command's options, such as `worker.prefetch_multiplier=4`."""
+    """Return the settings of Celery at the end of the command line, such as `worker.prefetch_multiplier=4`."""
     context = click.get_current_context(silent=True)
     return [] if context is None else list(context.args)

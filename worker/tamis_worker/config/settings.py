@@ -67,7 +67,10 @@ class Policy:
 
 
 class WorkerSettings(ProducerSettings):
-    """Frozen; every field can be set as `TAMIS_<NAME>`. All times are in seconds."""
+    """The settings of a worker, as a frozen object.
+
+    Every field can be set as `TAMIS_<NAME>`. All times are in seconds.
+    """
 
     llm_base_url: str | None = None  # unset: OPENAI_BASE_URL, else OpenAI's own if a key is set
     llm_api_key: SecretStr | None = None  # unset: OPENAI_API_KEY
@@ -91,7 +94,7 @@ class WorkerSettings(ProducerSettings):
     flex_call_timeout: float = Field(default=900.0, gt=0)  # of one call at the flex tier
     logprobs: bool = True  # request the probabilities of tokens, for operations that include or exclude
     bounded_schema: bool = False  # send every bound from the first call on: for servers that compile grammars
-    max_calls: int = Field(default=5, ge=1)  # calls that one claim may pay
+    max_calls: int = Field(default=5, ge=1)  # calls of one question of a claim that may be charged
     unusable_answers: int = Field(default=20, ge=1)  # in a row, or failed items in a row: the batch is paused
     transcripts: bool = True  # keep questions and answers word for word; they hold the records' texts
     max_claims: int = Field(default=5, ge=1)  # claims whose worker may die before the item fails
@@ -107,7 +110,7 @@ class WorkerSettings(ProducerSettings):
     stalled_after_seconds: float = Field(default=60.0, ge=3.0)  # without progress on work: the worker ends itself
     pause_check_interval: float = Field(default=1.0, gt=0.05, le=5.0)  # between two checks for pauses and cancellations
 
-    cache_days: int | None = Field(default=None, ge=1)  # older answers are requested again; unset: never
+    cache_days: int | None = Field(default=None, ge=1)  # older cached answers are deleted; unset: never
     retention_days: int | None = Field(default=None, ge=1)  # older finished batches are purged; unset: none
     retention_archive: Path | None = None  # folder for archives of batches before they are purged
 
@@ -162,7 +165,10 @@ class WorkerSettings(ProducerSettings):
 
     @classmethod
     def load(cls) -> Self:
-        """Return the settings of this process; `OPENAI_API_KEY` and `OPENAI_BASE_URL` replace unset `TAMIS_LLM_*`.
+        """Return the settings of this process.
+
+        If no variable `TAMIS_LLM_API_KEY...` gives a key, `OPENAI_API_KEY` is used. If `TAMIS_LLM_BASE_URL` is not set,
+        `OPENAI_BASE_URL` is used.
 
         Raises:
             ConfigurationError: with the name of the wrong variable.
@@ -192,7 +198,10 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def limiter(self) -> str:
-        """Return the limiter's Redis URL. If it is not set, it is the broker's server with the database number + 2."""
+        """Return the limiter's Redis URL.
+
+        If no URL is set, the limiter uses the broker's server, with a database number two higher than the broker's.
+        """
         return verified(self.limiter_url) if self.limiter_url else self._beside_broker(2, "limiter")
 
     @property

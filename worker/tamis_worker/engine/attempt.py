@@ -11,7 +11,7 @@
 | `Halt` | pauses the batch and returns the item |
 
 This file uses no clock, endpoint or randomness. `retry` contains the rules. This file provides the inputs of the rules:
-counted calls, used deadline, earlier errors and the next request.
+the counted calls, the seconds used so far and the earlier errors. It also builds the next request.
 
 `read_reply` returns the value that the operation reads from a reply. If an answer is unusable, the question is asked
 once more, with a description of the answer's defect.
@@ -255,7 +255,7 @@ def read_reply(
 ) -> UsableAnswer[T] | CallError:
     """Return the value that `parse` reads from a reply, or the error of an unusable reply.
 
-    The value has the probability of its decision, if `decision` is set and the tokens give it.
+    If `decision` is set, and the reply's tokens show the probability of inclusion, the value has this probability.
     """
     if isinstance(reply, CallError):
         return reply

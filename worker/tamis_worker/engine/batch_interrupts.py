@@ -35,7 +35,7 @@ class CutOff(Exception):
 class _Batch:
     """The state of a batch with items in this process.
 
-    A generation is the number of a claim or halt, counted for all batches.
+    A generation is the serial number of a claim or halt. All batches share one count.
     """
 
     items: int = 0
@@ -102,9 +102,10 @@ class BatchInterrupts:
         self._end_waits([task for task, wait in self._waiting.items() if wait.item in self._revoked])
 
     def cancel(self, item: Item, *, cut: bool = False) -> None:
-        """Cancel an item in this process: end its waits, and if `cut` is True its calls in flight too.
+        """Cancel an item in this process, and end its waits.
 
-        Otherwise calls in flight finish. Call `forget` when the item has left this process.
+        If `cut` is True, its calls in flight are cut off. Otherwise these calls finish. Call `forget` when the item has
+        left this process.
         """
         self._cancelled.add(item)
         self._end_waits([task for task, wait in self._waiting.items() if wait.item == item])

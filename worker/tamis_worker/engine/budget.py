@@ -134,7 +134,7 @@ class BudgetReservations:
         return reservation
 
     async def settle(self, reservation: Reservation | None, usage: Usage | None, tier: str | None = None) -> None:
-        """Replace a reservation by the cost of its call, and wait until the ledger has it.
+        """Replace a reservation by the cost of its call, and wait until the ledger has recorded the cost.
 
         The reservation stays if `usage` is None, because it is unknown whether the call was charged. The reservation
         also stays if `tier` has no price, because the cost is unknown.
@@ -202,7 +202,7 @@ class BudgetReservations:
 
 
 def reserved_tokens(characters: Sequence[int]) -> int:
-    """Return an upper limit of a prompt's tokens: half the characters of its messages. Few prompts have more."""
+    """Return a high estimate of a prompt's tokens: half the characters of its messages. Few prompts have more."""
     return sum(characters) // CHARACTERS_OF_TOKEN
 
 

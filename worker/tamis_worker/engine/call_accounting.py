@@ -35,9 +35,9 @@ class CallAccounting:
     retried: Retried = untold
 
     def of_question(self) -> "CallAccounting":
-        """Return an empty account for one question, which `add` adds later.
+        """Return an account for one question, without calls and costs. Pass it to `add` after the question.
 
-        Its `worked` starts with the seconds of this account.
+        The new account's `worked` starts with the seconds of this account.
         """
         return CallAccounting(waited=self.waited, worked=self.worked, retried=self.retried)
 
@@ -63,7 +63,7 @@ class CallAccounting:
 
     @property
     def bill(self) -> QuestionBill:
-        """The bill of one question."""
+        """This account as the bill of one question."""
         return QuestionBill(self.model, self.usage, self.cost, cached=self.cached > 0)
 
     def end_round(self) -> None:

@@ -53,7 +53,8 @@ class Capacity:
         longest: float = LONGEST_WAIT,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """
+        """Prepare the limits on calls.
+
         Args:
             most: limit on a model's calls in flight while there is capacity.
             usual: seconds that a call at the standard tier may take. A longer call at the flex tier counts only as
@@ -80,7 +81,7 @@ class Capacity:
         """Wait until the call may begin, and return its slot.
 
         If the item has waited as long as `steering` allows, the slot is at the standard tier. The end of the slot's
-        context returns the slot. A cancelled wait takes no slot.
+        context releases the slot. A cancelled wait takes no slot.
         """
         if (slot := self.place_at_once(request, waited)) is not None:
             return slot
@@ -101,10 +102,10 @@ class Capacity:
 
 
 class CallSlot:
-    """The right to make one call, with its request. The end of its context returns the slot."""
+    """The right to make one call, with its request. The end of its context releases the slot."""
 
     def __init__(self, request: ChatRequest, left: Callable[[], None] | None) -> None:
-        """Make a slot for `request`. `left` is called once, when the slot is returned."""
+        """Make a slot for `request`. `left` is called once, when the slot is released."""
         self.request = request
         self._left = left
 
@@ -150,7 +151,7 @@ class FlexPlace(CallSlot):
     def seconds(self, reply: Reply) -> float:
         """Return the seconds that count against the item's deadline.
 
-        The tier is slow, so they are at most those of a usual call.
+        The flex tier is slow, so a long call counts only as long as a usual call.
         """
         return min(super().seconds(reply), self._usual)
 
@@ -188,7 +189,7 @@ class _Room:
         self._moved = asyncio.Event()
 
     def enter_at_once(self, place: FlexPlace) -> bool:
-        """Take a slot if a call may begin now, and return whether it was taken. If calls wait, no slot is taken."""
+        """Take a slot if a call may begin now, and return whether it was taken. While calls wait, no slot is taken."""
         if self._queued or self._closed_for() > 0 or len(self._inside) >= self._allowed:
             return False
         self._inside.add(place)

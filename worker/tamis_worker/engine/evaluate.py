@@ -41,7 +41,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Return:
-    """A claim to return without an outcome. If the batch runs and the item is not cancelled, it is published again."""
+    """A claim to release without an outcome.
+
+    If the batch runs and the item is not cancelled, the item is published again.
+    """
 
     claim: Claim
     operation: str
@@ -229,7 +232,7 @@ def _end(outcome: ClaimOutcome, terms: BatchTerms | None) -> ItemDecided | Error
 
 
 def _cancelled(ended: ClaimOutcome | Return, terms: BatchTerms) -> Return:
-    """Return a cancelled item's claim for release. The outcome is dropped, but its paid calls stay in the bill."""
+    """Return the release of a cancelled item's claim. An outcome is dropped, but the paid calls stay in the bill."""
     if isinstance(ended, Return):
         return replace(ended, cancelled=True)
     return Return(ended.claim, terms.operation.operation, ended.provenance, ended.transcript, cancelled=True)

@@ -319,9 +319,9 @@ class QuestionRunner:
                 await self.backpressure.clear_for_calls()
 
     async def _place(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> CallSlot:
-        """Wait for a slot at the requested tier.
+        """Wait for a slot at the requested tier, and return it.
 
-        Money must not be reserved before, because that would block other items.
+        Reserve money only afterwards, because a reservation during the wait would block other items.
         """
         if (slot := self.capacity.place_at_once(request, accounting.waited)) is not None:
             return slot

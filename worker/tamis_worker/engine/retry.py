@@ -107,12 +107,12 @@ def decide(
 
     Args:
         error: the error of the latest call, or the defect of its answer.
-        attempt: number of this question's calls that count so far, with the latest call.
+        attempt: number of this question's calls that count so far, including the latest call.
         elapsed: seconds that the item has taken, without rate-limit waits.
         policy: the limits of retrying the item.
         jitter: a random number in [0, 1), drawn for every decision.
         earlier: the kinds of this question's earlier errors.
-        in_a_row: number of refused calls of the process without an answer between them, with the latest call.
+        in_a_row: number of calls of the process that were refused in a row, including the latest call.
         anew: the answer was unusable because of the request format, which has changed.
         hopeless: no answer of the model was usable in any request format.
     """

@@ -170,8 +170,8 @@ class QuestionTranscript:
     def _messages(self, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the messages in stored form.
 
-        If the question had an earlier call, messages at the beginning that both calls share are replaced by their
-        number.
+        If this call begins with the same messages as the question's previous call, these messages are omitted. Their
+        count is stored instead.
         """
         if self._before is None:
             return {"messages": [self._message(message, storable) for message in messages]}

@@ -22,6 +22,7 @@ from pydantic import BaseModel
 
 from tamis_schemas import Chunk, Evaluation, Extraction, RecallAnswer, Retrieval, Retrieved
 from tamis_schemas.answers.evaluation import MetricType
+from tamis_schemas.answers.extraction import FieldExtractions
 from tamis_schemas.records.chunk import BM25, KNN, distinct
 
 from .grounding import says
@@ -92,11 +93,11 @@ def aggregated_confidence(
 ) -> Evaluation:
     """Return the confidence in a value.
 
-    A single source's own confidence is returned. Otherwise a word for the agreement of the sources gives the
-    confidence: HIGH gives 0.9, MEDIUM 0.75, LOW 0.5, any other word 0.7.
+    If there is only one source, and it has a confidence, that confidence is returned. Otherwise a word for the
+    agreement of the sources gives the confidence: HIGH gives 0.9, MEDIUM 0.75, LOW 0.5, any other word 0.7.
 
-    If `aggregation_confidence` is None, the word is HIGH for unanimous sources, MEDIUM for a majority, otherwise LOW. A
-    single source without a confidence then gives 0.7.
+    The word is `aggregation_confidence`. If that is None, the word is HIGH for unanimous sources, MEDIUM for a
+    majority, otherwise LOW. Then a single source without a confidence has no word, and gives 0.7.
     """
     sources = [extraction for extraction in extractions_of(extractions) if extraction.value is not None]
     if not sources:
@@ -109,12 +110,12 @@ def aggregated_confidence(
 
 
 def semantic_validation(extractions: Iterable[ExtractionLike]) -> Evaluation:
-    """Return `pass` if the evidence contains the value for at least half of the values with evidence, else `fail`.
+    """Return `pass` if at least half of the values with evidence are in their evidence, else `fail`.
 
     Return `skipped` if no value has evidence. If a value was already checked against its chunk, that verdict counts.
-    All other values are searched in their evidence by `says`.
+    For all other values, `says` decides whether the evidence contains the value.
     """
-    verdicts = [verdict for source in extractions_of(extractions) if (verdict := _verdict_of(source)) is not None]
+    verdicts = [verdict for verdict in map(_verdict_of, extractions_of(extractions)) if verdict is not None]
     if not verdicts:
         return category(VALIDATION, "skipped")
     return category(VALIDATION, "pass" if sum(verdicts) / len(verdicts) >= PASS_RATE else "fail")
@@ -181,7 +182,7 @@ def context_recall_heuristic(
     if not chunks:
         return no_value(HEURISTIC, "score", "no chunks")
     available = len(distinct(chunks))
-    cited = {source.chunk_number for source in extractions_of(extractions) if source.chunk_number is not None}
+    cited = _cited(extractions)
     recall = sum(number <= available for number in cited) / available
     left = {HIT_RETRIEVAL_LIMIT: LEFT_BY_LIMIT, HIGH_THRESHOLD_FILTERING: LEFT_BY_FILTERING}
     recall *= left.get(_warning(chunks, as_model(Retrieval, retrieval or {})) or "", 1.0)
@@ -261,7 +262,7 @@ def _ids(chunks: list[Chunk], method: str) -> set[tuple[bool, str]]:
 
 def context_precision(extractions: Iterable[ExtractionLike]) -> Evaluation:
     """Return the precision of the ranking: `(cited chunks among the first ten) / min(10, cited chunks)`."""
-    cited = {source.chunk_number for source in extractions_of(extractions) if source.chunk_number is not None}
+    cited = _cited(extractions)
     if not cited:
         return no_value(PRECISION, "score", "no extraction cites a chunk")
     at_the_top = sum(number <= TOP for number in cited)
@@ -279,6 +280,10 @@ def as_model(model: type[Model], value: Model | Mapping[str, Any]) -> Model:
 def chunks_of(chunks: Iterable[ChunkLike]) -> list[Chunk]:
     """Return the chunks as objects of `Chunk`."""
     return [as_model(Chunk, chunk) for chunk in chunks]
+
+
+def _cited(extractions: Iterable[ExtractionLike]) -> list[int]:
+    return FieldExtractions(extractions=tuple(extractions_of(extractions))).contributing_chunks
 
 
 def extractions_of(extractions: Iterable[ExtractionLike]) -> list[Extraction]:
@@ -310,7 +315,7 @@ class ItemMetrics:
     def __init__(self, retrieved: Retrieved, extractions: Mapping[str, Sequence[Extraction]]) -> None:
         """Compute the recall estimates.
 
-        `extractions`: those for each field. A single value counts as a field with the empty name.
+        `extractions`: the extractions of each field. A single value counts as a field with the empty name.
         """
         self._chunks = retrieved.chunks
         self._extractions = extractions

@@ -170,7 +170,7 @@ def _loop_of(_: int) -> LoopThread:
 
 @dataclass(frozen=True)
 class Looper:
-    """Runs a step every `interval` seconds. A failed step runs again after the next interval.
+    """A loop that runs a step every `interval` seconds. A failed step runs again after the next interval.
 
     If steps fail with the same `TamisError`, only the first failure is logged.
     """
@@ -190,7 +190,7 @@ class Looper:
             except TamisError as error:  # a server is unreachable, or a file cannot be written
                 met = str(error)
                 if met != before:
-                    log.warning("%s is postponed: %s", self.name, error)
+                    log.warning("%s postponed: %s", self.name, error)
             except Exception:  # the worker continues in any case
                 log.exception("%s failed", self.name)
 

@@ -92,7 +92,7 @@ ON CONFLICT DO NOTHING
 
 
 async def cancel_items(engine: AsyncEngine, keys: Sequence[ItemKey]) -> Sequence[bool]:
-    """Cancel those items that wait.
+    """Cancel the waiting items among `keys`.
 
     Return, in the order of `keys`, whether each item was cancelled. Raise `LedgerUnavailable`.
     """

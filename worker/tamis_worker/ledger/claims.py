@@ -158,8 +158,8 @@ class Claims:
     """The claims of one worker. A lost reply of the ledger does no harm.
 
     If the connection fails during a claim, the ledger may have granted the claim without the worker's knowledge. No
-    other worker would ever take over the item, because this worker is alive. So the next call requests such items
-    again.
+    other worker would ever take over the item, because this worker is alive. So the next call of `claim` requests such
+    items again.
 
     `held`: the items that the worker evaluates.
     """

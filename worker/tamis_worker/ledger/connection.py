@@ -65,9 +65,9 @@ class LedgerEngines:
 
 @asynccontextmanager
 async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-    """Run one transaction. Raise `LedgerUnavailable` if Postgres does not answer; a commit may have happened before.
+    """Run one transaction. Raise `LedgerUnavailable` if Postgres does not answer; the commit may have happened even so.
 
-    `tamis_schemas.ledger.outages` lists the errors that count as unreachable.
+    `tamis_schemas.ledger.outages` lists the errors that become `LedgerUnavailable`.
     """
     try:
         async with engine.begin() as connection:

@@ -6,8 +6,8 @@ worker has it. The same is true if an item behind it in the queue was claimed mo
 A worker's claims are valid while it renews its lease. Each renewal reports the worker's state. A worker whose lease has
 expired counts as dead. But while the ledger is unreachable, no worker can renew a lease. The first worker to come back
 would then consider all other workers dead, and pay for their items again. So a worker must first renew its own lease
-for the length of one lease. Gaps between these renewals may not exceed two thirds of that length. In that time, every
-living worker has an opportunity to renew its lease.
+regularly, for as long as one lease lasts. Gaps between these renewals may not exceed two thirds of that time. During
+that time, every living worker has an opportunity to renew its lease.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -93,7 +93,7 @@ ON CONFLICT (kind) DO UPDATE SET total = repairs.total + EXCLUDED.total, last_at
 
 
 async def count(connection: AsyncConnection, repaired: Mapping[str, int]) -> None:
-    """Add the number of repairs of each kind to its total."""
+    """Add the numbers of repairs, by kind, to the totals in the ledger."""
     kinds = sorted(kind for kind, n in repaired.items() if n)
     await connection.execute(_COUNT, {"kinds": kinds, "counts": [repaired[kind] for kind in kinds]})
 

@@ -178,7 +178,7 @@ def _summary(connection: Connection, batch_id: UUID) -> Summary:
 
 
 def _failed() -> ColumnElement[bool]:
-    """Return the condition that a result's item is failed.
+    """Return an SQL condition that is true for results whose item is failed.
 
     The result alone does not show this: a failed item can be cancelled later.
     """
@@ -233,10 +233,10 @@ def _metrics(connection: Connection, batch_id: UUID) -> dict[str, MetricFigures]
 
 
 def _escalations(connection: Connection, batch_id: UUID) -> Proportion:
-    """Return the share of items whose recall a model judged, of all items with metrics."""
+    """Of all items with metrics, return the share with a question about recall to a model."""
     c = evaluations.c
-    judged = (c.label == LLM) & c.reason.is_distinct_from(NOT_ASKED)
+    escalated = (c.label == LLM) & c.reason.is_distinct_from(NOT_ASKED)
     items_of = func.count(c.idx.distinct())
-    statement = select(items_of.filter(judged).label("asked"), items_of.label("all")).where(c.batch_id == batch_id)
+    statement = select(items_of.filter(escalated).label("asked"), items_of.label("all")).where(c.batch_id == batch_id)
     row = connection.execute(statement).one()
     return wilson(row.asked, row.all)

@@ -79,7 +79,9 @@ class _Doubt:
 
 
 class Spending:
-    """The writer of changes. Each change is written exactly once: a commit in doubt is looked up before the next write.
+    """The writer of changes to batches' spending, each exactly once.
+
+    If it is unknown whether a commit succeeded, it is looked up before the next write.
 
     Write one group at a time. After `LedgerUnavailable`, the next call must pass the same group again.
     """

@@ -7,7 +7,7 @@ The module does no I/O. Time is an argument, in seconds of a monotonic clock. `t
 `give` ends the call. `request_at` returns the time of the next request to Redis, `next_request` builds the request, and
 `apply_reply` applies the reply.
 
-A slot passes from one call to the next without a round trip. The process returns slots that were unused for a second.
+A slot passes from one call to the next without a round trip. The process releases slots that were unused for a second.
 The process requests permits in advance. If Redis has not replied for longer than `FRESH`, slots and permits are not
 used.
 """
@@ -76,7 +76,7 @@ class Permits:
         return self._upcoming[-1].due - LEAD
 
     def grant(self, due_times: Iterable[float], first: int, each: int) -> None:
-        """Add permits with these due times: the first with `first` tokens, every other with `each` tokens."""
+        """Add permits with these due times: the first with `first` tokens, all later permits with `each` tokens."""
         before, tokens = len(self._upcoming), first
         for due in due_times:
             self._upcoming.append(_GrantedPermit(due, tokens))
@@ -389,7 +389,7 @@ class LocalAllotment:
         return replace(shared, requests=requests, tokens=tokens)
 
     def release_all(self, name: str) -> LimiterRequest:
-        """Build the last request, which returns all slots and unused tokens."""
+        """Build the last request, which releases all slots and unused tokens."""
         self._permits.void()
         return LimiterRequest(name=name, lease=0.0, settle=self._settle - self._permits.token_balance)
 
@@ -402,7 +402,7 @@ class LocalAllotment:
         self._ended = self._begun = 0
 
     def _let_go(self, now: float, demand: Demand) -> None:
-        """Return unneeded slots: at once if other processes wait for them, otherwise after `REST`."""
+        """Release unneeded slots: at once if other processes wait for them, otherwise after `REST`."""
         idle = self.slots - self.in_flight
         if self._contended:
             self.slots -= max(0, idle - demand.waiting)

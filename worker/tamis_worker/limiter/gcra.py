@@ -41,10 +41,10 @@ of C, 90 % of that rate are back in less than 5 s. If the endpoint accepts fewer
 of a minute, that is at most the use of the last 60 s. In a bucket that refills steadily, it is at most the use less the
 refill. If this number exceeds the use that the grants of all workers explain, other programs have used the difference,
 `foreign`. Only then is the limit lowered, to limit - FOREIGN_FACTOR x foreign. A bucket is recognised by the endpoint's
-`reset`: the bucket is full again after taken / limit minutes. If other programs make n calls a minute in a bucket, the
-limit is lowered by n / FOREIGN_FACTOR in the long run. Then our use, their use and the refill are in balance. In a
-fixed window, the use since the window's beginning counts, and the other programs are assumed to continue at the same
-rate.
+`reset`: the bucket is full again after taken / limit minutes. If other programs make n calls a minute in a bucket,
+`foreign` is n / FOREIGN_FACTOR in the long run. So the limit is lowered by n, and our use, their use and the refill are
+in balance. In a fixed window, the use since the window's beginning counts, and the other programs are assumed to
+continue at the same rate.
 """
 
 WINDOW = 60_000_000  # microseconds

@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Permit:
-    """The right to make one call. After the call, return the permit with `Limiter.release`."""
+    """The right to make one call. After the call, pass the permit to `Limiter.release`."""
 
     estimate: int  # tokens reserved
 
@@ -86,7 +86,7 @@ class Limiter:
         self._pump = asyncio.create_task(self._run(), name=f"limiter {self._keys[0]}")
 
     async def close(self) -> None:
-        """Return all slots and permits, and cancel the waiting calls. If Redis is down, the lease expires by itself."""
+        """Release all slots and permits, and cancel waiting calls. If Redis is down, the lease expires by itself."""
         if self._pump is None or not self._open:
             return
         self._open = False
@@ -138,7 +138,7 @@ class Limiter:
         self._attend()
 
     async def release(self, permit: Permit, used: int | None) -> None:
-        """Return a permit after a call that used `used` tokens; None: unknown, so the estimate counts.
+        """Release a permit after a call that used `used` tokens; None: unknown, so the estimate counts.
 
         Pass None for a failed call too, because a number counts as a success. The method does not wait for Redis. A
         second release changes nothing.
@@ -150,7 +150,7 @@ class Limiter:
         self._serve()
 
     def void(self, permit: Permit) -> None:
-        """Return a permit that was not used for a call. Its tokens become available to other calls."""
+        """Release a permit that was not used for a call. Its tokens become available to other calls."""
         if permit not in self._in_flight:
             return
         self._in_flight.remove(permit)
@@ -205,9 +205,9 @@ class Limiter:
 
     @property
     def share_of_requests(self) -> float | None:
-        """The share of the requests per minute that all processes used in the last minute; None if there is no limit.
+        """The used share of the limit on requests per minute; None if there is no limit.
 
-        The number is from the last reply of Redis.
+        The requests of all processes in the last minute count. The number is from the last reply of Redis.
         """
         shared = self._allotment.requests
         limits = [limit for limit in (shared.limit, self.limits.rpm) if limit]

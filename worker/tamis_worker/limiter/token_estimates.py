@@ -19,7 +19,7 @@ class _Learned:
 
 
 def believable(tokens: int, characters: int, max_tokens: int) -> bool:
-    """Return whether a call can have used so many tokens. Impossible counts are ignored, so they delay no calls."""
+    """Return whether a call can have used `tokens` tokens. Impossible counts are ignored, so they delay no calls."""
     return tokens <= TOKENS_OF_CHARACTER * characters + max_tokens + THOUGHTS
 
 

@@ -173,7 +173,7 @@ class LeaseKeeper:
         await recovery.renew_lease(self.engine, self.report(), lease=self.lease)
 
     async def renew(self) -> None:
-        """Renew the lease three times per lease, and at once after `changed`, until cancelled.
+        """Until cancelled, renew the lease every third of its duration, and at once after `changed`.
 
         A cut network gives no error. If a renewal takes longer than the lease, other workers consider this worker dead.
         So until a renewal succeeds, this worker begins no more work.

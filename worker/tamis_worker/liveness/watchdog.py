@@ -5,7 +5,7 @@ event loop. So it checks that waiting messages are taken, that the loop runs, an
 watchdog has a separate thread, which neither the loop nor the consumer can block.
 
 The watchdog writes a file that shows that its worker works. Probes and supervisors read the file on the same machine,
-so its time is the machine's monotonic clock.
+so the time in the file is by the machine's monotonic clock.
 """
 
 import json
@@ -120,7 +120,8 @@ class Watchdog(threading.Thread):
         stop: Callable[[], None] = lambda: os.kill(os.getpid(), signal.SIGTERM),
         leave: Callable[[int], None] = os._exit,
     ) -> None:
-        """
+        """Prepare the thread.
+
         Args:
             observe: returns an observation of the process; may take a few seconds.
             tell: called after each observation, with the verdict.

@@ -47,7 +47,7 @@ class ReadAnswer:
 
 
 def read_answer(content: str, schema: Schema) -> ReadAnswer:
-    """Return the value of an answer in the shape of its schema. Raise `Malformed` as `read_json` does."""
+    """Return the value of an answer in the shape of its schema. Raises the errors of `read_json`."""
     value = read_json(content)
     reading = _Reading()
     if schema.get("type") == "object":

@@ -76,7 +76,7 @@ class FixedKey:
 
 
 class RenewedKey:
-    """The base of both keys that are renewed: from a file, and from a command."""
+    """The base class of the two keys that are renewed: `FileKey` and `CommandKey`."""
 
     def __init__(
         self, key: str, *, rest: float, learn: Callable[[str], object] | None, clock: Callable[[], float]
@@ -216,7 +216,7 @@ def key_source(
     Args:
         key: the key at the start; empty: none.
         file: the file that `key` was read from.
-        command: the command that prints keys; used only if `key` is empty.
+        command: the command that prints keys; used only if there is no file, and `key` is empty.
         ttl: see `CommandKey`.
         learn: receives each new key before its first use, so that no log shows it.
 

@@ -144,7 +144,7 @@ def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, st
     if used_up:
         message = f"{status}: the quota of the API key is used up: {refusal.message}"
     elif kind in ADVICE:
-        message = f"{cleaned(message, api_key)} ({ADVICE[kind]})"
+        message = f"{cleaned(message, api_key).rstrip('.')} ({ADVICE[kind]})"
     # A 403 may concern one request only; a message about money concerns the key.
     of_key = kind is ErrorKind.PERMISSION and (used_up or status == PAYMENT_REQUIRED)
     return CallError(

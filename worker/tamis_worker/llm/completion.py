@@ -262,7 +262,8 @@ def _not_an_answer(received: object, api_key: str) -> CallError:
 def _parts(content: object, kind: str) -> str:
     """Return a message's text, or its refusal.
 
-    `kind`: `text` or `refusal`. Some endpoints send the object itself, or a list of parts that includes thoughts.
+    `kind`: `text` or `refusal`. Instead of a text, some endpoints send the answer's JSON object, or a list of parts,
+    which may include thoughts.
     """
     if isinstance(content, dict) and not content.keys() & _PART:
         return json.dumps(content, ensure_ascii=False) if kind == "text" and content else ""

@@ -266,7 +266,7 @@ class AnswerCounts:
 
 
 def adherence_of(value: Any, schema: Schema) -> Adherence:
-    """Return how far an answer followed the schema, although the operation refused the answer.
+    """Return how far an answer followed the schema. The operation has refused the answer.
 
     `value`: the decoded answer, or the `Malformed` that was raised instead.
     """

@@ -43,7 +43,7 @@ class DialectStore(Protocol):
     async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
         """Replace `seen` by `then`, if `seen` is still stored. Return the state that is stored afterwards.
 
-        A replacement restarts the day after which the start format is tried again.
+        The start format is tried again a day after the last replacement.
         """
 
     async def release(self, model: str, holder: str) -> None:

@@ -106,7 +106,7 @@ class LeanClient(openai.AsyncOpenAI):
             body: sent as JSON.
             api_key: the key to send; None: the previous key.
             headers: added to the usual headers; the names in `OWN_HEADERS` are ignored.
-            silence: most seconds between two pieces of the answer; None: the client's setting.
+            silence: longest time between two pieces of the answer, in seconds; None: the client's setting.
 
         Raises:
             AnswerTooLarge: the answer has more than `max_bytes`.

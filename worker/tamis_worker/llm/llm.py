@@ -87,10 +87,10 @@ class LlmClient:
         Args:
             base_url: up to and including `/v1`.
             api_key: the key, or the source of keys that expire; empty if the endpoint needs no key.
-            timeout: most seconds of a whole call.
-            connections: most calls in flight. Further calls wait for a connection, and this wait counts as time of the
-                call.
-            max_answer_bytes: most bytes of an HTTP answer; the call fails if the answer has more.
+            timeout: longest time of a whole call, in seconds.
+            connections: limit on calls in flight. Further calls wait for a connection, and this wait counts as time of
+                the call.
+            max_answer_bytes: limit on the bytes of an HTTP answer; the call fails if the answer has more.
             dialects: request formats, shared by all clients of the endpoint; None: there is no other client.
             compiles_grammars: True if the endpoint is known to compile schemas into grammars. False: answers show it.
 
@@ -119,7 +119,7 @@ class LlmClient:
     async def models(self, *, within: float, headers: Mapping[str, str] | None = None) -> ModelList | CallError:
         """Return the models that the endpoint lists, or the error. The call costs nothing.
 
-        `within`: most seconds of the call. `headers`: added to the usual headers.
+        `within`: longest time of the call, in seconds. `headers`: added to the usual headers.
         """
         try:
             key = await self._keys.current()
@@ -139,10 +139,10 @@ class LlmClient:
     def dialect_turn(self, request: ChatRequest) -> DialectTurn:
         """Return the admission of a call.
 
-        Await its `wait` before the limiter's permit, and leave its context after `learn`.
+        Await its `wait` before you acquire the limiter's permit, and leave its context after `learn`.
 
         Until an answer of the model is usable, all workers together make one call at a time. All other calls wait
-        without permits. If they waited with permits, all would start at the same moment, and exceed the limit of a
+        without permits. If they waited with permits, all would start at the same moment, and exceed the limit per
         minute.
         """
         return self._dialects.turn(request.model, request.schema_name)

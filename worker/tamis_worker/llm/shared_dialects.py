@@ -196,7 +196,7 @@ class SharedDialects:
         return f"{self._worker}/{next(self._calls)}"
 
     async def _start_anew(self, dialect: _ModelDialect, model: str) -> None:
-        """Change back to the start format after a day without a usable answer."""
+        """Change back to the start format if the present format is not proven, and has stayed the same for a day."""
         if dialect.rung_state.due and not dialect.rung_state.proven:
             dialect.apply(await self._store.exchange(model, dialect.rung_state, RungState()))
 
@@ -288,7 +288,10 @@ class BoundedStore:
         self._closing = False
 
     async def close(self) -> None:
-        """Wait for running writes, at most 2 seconds: other workers would wait until an unreleased lease expires."""
+        """Wait for running writes, at most 2 seconds.
+
+        The release of a lease is such a write. Without it, other workers would wait until the lease expires.
+        """
         if self._statements:
             await asyncio.wait(self._statements, timeout=CLOSED_WITHIN)
         self._closing = True

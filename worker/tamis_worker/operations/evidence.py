@@ -63,12 +63,12 @@ class CitedNoun:
 
     @classmethod
     def of(cls, noun: str, plural: str | None = None) -> "CitedNoun":
-        """Return the noun; without a plural, the plural is the noun in lower case with an s."""
+        """Return the noun. If `plural` is None, the plural is the noun in lower case, with an s."""
         return cls(noun, plural or f"{noun.lower()}s")
 
 
 def hallucination(reasoning: str, cited: object, batch_size: int | None, noun: CitedNoun) -> Evidence | None:
-    """Return invalid evidence if a classification cites a number above its batch's size; else None.
+    """Return the verdict "invalid evidence" if a classification cites a number above its batch's size; else None.
 
     The numbers in `cited` are checked first, then phrases such as "Email 7" in the reasoning, in upper or lower case.
     If the batch's size is unknown (None or 0), nothing is checked. Source: the specification, "Hallucination Detection
@@ -126,9 +126,9 @@ def evidence_type_of(name: object) -> EvidenceType:
 
 
 def adjusted_confidence(original: float, quality_score: float, evidence_type: EvidenceType) -> float:
-    """Return the confidence after adjustment for the quality of its evidence (0 to 1).
+    """Return the confidence `original`, adjusted for the quality of its evidence.
 
-    The result is at most `original`.
+    `quality_score` is from 0 to 1. The result is at most `original`.
 
     | type | quality | confidence |
     |---|---|---|

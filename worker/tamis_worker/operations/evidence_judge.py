@@ -120,7 +120,9 @@ async def evaluate_evidence_quality_batch_async(
     noun: str = "Email",
     plural: str | None = None,
 ) -> list[EvidenceEvaluation]:
-    """Evaluate several classifications, at most `max_workers` at a time, and return the evaluations in their order.
+    """Evaluate several classifications, at most `max_workers` at a time.
+
+    Return the evaluations in the order of the classifications.
 
     Raises:
         InvalidParameters: `max_workers` is less than 1.
@@ -185,7 +187,7 @@ def adjust_confidence_with_evidence_quality(
 def _required_number(values: Mapping[str, Any], name: str) -> float:
     value = values.get(name)
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InvalidParameters(f"{name}: {value!r} is no number; a model may have given it as text, or not at all")
+        raise InvalidParameters(f"{name}: {value!r} is not a number; a model may have given it as text, or not at all")
     return float(value)
 
 
@@ -254,7 +256,7 @@ async def reply_of(call: "partial[object]", threads: Executor) -> object:
 
 
 def _called(call: Callable[[], object]) -> object:
-    """Return the result of a call. Convert StopIteration to RuntimeError, which futures do not accept."""
+    """Return the result of a call. Convert a StopIteration, which futures do not accept, to a RuntimeError."""
     try:
         return call()
     except StopIteration as error:

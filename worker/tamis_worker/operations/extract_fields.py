@@ -139,7 +139,7 @@ def requested(schema: JsonSchema) -> Schema:
 def sources(schema: JsonSchema) -> dict[str, Schema]:
     """Return for each property the schema of the value that one chunk states.
 
-    The value has the property's type without null. For lists and objects, the value is text.
+    The value has the type of the property, without null. But if the property is a list or an object, the value is text.
     """
     return {name: _of_source(part) for name, part in requested(schema)["properties"].items()}
 

@@ -247,8 +247,9 @@ Verdicts = Mapping[str, CriterionVerdict]  # by label
 class Conclusion:
     """The status of a record, and the criteria that decide it.
 
-    An exclusion is decided by its failed and verified criteria, at least one; the first is its reason. An inclusion is
-    decided by the inclusion criteria that are met. An uncertain status is decided by the criteria that are not settled.
+    An exclusion is decided by at least one criterion that failed and is verified. The first such criterion is the
+    reason of the exclusion. An inclusion is decided by the inclusion criteria that are met. An uncertain status is
+    decided by the criteria that are not settled.
 
     `uncertain_reason`: why the status is uncertain, if the model gave another status.
     """
@@ -270,7 +271,7 @@ def conclude(
     quotes = [verdict.quote for verdict in verdicts.values() if verdict.quote is not None]
     invents = bool(quotes) and not any(quote.found for quote in quotes)
     trusted = unverified is UnverifiedPolicy.EXCLUDE
-    verified = [c for c in failed if trusted or _verified(verdicts[c.label], invents=invents)]
+    counting = [c for c in failed if trusted or _verified(verdicts[c.label], invents=invents)]
     open_ = [c for c in criteria if verdicts[c.label].verdict is Verdict.UNCLEAR]
     match model_status:
         case InclusionStatus.UNCERTAIN:
@@ -280,8 +281,8 @@ def conclude(
         case InclusionStatus.INCLUDE if not failed:
             met = (c for c in criteria if verdicts[c.label].verdict is Verdict.MET and not c.excludes)
             return Conclusion(model_status, tuple(met))
-        case InclusionStatus.EXCLUDE if verified:
-            return Conclusion(model_status, tuple(verified))
+        case InclusionStatus.EXCLUDE if counting:
+            return Conclusion(model_status, tuple(counting))
         case InclusionStatus.EXCLUDE if failed:
             undecided = tuple(c for c in criteria if c in failed or c in open_)
             return Conclusion(InclusionStatus.UNCERTAIN, undecided, UncertainReason.UNVERIFIED)
@@ -296,7 +297,7 @@ def _fails(criterion: Criterion, verdict: Verdict, unclear: UnclearPolicy) -> bo
 
 
 def _verified(verdict: CriterionVerdict, *, invents: bool) -> bool:
-    """Return True if a failed criterion is verified. `invents`: no quote of the answer is in the record."""
+    """Return True if a failed criterion is verified. `invents`: True if the record has no quote of the answer."""
     if verdict.verdict is Verdict.UNCLEAR:
         return True
     if verdict.quote is None:

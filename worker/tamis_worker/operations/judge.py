@@ -69,7 +69,7 @@ _WANTED = "an item to judge holds value, confidence (0 to 1), reasoning and cont
 
 def _no_bool(value: object) -> object:
     if value is True or value is False:
-        raise ValueError("a boolean is no number")
+        raise ValueError("a boolean is not a number")
     return value
 
 

@@ -87,7 +87,7 @@ class EvaluationFailed(Exception):
 def ask(
     *questions: Question[T],
 ) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], tuple[Answered[T] | Unanswered, ...]]:
-    """Ask questions in parallel, and return their results in the same order. No questions give no results."""
+    """Ask questions in parallel, and return their results in the same order. Without questions, return no results."""
     if not questions:
         return ()
     results = yield questions

@@ -93,7 +93,7 @@ def _name(name: str) -> str:
 def retrieved_for(operation: Operation, item: Item) -> Retrieved | None:
     """Return an item's retrieved chunks; None if it has none, or the operation does not read chunks.
 
-    Submission checks chunks. If the field is no valid list of chunks, it counts as an ordinary field.
+    Submission checks chunks. If the item's field of chunks is invalid all the same, it counts as an ordinary field.
     """
     if not operation.reads_chunks or CHUNKS not in item:
         return None

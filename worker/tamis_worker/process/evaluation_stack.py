@@ -53,13 +53,13 @@ async def return_claims(engine: AsyncEngine, dispatcher: Dispatcher, returns: Se
     Return, in the order of `returns`, whether each item is cancelled. If the broker refuses an item, the reconciler
     publishes it later. Raise `LedgerUnavailable`.
     """
-    claims, paid = [item.claim for item in returns], [item.paid for item in returns]
-    transcripts, revoked = [item.transcript for item in returns], [item.cancelled for item in returns]
+    claims, paid = [returned.claim for returned in returns], [returned.paid for returned in returns]
+    transcripts, revoked = [returned.transcript for returned in returns], [returned.cancelled for returned in returns]
     to_publish = await give_back(engine, claims, paid, transcripts, revoked)
     by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)
-    for item in compress(returns, to_publish):
-        address = ItemAddress(item.claim.key.index, item.claim.item_id)
-        by_batch[item.claim.key.batch_id, item.operation].append(address)
+    for returned in compress(returns, to_publish):
+        address = ItemAddress(returned.claim.key.index, returned.claim.item_id)
+        by_batch[returned.claim.key.batch_id, returned.operation].append(address)
     for (batch_id, operation), addresses in by_batch.items():
         try:
             await asyncio.to_thread(dispatcher.republish, batch_id, operation, addresses)

@@ -223,7 +223,7 @@ def _redis_of_broker(url: str) -> "redis.Redis | None":
 
 
 class SentTasks:
-    """The answers to tasks that services send by name. A client gets them. It connects at the first task."""
+    """The answers to tasks that services send by name. They come from a client, which connects at the first task."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         """Prepare the client, without a connection. Raise `ConfigurationError` if a setting is missing."""

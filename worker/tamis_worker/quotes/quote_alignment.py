@@ -122,8 +122,9 @@ def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> lis
 
     `outward`: the record's tokens from that edge, read away from the quote.
 
-    The difference is a word of the record that the quote omits between its function words. Or the difference is the
-    quote's function words, if the record lacks too many: more than the quote has content tokens.
+    The quote may have function words that the record lacks. If there are more of them than content tokens in the quote,
+    all function words at the edge are the difference. Otherwise the difference is a word of the record that the quote
+    omits between its function words.
     """
     if not edge:
         return []
@@ -206,7 +207,10 @@ def _between(tokens: Tokens, content: range) -> range:
 
 
 def _letters(tokens: Tokens, places: range) -> str | None:
-    """Return the letters of some tokens without spaces; None if there is no token, or a number, sign or negation."""
+    """Return the letters of some tokens, without spaces.
+
+    None: there is no token, or a token is a number, sign or negation.
+    """
     if not places or any(tokens.is_marked(place) for place in places):
         return None
     return "".join(tokens.squeezed(place) for place in places)

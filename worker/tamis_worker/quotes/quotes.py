@@ -199,7 +199,7 @@ def nearest(field: QuotedField, part: QuotePart, begin: int) -> Match:
 
 
 def _compared(folded: str, part: QuotePart, start: int, end: int, begin: int, similarity: float) -> Match:
-    """Return the match of the part with the most similar passage, `folded[start:end]`, after comparing their tokens."""
+    """Compare the part's tokens with those of the most similar passage, `folded[start:end]`, and return the match."""
     first, last = max(begin, start - MARGIN), min(len(folded), end + MARGIN)
     while first > begin and _inside(folded, first):
         first -= 1
@@ -338,8 +338,8 @@ class QuotedRecord:
 def confidence_after(confidence: float, quotes: Sequence[Quote]) -> float:
     """Return the confidence after the check of the quotes: `confidence * (1 - 0.5 * missing / all)`.
 
-    Missing quotes are not in the record. If all are missing, half of the confidence remains. Without quotes, all of it
-    remains.
+    A quote is missing if the record does not contain it. If all quotes are missing, half of the confidence remains.
+    Without quotes, the confidence stays the same.
     """
     return after_quotes(confidence, sum(not quote.found for quote in quotes), len(quotes))
 

@@ -171,7 +171,7 @@ def submit(evaluations: Iterable[Evaluation], to: Rated) -> None:
 def attributes_of(evaluation: Evaluation) -> Attributes:
     """Return an evaluation as attributes that the conventions define.
 
-    Only the attribute for the field is Tamis's own.
+    The attribute for the field is an exception, because the conventions define no such attribute.
     """
     value = evaluation.value
     return {

@@ -337,7 +337,7 @@ class Present(Collector):
         model = ["model"]
         return (
             GaugeMetricFamily("tamis_items_in_flight", "Items in evaluation in this process."),
-            GaugeMetricFamily("tamis_holding_back", "1 while Postgres or Redis does not work."),
+            GaugeMetricFamily("tamis_holding_back", "1 while Postgres or Redis fails or is slow."),
             GaugeMetricFamily("tamis_llm_calls_in_flight", "Calls in flight in this process.", labels=model),
             GaugeMetricFamily("tamis_limiter_calls", "Limit of calls in flight, for all workers.", labels=model),
             GaugeMetricFamily("tamis_limiter_used_ratio", "Share of a limit that is in use.", labels=[*model, "limit"]),

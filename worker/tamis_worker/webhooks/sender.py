@@ -140,7 +140,7 @@ def _why(error: Exception, within: float) -> str:
             why = str(getattr(inner, "verify_message", "")).rstrip(".") or type(inner).__name__
             return f"its certificate is not valid: {why}"
         case aiohttp.ClientSSLError() | ssl.SSLError():
-            return "TLS failed: the receiver does not use TLS, or another version"
+            return "TLS failed: the receiver uses no TLS, or another version of it"
         case aiohttp.ClientConnectorDNSError():
             return "its host name is unknown"
         case TimeoutError():

@@ -40,7 +40,7 @@ const Model = ({ model, alone }) => html`<li>
   ${!alone && html`<strong>${model.model}</strong>: ${number(calls(model))} calls, ${model.cost === null ? "price not known" : `about ${dollars(model.cost)}`}. `}
   ${alone && html`The model is ${model.model === null ? "not known here" : model.model}${model.model_note ? ` (${model.model_note})` : ""}. `}
   About ${number(model.prompt_tokens)} tokens of prompts and ${number(model.answer_tokens)} of answers (${model.basis}; at most ${number(model.most_answer_tokens)}). ${unpriced(model)}
-  ${model.cached > 0 && ` ${number(model.cached)} of ${number(model.questions)} answers are cached and cost nothing.`}
+  ${model.cached > 0 && ` Cached answers, which cost nothing: ${number(model.cached)} of ${number(model.questions)}.`}
   ${model.unseen && ` The cache was not checked: ${model.unseen}.`}
   ${Object.entries(model.other_tiers).map(([tier, about]) => ` At the tier ${tier}: about ${dollars(about)}.`)}
   ${` At ${model.duration.bound} it takes ${model.duration.seconds < 1 ? "under a second" : duration(model.duration.seconds)}.`}</li>`;

@@ -27,7 +27,7 @@ const Operation = () => {
     <fieldset><legend>What to ask</legend>
       <p class="field"><label for="operation-kind">Operation</label><select id="operation-kind" value=${kind} onChange=${(event) => { changed(); choose(event.target.value); }}>${Object.entries(KINDS).map(([name, [title]]) => html`<option value=${name}>${title}</option>`)}</select></p>
       <${Parameters} form=${form} /></fieldset>
-    <fieldset><legend>Settings</legend><${How} form=${form} named="its files’ names"><${OfFiles} form=${form} /><//></fieldset>
+    <fieldset><legend>Settings</legend><${How} form=${form} named=${files.length || kind !== "answer" ? "its files’ names" : "the question"}><${OfFiles} form=${form} /><//></fieldset>
     <${Seen} found=${found} busy=${busy} deed=${left}><${LeftOut} found=${found} /><//></form>`;
 };
 

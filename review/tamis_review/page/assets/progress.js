@@ -14,7 +14,7 @@ const NUMBERS = [
 ];
 
 const SAID = {
-  pause: "Paused. No new call begins.",
+  pause: "Paused. Calls in flight finish; no new call begins.",
   resume: "The batch is resumed.",
   raise: "The new budget is set.",
   cancel: "Cancelled. Results are kept.",
@@ -23,7 +23,7 @@ const SAID = {
 const ROUTES = { raise: "resume" }; // where it is not called as the action is
 
 const paused = ({ kind, message }) => {
-  if (kind === "requested") return "Paused. No new call begins until a person resumes the batch.";
+  if (kind === "requested") return "Paused. Calls in flight finish; no new call begins until a person resumes the batch.";
   const remedy = kind === "budget" ? "Resume it with a larger budget." : "Fix the cause, then resume it.";
   return `Paused by itself, ${kind.replaceAll("_", " ")}${message ? `: ${message.replace(/\.$/, "")}` : ""}. ${remedy}`;
 };

@@ -35,7 +35,7 @@ const Audit = ({ batch, path, audit, decide, changed }) => {
     <p>${audit.verdict.words}</p>
     ${[...rows.values()].some(({ hidden }) => hidden) && html`<p>People judge it blind: <a href=${addressOf(batch.id, "work")}>Work</a> shows its records without the model’s decisions.</p>`}
     ${problem && html`<p class="notice" role="alert">${problem}</p>`}
-    <details><summary>Show all ${number(audit.items.length)} records</summary>
+    <details><summary>${audit.items.length === 1 ? "Show the record" : `Show all ${number(audit.items.length)} records`}</summary>
       <ol>${audit.items.map((item) => html`<${Judged} key=${item.index} item=${item} row=${rows.get(item.index)} decide=${decide} judge=${judge} />`)}</ol></details></section>`;
 };
 

@@ -13,7 +13,7 @@ const [, JudgeForm] = STAGE_KINDS.judge;
 
 const resultsOf = (n) => `${number(n)} ${n === 1 ? "result" : "results"}`;
 
-const leftOf = ({ records, asked }) => `Of ${resultsOf(records)}, ${number(records - asked)} ${records - asked === 1 ? "is" : "are"} not judged: no reason was given, or a person’s decision replaces the result. `;
+const leftOf = ({ records, asked }) => records === asked ? "" : `Of ${resultsOf(records)}, ${number(records - asked)} ${records - asked === 1 ? "is" : "are"} not judged: no reason was given, or a person’s decision replaces the result. `;
 
 // The fields of the form, by the names of the terms.
 const FIELDS = { guidelines: "asked", noun: "noun", block_threshold: "block", model: "model", max_cost: "most", label: "label" };

@@ -22,7 +22,7 @@ const Drawn = ({ batch, path, kept, given, forget }) => {
   };
   return html`<p>${number(pilot.records.length)} of ${number(pilot.population)} records, drawn with seed ${pilot.seed}. Label them in this order. At every point, the labelled records are a random sample.</p>
     <p class="actions"><button type="button" onClick=${save}>Save as table (CSV)</button></p>
-    <p class="small">Fill in its column “include” with yes or no, from the top. Then choose the table in <a href="#quality-evaluate">Evaluate by labels</a> or <a href="#quality-calibrate">Calibrate</a>.</p>
+    <p class="small">Fill in the table’s column “include” with yes or no, from the top. Then choose the table in <a href="#quality-evaluate">Evaluate by labels</a> or <a href="#quality-calibrate">Calibrate</a>.</p>
     <${Problem} text=${problem} />
     <${Labelling} batch=${batch} path=${path} pilot=${pilot} first=${labels} keep=${(all) => kept.put({ n, seed: pilot.seed, labels: all })} />
     <${Asked} deed="Draw another pilot …" words=${() => lost(kept.get()?.labels.length || 0)} no="Keep labels" yes="Discard labels" act=${forget} />`;

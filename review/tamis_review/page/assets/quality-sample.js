@@ -32,7 +32,7 @@ const Reading = ({ batch, path, sample, waiting }) => {
   };
   return html`<p>${recordsOf(waiting.length)} to read next, in this order: ${waiting.slice(0, NAMED).map((record, n) => html`${n ? ", " : ""}<${RecordLink} batch=${batch} record=${record} />`)}${waiting.length > NAMED && ` and ${number(waiting.length - NAMED)} more`}.</p>
     <p class="actions"><a class="button" href=${`${addressOf(batch.id, "work")}&order=next`}>Read the sample in Work</a><button type="button" onClick=${save}>Save as table (CSV)</button></p>
-    <p class="small">Fill in its column “decision”, from the top. Then run <code>tamis override ${batch.id.slice(0, SHORT)} --file FILE --reviewer NAME</code>.</p>
+    <p class="small">Fill in the table’s column “decision”, from the top. Then run <code>tamis override ${batch.id.slice(0, SHORT)} --file FILE --reviewer NAME</code>.</p>
     <${Problem} text=${problem} />`;
 };
 

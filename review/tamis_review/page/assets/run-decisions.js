@@ -92,7 +92,7 @@ const Import = ({ id, path }) => {
   return html`<form class="form operations" onSubmit=${send} aria-labelledby="run-decisions-heading">
     <p class="field"><label for=${idOf(form, "decisions")}>File of decisions</label><input type="file" id=${idOf(form, "decisions")} required onClick=${anew} onChange=${(event) => { change(); setFile(event.target.files[0]); }} ...${described(form, "decisions", true)} /></p>
     <${Below} form=${form} name="decisions" about="A CSV or TSV table, an export of Rayyan or Covidence, or a project of ASReview. Records are matched by id, DOI, PMID and title." />
-    ${field("reviewer", { maxlength: "200", about: "If the file names several people, only this person’s decisions are recorded. Empty: all decisions." })}
+    ${field("reviewer", { maxlength: "200", about: "If the file names reviewers, only this reviewer’s decisions are recorded (empty: all decisions)." })}
     <div class="side"><${Choice} form=${form} name="stage" label="Stage" of=${Object.entries(STAGES)} />
       <${Choice} form=${form} name="everything" label=${CALLED.everything} of=${EVERYTHING} /></div>
     <${Check} form=${form} name="settles" label="Settle the records: these decisions override others and end conflicts" />

@@ -23,7 +23,7 @@ const Retry = ({ batch, kinds, retry }) => {
   return html`<form class="actions" onSubmit=${send} aria-label="Retry">
     ${failed > 0 && html`<label for="run-kind">Records to retry</label>
       <select id="run-kind" name="kind"><option value="">${failed === 1 ? "the failed record" : `all ${number(failed)} failed records`}</option>${kinds.map((kind) => html`<option value=${kind}>only ${plain(kind)}</option>`)}</select>`}
-    ${cancelled > 0 && html`<span class="field check"><input type="checkbox" id="run-cancelled" name="again" defaultChecked=${failed === 0} /><label for="run-cancelled">the ${number(cancelled)} cancelled records</label></span>`}
+    ${cancelled > 0 && html`<span class="field check"><input type="checkbox" id="run-cancelled" name="again" defaultChecked=${failed === 0} /><label for="run-cancelled">the ${number(cancelled)} cancelled ${cancelled === 1 ? "record" : "records"}</label></span>`}
     ${batch.budget && html`<label for="run-most">New budget in dollars (empty: unchanged)</label><input type="number" id="run-most" name="most" min="0" step="any" />`}
     <button type="submit">Retry</button></form>`;
 };

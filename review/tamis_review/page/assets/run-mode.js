@@ -8,7 +8,7 @@ export const MODES = {
   single: ["Openly", "Everyone sees all decisions, including the model’s, from the beginning."],
   pair: ["In pairs, blind", "A record’s decisions, including the model’s, are hidden until two people have decided on it."],
   model_second: ["The model as the second reader", "A record’s decisions are hidden from each person until they have decided on it. If the model differs, that is a conflict."],
-  model_audited: ["The model decides, people audit it", "Work shows a random sample of the model’s exclusions. A record’s decisions are hidden until a person has judged it. The result is an upper bound on the records that the model missed."],
+  model_audited: ["The model decides, people audit it", "Work shows a random sample of the model’s exclusions. Decisions on a sampled record are hidden until a person has judged it. The result is an upper bound on the records that the model missed."],
 };
 
 const setWords = ({ set_by: by, set_at: at }) => (by ? `Set by ${by}, ${new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })}.` : "This is the default mode.");

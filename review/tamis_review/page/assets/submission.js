@@ -35,7 +35,7 @@ const setMode = async (batch) => {
   try {
     await ask(`/v1/batches/${encodeURIComponent(batch.id)}/mode`, { method: "PUT", json: { mode: at("mode").value } });
   } catch (error) {
-    throw new Error(`The records are submitted, but the screening mode could not be set: ${error.message} Submit again, or set it in Run.`);
+    throw new Error(`The records are submitted, but the screening mode could not be set: ${error.message.replace(/\.$/, "")}. Submit again, or set it in Run.`);
   }
 };
 

@@ -47,7 +47,7 @@ const records = (n) => `${number(n)} ${n === 1 ? "record" : "records"}`;
 export const cancelling = ({ counts }) => ({
   question: [
     "Cancel this batch?",
-    `Cancelled before any call: ${records(counts.pending)}.`,
+    `Cancelled without a decision: ${records(counts.pending)}.`,
     counts.running ? `Finished first: the calls for ${records(counts.running)}.` : "",
     `Kept: ${number(counts.decided)} decided and ${number(counts.failed)} failed.`,
     "You cannot resume a cancelled batch. `tamis retry --cancelled` asks about its cancelled records again.",

@@ -44,9 +44,10 @@ const Writing = ({ field, known, keep, close }) => {
 // What waits to be sent, and what was refused, each with what can be done about it.
 const Waiting = ({ queue, drop, retry, send }) => {
   const { waiting, refused, away, kept } = queue;
+  const them = waiting.length === 1 ? "it" : "them";
   const many = waiting.length === 1 ? "1 decision waits" : `${waiting.length} decisions wait`;
   return html`<div class="work-waiting" role="status">
-    ${waiting.length > 0 && away && html`<p><b>${many} to be sent.</b> The gateway does not answer. ${kept ? "This browser keeps them and sends them later." : "This browser cannot store them: keep this tab open."} <button type="button" onClick=${send}>Send now</button></p>`}
+    ${waiting.length > 0 && away && html`<p><b>${many} to be sent.</b> The gateway does not answer. ${kept ? `This browser keeps ${them} and sends ${them} later.` : `This browser cannot store ${them}: keep this tab open.`} <button type="button" onClick=${send}>Send now</button></p>`}
     ${refused.map((entry) => html`<p key=${entry.id}><b>Record ${entry.number}, “${entry.said}”, was not saved:</b> ${entry.refused} <button type="button" onClick=${retry}>Send again</button> <button type="button" onClick=${() => drop(entry)}>Discard it</button></p>`)}
   </div>`;
 };

@@ -128,7 +128,7 @@ def test_data_of_a_postgres_that_is_not_here_are_an_error_that_says_so(tmp_path:
     postgres = Postgres(tmp_path)
     postgres.data.mkdir()
     (postgres.data / "PG_VERSION").write_text("9.6\n")
-    with pytest.raises(ConfigurationError, match=r"need Postgres 9, and here is .*Install Postgres 9"):
+    with pytest.raises(ConfigurationError, match=r"need Postgres 9, but this machine has .*Install Postgres 9"):
         postgres.start()
     assert not postgres.launched
 

@@ -86,7 +86,7 @@ def test_events_are_listed_with_what_became_of_them_and_sent_again(client: Clien
         done = run("webhooks", "replay", unknown)
         assert done.code != 0
         assert "begins with" in done.err
-    assert "1 webhook sent again" in run("webhooks", "replay", batch).out
+    assert "1 webhook will be sent again" in run("webhooks", "replay", batch).out
 
 
 def test_of_a_batch_all_events_are_sent_again_and_of_two_that_begin_alike_none(client: Client, run: Run) -> None:

@@ -72,8 +72,8 @@ def test_answers_go_by_their_age_alone(run: Run, engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "give ids, or --older-than"),
-        (["3f2a91c0", "--label", "x"], "give ids, or --older-than"),
+        ([], "give ids, or --older-than, --label or both"),
+        (["3f2a91c0", "--label", "x"], "give ids, or --older-than, --label or both"),
         (["--older-than", "soon"], "'soon' is not an age"),
         (["3f2a91c0"], "there is no batch or review '3f2a91c0'"),
     ],

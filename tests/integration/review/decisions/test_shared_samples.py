@@ -86,7 +86,9 @@ def test_an_audit_that_does_not_speak_for_the_unread_rest_is_refused_with_the_re
         draw_stop_sample(other, audit=everything)
     # a record that the model included is unread again
     withdraw_override(batch, 0, reviewer="Reviewer A")
-    with pytest.raises(InvalidRequest, match="1 other records are unread too"):
+    with pytest.raises(
+        InvalidRequest, match=r"Read the other records first \(unread records that are not excluded: 1\)"
+    ):
         draw_stop_sample(batch, recall=0.8, audit=everything)
     read(batch, [0])
     judged(client, batch, 20, seed=9)

@@ -109,7 +109,7 @@ async def test_nobody_there_is_a_failure(send: Send) -> None:
         ("authority", "its certificate is not valid: unable to get local issuer certificate"),
         ("host", "its certificate is not valid: IP address mismatch, certificate is not valid for '127.0.0.1'"),
         ("date", "its certificate is not valid: certificate has expired"),
-        ("protocol", "TLS failed: the receiver does not use TLS, or another version"),
+        ("protocol", "TLS failed: the receiver uses no TLS, or another version of it"),
     ],
 )
 async def test_a_certificate_must_be_right(send: Send, tmp_path: Path, wrong: str | None, said: str) -> None:

@@ -109,7 +109,7 @@ def test_check_names_doubts_and_is_content_all_the_same(folder: Path) -> None:
     done = run("check", "criteria.yaml")
     assert done.exit_code == 0
     assert done.stdout.count("doubtful: ") == 3
-    assert "3 criteria, 3 doubtful." in done.stdout
+    assert "3 criteria, 3 doubts." in done.stdout
 
 
 def test_check_says_which_rules_of_the_initial_filter_the_criteria_switch_off(folder: Path) -> None:
@@ -160,7 +160,7 @@ def _never(_: Planned) -> Rehearsal:
         (
             1023,
             "about 1,023 tokens of each prompt are the same for all records, 1 fewer than the 1,024 that most "
-            "endpoints cache",
+            "endpoints need to cache them",
         ),
         (
             1024,

@@ -43,7 +43,10 @@ def test_every_kind_of_error_names_a_command(kind: type[TamisError]) -> None:
         (LedgerUnavailable("Postgres is away"), "`tamis doctor` checks servers, settings and LLM"),
         (ConfigurationError("it is damaged"), "`tamis doctor` checks servers, settings and LLM"),
         (OperationFailed("initdb failed"), "`tamis doctor` checks servers, settings and LLM"),
-        (UnknownBatch("there is no batch x"), "`tamis batches` and `tamis review list` list the latest"),
+        (
+            UnknownBatch("there is no batch x"),
+            "`tamis batches` lists the latest batches, `tamis review list` the latest reviews",
+        ),
         (InputError("there is no such file", path="x.ris"), "`tamis help screen` shows its input"),
         (InvalidParameters("min_value: above max_value"), "`tamis help screen` shows its usage"),
     ],

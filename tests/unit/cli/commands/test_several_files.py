@@ -61,7 +61,7 @@ def test_what_completes_what_and_each_source_is_said(tmp_path: Path, capsys: pyt
         "trials.csv: 2 bytes are not utf-8 and were read as cp1252: line 4",
         "13 records of 3 sources: PubMed 6, Embase 4, trials.csv 3",
     ]
-    assert said[3].startswith("3 of 13 records skipped as copies of another record")
+    assert said[3].startswith("3 of 13 records removed as copies of another record")
 
 
 def test_a_dry_run_of_several_files_asks_about_what_is_left_of_them(

@@ -171,7 +171,9 @@ def test_data_of_a_release_that_is_not_here_are_an_error_that_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     programs(monkeypatch, package=(18, 6), system=(15, 18))
-    with pytest.raises(ConfigurationError, match=r"need Postgres 17, and here is 18\.6 and 15\.18.*postgresql-17"):
+    with pytest.raises(
+        ConfigurationError, match=r"need Postgres 17, but this machine has 18\.6 and 15\.18.*postgresql-17"
+    ):
         postgres.server_program(data_of(tmp_path, "17\n"))
     programs(monkeypatch, system=(14, 2))  # none that would do for any data: that comes first
     with pytest.raises(ConfigurationError, match=r"14\.2, but 15 is the minimum"):

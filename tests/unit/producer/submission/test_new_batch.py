@@ -51,5 +51,5 @@ def test_the_content_of_many_items_and_exclusions_is_known_by_what_it_was_known_
 @pytest.mark.parametrize("place", [-1, 3, 10**12])
 def test_an_exclusion_without_an_item_is_named(place: int) -> None:
     exclusion = Exclusion(rule="duplicate", reason="A copy.")
-    with pytest.raises(InvalidParameters, match=f"^exclusions: there is no item at place {place}; there are 3 items$"):
+    with pytest.raises(InvalidParameters, match=f"^exclusions: there is no item at place {place}; the last is 2$"):
         rows_of([{"id": "1"}] * 3, {0: exclusion, place: exclusion})

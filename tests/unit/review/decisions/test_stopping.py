@@ -45,6 +45,14 @@ def told(**changes: object) -> StopAnswer:
             "Not yet: only reading all 600 unread records can promise 95% of the includes.",
         ),
         (
+            {"needed": (1, 2, 3, 4)},
+            "Not yet: draw a random sample of the 600 unread records. 1 of them is enough if it is not an include.",
+        ),
+        (
+            {"needed": (1, 1, 1, 1), "unread": 1},
+            "Not yet: only reading the last unread record can promise 95% of the includes.",
+        ),
+        (
             {"verdict": StopVerdict.IMPOSSIBLE, "headline": "people overlook"},
             "Cannot be promised, because people overlook.",
         ),

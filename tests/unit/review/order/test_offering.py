@@ -103,6 +103,9 @@ def test_the_meaning_says_what_the_order_was_made_from() -> None:
     assert "It is being updated (5 records are decided now), and omits decided records." in behind
     one_sided = ReadingOrder([0], ["model"], [None], decided=7, included=0, text_weight=0.0)
     assert "People excluded all 7 records" in meaning(one_sided, decided=7, unread=1, current=True)
+    single = ReadingOrder([0], ["model"], [None], decided=1, included=1, text_weight=0.0)
+    assert "People included the only record known to the order." in meaning(single, decided=1, unread=1, current=True)
+    assert "(1 record is decided now)" in meaning(single, decided=1, unread=1, current=False)
     fresh = ReadingOrder([0], ["model"], [None], decided=0, included=0, text_weight=0.0)
     assert meaning(fresh, decided=0, unread=1, current=True).startswith("The order follows the model's scores")
     assert (

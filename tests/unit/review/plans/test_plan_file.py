@@ -134,7 +134,7 @@ BEGINNING = "records: a.csv\ncriteria: criteria.yaml\n"
             "plan.yaml:5: field 'stages[1].inclusion.unclear'",
         ),
         (BEGINNING + "stages: [inclusion, initial_filter]\n", "field 'stages[2]': must be the first stage"),
-        (BEGINNING + "stages:\n  - initial_filter: {strict: true}\n", "has no fields"),
+        (BEGINNING + "stages:\n  - initial_filter: {strict: true}\n", "cannot have fields"),
         (BEGINNING + "stages: [judge]\n", "'guidelines' is missing"),
         (BEGINNING + "stages: [{judge: {guidelines: g}}]\n", "a judge needs an earlier stage"),
         ("records: a.csv\nstages: [inclusion]\n", "needs the review's criteria"),

@@ -57,7 +57,7 @@ def test_the_line_is_that_of_the_file_where_a_cell_holds_line_ends(tmp_path: Pat
         ("id,decision\na,include\nx,include\n", "t.csv:3: no record has the id 'x'"),
         (
             "id,decision\nc,include\n",
-            "t.csv:2: 2 records have the id 'c': name one by its number instead, of No. 3, No. 4",
+            "t.csv:2: 2 records have the id 'c': use the number of one of them instead (No. 3, No. 4)",
         ),
         ("index,id,decision\n1,a,include\n", "t.csv:2: No. 2 (index 1) has the id 'b', not 'a'"),
         ("note,decision\nx,include\n", "t.csv:2: which record?"),

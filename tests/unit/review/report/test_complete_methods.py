@@ -116,6 +116,17 @@ def test_agreement_of_people_is_told_by_stage_and_how_conflicts_were_settled() -
         assert f"| {name} | {n} |" in markdown
 
 
+def test_a_conflict_is_a_reason_of_records_without_a_decision_and_no_human_decision_that_counts() -> None:
+    stage = COMPLETE.stages[0].model_copy(update={"uncertain": 0, "failed": (), "conflicts": 1, "excluded_by_human": 9})
+    flow = COMPLETE.model_copy(update={"stages": (stage,), "columns": ()})
+    humans = HumanFigures(conflicts=1, reviewers=("Reviewer A", "Reviewer B"))
+    said = text_of(
+        complete_figures(flow=flow, batches=(batch(sources=SOURCES, humans=humans),)), "Use of AI and automation"
+    )
+    assert "No human decision counts yet, so the number of records excluded by a human is 0." in said
+    assert "1 record was neither included nor excluded, because reviewers disagreed: a human must decide." in said
+
+
 def test_the_model_alone_is_what_no_person_decided() -> None:
     stage = COMPLETE.stages[0].model_copy(update={"passed_confirmed": 5})
     flow = COMPLETE.model_copy(update={"stages": (stage,), "columns": ()})

@@ -29,7 +29,7 @@ def test_the_source_is_named_with_format_encoding_and_hash() -> None:
 
 def test_bytes_that_were_replaced_are_reported() -> None:
     given = figures(batches=(batch(sources=(SOURCE.model_copy(update={"replaced": 22}),)),))
-    assert "22 bytes were not valid in this encoding and were read as cp1252." in text_of(given, "Records")
+    assert "22 bytes were invalid in the file's encoding and read as cp1252." in text_of(given, "Records")
 
 
 def test_records_of_a_program_name_no_file() -> None:
@@ -124,7 +124,10 @@ def test_the_disclosure_says_who_decided_and_what_is_left_to_a_human() -> None:
     assert "5 records were removed by software before screening" in said
     assert "A language model alone excluded 3 records and included 2 records." in said
     assert "No human decision is recorded, so the number of records excluded by a human is 0." in said
-    assert "2 records were referred to a human, because the decision was unclear or an error occurred." in said
+    assert (
+        "2 records were neither included nor excluded, because the decision was unclear or an error occurred: a human "
+        "must decide."
+    ) in said
     assert (
         "9 quotes were compared with the records: 7 found, 1 altered, 1 not found. 1 record was flagged for an "
         "unverified quote."

@@ -171,7 +171,7 @@ def test_headers_that_name_nothing_and_a_ledger_that_is_away_are_errors(engine: 
     assert "no item has the header" in engine.ask("revoke_by_stamped_headers", headers={"x": "1"})["error"]
     engine.away = True
     reply = engine.ask("revoke_by_stamped_headers", headers={"item": f"{BATCH}/4"})
-    assert reply["error"] == "cancelled here: 0; some waiting items may not be cancelled: the ledger is away"
+    assert reply["error"] == "cancelled here: 0; some waiting items were perhaps not cancelled: the ledger is away"
     assert "slow to answer" in engine.ask("revoke_by_stamped_headers", headers={"batch_id": str(BATCH)})["error"]
 
 

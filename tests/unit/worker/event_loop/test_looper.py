@@ -52,7 +52,7 @@ def test_an_outage_is_said_once_until_a_step_works(caplog: pytest.LogCaptureFixt
     away = LedgerUnavailable("Postgres does not answer")
     assert len(times_of(away, away, LedgerUnavailable("read-only"), None, away)) == 6
     assert caplog.messages == [
-        "sweep is postponed: Postgres does not answer",
-        "sweep is postponed: read-only",
-        "sweep is postponed: Postgres does not answer",
+        "sweep postponed: Postgres does not answer",
+        "sweep postponed: read-only",
+        "sweep postponed: Postgres does not answer",
     ]
