@@ -1,5 +1,6 @@
 """The reason of a batch's pause."""
 
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
@@ -15,6 +16,7 @@ class PauseKind(StrEnum):
     UNUSABLE_ANSWERS = "unusable_answers"  # no answer of the model could be used, in any request format
     ENDPOINT = "endpoint"  # the endpoint fails for a reason that waiting does not mend
     FAILURES = "failures"  # the latest items all failed
+    RATE_LIMITED = "rate_limited"  # the endpoint asks to wait for more than a few minutes
     BUDGET = "budget"  # the next call could cost more than the rest of the budget
     PRICE = "price"  # the batch has a budget, and its model's price is not known
 
@@ -26,6 +28,7 @@ class Pause(BaseModel):
 
     kind: PauseKind
     message: str | None = None  # one line for people; never a key
+    until: datetime | None = None  # the time when the batch resumes by itself; None: only people resume it
 
     @property
     def by_itself(self) -> bool:
@@ -33,9 +36,15 @@ class Pause(BaseModel):
         return self.kind is not PauseKind.REQUESTED
 
     @property
+    def needs_people(self) -> bool:
+        """True if people must correct the cause before the batch continues."""
+        return self.by_itself and self.until is None
+
+    @property
     def reason(self) -> str:
-        """The reason in a few words: `budget: $1.00 of $1.00 is spent`."""
-        return f"{self.kind.value}: {self.message}" if self.message else self.kind.value
+        """The reason in a few words: `budget: $1.00 of $1.00 is spent`, with the end of a pause that ends by itself."""
+        until = "" if self.until is None else f" until {self.until.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        return f"{self.kind.value}{until}: {self.message}" if self.message else f"{self.kind.value}{until}"
 
     def remedy(self, batch_id: str) -> str:
         """Return the next step for a person, as a sentence with the command."""
@@ -59,5 +68,7 @@ class Pause(BaseModel):
                     "`tamis doctor --endpoint` checks the endpoint. Correct TAMIS_LLM_BASE_URL or the server, restart "
                     f"the workers if a setting changed, then run `tamis resume {batch_id}`"
                 )
+            case PauseKind.RATE_LIMITED:
+                return f"The batch resumes by itself. `tamis resume {batch_id}` asks the endpoint at once"
             case _:
                 return f"Correct the cause (restart the workers after new settings), then run `tamis resume {batch_id}`"

@@ -2,14 +2,16 @@
 
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy import text
 
 from llm_double.script import Fault, Kind
 from stage import abstracts, wait_until
 from stage.fault_house import CONCURRENCY, ONCOLOGY, FaultHouse, fault_house
 from stage.storm import attempts
-from tamis_schemas import Priority
+from tamis_schemas import PauseKind, Priority
 
 pytestmark = pytest.mark.chaos
 
@@ -26,8 +28,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultHouse]:
 @pytest.mark.parametrize(
     ("fault", "priority"),
     [
-        (Fault(Kind.RATE_LIMITED, retry_after="34718", model="away"), Priority.NORMAL),
-        (Fault(Kind.RATE_LIMITED, retry_after="34718", model="also-away"), Priority.HIGH),
+        (Fault(Kind.RATE_LIMITED, retry_after="200", model="away"), Priority.NORMAL),
+        (Fault(Kind.RATE_LIMITED, retry_after="200", model="also-away"), Priority.HIGH),
         (Fault(Kind.SERVER_ERROR, model="broken"), Priority.NORMAL),
     ],
     ids=["rate limit", "rate limit, high priority", "outage"],
@@ -47,6 +49,31 @@ def test_a_batch_of_another_model_is_decided_at_once(house: FaultHouse, fault: F
     assert attempts(house, held) == {1}
     held.cancel()
     assert beside - alone <= WITHIN, (alone, beside)
+
+
+def test_a_batch_whose_model_asks_for_hours_is_paused_until_then_and_resumes_by_itself(house: FaultHouse) -> None:
+    house.double.reset()
+    house.double.script(latency=0.2)
+    alone = seconds_of_40(house, "alone-for-hours", Priority.NORMAL)
+    house.double.script(latency=0.2, faults=[Fault(Kind.RATE_LIMITED, retry_after="34718", model="for-hours")])
+    asked = datetime.now(UTC)
+    held = house.client.submit(ONCOLOGY, abstracts(HELD_UP), model="for-hours")
+    wait_until(lambda: held.status().pause is not None, within=30, what="the batch is paused")
+    wait_until(lambda: held.status().counts.running == 0, within=30, what="its items have left the workers")
+    beside = seconds_of_40(house, "beside-for-hours", Priority.NORMAL)
+    status = held.status()
+    assert status.pause is not None
+    assert status.pause.kind is PauseKind.RATE_LIMITED
+    assert status.pause.until is not None
+    assert abs((status.pause.until - asked).total_seconds() - 34_718) < 60
+    assert (status.counts.pending, attempts(house, held)) == (HELD_UP, {1})
+    assert beside - alone <= WITHIN, (alone, beside)
+    house.double.reset()
+    with house.client.engine.begin() as connection:
+        hours_ago = """UPDATE batches SET pause = jsonb_set(pause::jsonb, '{until}', '"2026-01-01T00:00:00Z"')::json"""
+        connection.execute(text(f"{hours_ago} WHERE id = :id"), {"id": held.id})
+    summary = held.wait(timeout=60)
+    assert (summary.decided, summary.failed) == (HELD_UP, 0)
 
 
 def seconds_of_40(house: FaultHouse, model: str, priority: Priority) -> float:

@@ -153,7 +153,9 @@ def detail(view: BatchView) -> str:
     """Return the text after the count: failed items, rate, time left and tokens; or the reason why the batch waits."""
     parts = [state_words(view)] if view.state.value not in ("running", "pending") else []
     if view.pause is not None:
-        parts = [f"[yellow]paused: {view.pause.kind.value}[/]" if view.pause.by_itself else paused(view.id, view.pause)]
+        parts = [
+            f"[yellow]paused: {view.pause.kind.value}[/]" if view.pause.needs_people else paused(view.id, view.pause)
+        ]
     if view.counts.failed and not view.lacks_decisions:
         parts.append(f"[red]{view.counts.failed} failed[/]")
     if view.waits_for is not None:

@@ -70,8 +70,8 @@ class BatchView(PossiblyUnbilled):
 
     @property
     def stuck(self) -> Pause | None:
-        """The batch's pause, if the batch paused itself and its last call has ended. People must correct the cause."""
-        return self.pause if self.pause is not None and self.pause.by_itself and not self.counts.running else None
+        """The batch's pause, if people must correct its cause and the batch's last call has ended."""
+        return self.pause if self.pause is not None and self.pause.needs_people and not self.counts.running else None
 
     @property
     def waits_for(self) -> str | None:

@@ -81,7 +81,7 @@ def read_hindrance(connection: Connection, batch_ids: Sequence[UUID]) -> Hindran
     pauses = {row.id: Pause.model_validate(row.pause) for row in connection.execute(paused) if row.pause is not None}
     live = select(func.count()).where(workers.c.lease_until > func.now())
     return Hindrance(
-        stuck={batch_id: pause for batch_id, pause in pauses.items() if pause.by_itself},
+        stuck={batch_id: pause for batch_id, pause in pauses.items() if pause.needs_people},
         live_workers=connection.execute(live).scalar_one(),
     )
 

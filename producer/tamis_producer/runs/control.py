@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, and_, func, null, select, update
+from sqlalchemy import Connection, DateTime, Row, and_, cast, func, null, select, update
 
 from tamis_schemas import (
     BatchStatus,
@@ -31,11 +31,12 @@ REQUESTED = Pause(kind=PauseKind.REQUESTED)
 
 
 def pause(connection: Connection, batch_id: UUID) -> None:
-    """Pause the batch: no further item starts. A batch that is already paused keeps its reason.
+    """Pause the batch: no further item starts. A batch keeps the reason of its pause, unless it would resume by itself.
 
     Raises `IllegalTransition` if the batch is completed or cancelled.
     """
-    if _locked(connection, batch_id, "pause").state != BatchStatus.PAUSED:
+    batch = _locked(connection, batch_id, "pause")
+    if batch.state != BatchStatus.PAUSED or Pause.model_validate(batch.pause).until is not None:
         _set(connection, batch_id, state=BatchStatus.PAUSED, pause=REQUESTED.model_dump(mode="json"))
 
 
@@ -69,6 +70,21 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
     started_at = func.coalesce(batches.c.started_at, func.now())
     _set(connection, batch_id, state=BatchStatus.RUNNING, pause=null(), started_at=started_at)
     requeue_shards(connection, batch)
+
+
+def resume_due(connection: Connection) -> list[UUID]:
+    """Resume the batches whose pause ends by itself and is over; return their ids. The caller fills their windows."""
+    until = cast(batches.c.pause["until"].as_string(), DateTime(timezone=True))
+    due = select(batches.c.id).where(
+        batches.c.finished_at.is_(None),
+        batches.c.state == BatchStatus.PAUSED,
+        batches.c.purging_at.is_(None),
+        until <= func.now(),
+    )
+    resumed = list(connection.execute(due.with_for_update(skip_locked=True)).scalars())
+    for batch_id in resumed:
+        resume(connection, batch_id)
+    return resumed
 
 
 def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> None:

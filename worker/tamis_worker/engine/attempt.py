@@ -122,9 +122,10 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """A step: pause the batch, because no item of it would succeed."""
+    """A step: pause the batch, because no item of it would succeed now."""
 
     pause: Pause
+    seconds: float = 0.0  # after which the batch resumes by itself; 0: people resume it
 
 
 Next: TypeAlias = Ask | Wait | EndpointPause | Doubt | Done[T] | Fail
@@ -195,7 +196,7 @@ class Attempt(Generic[T]):
             hopeless=outcome.hopeless is not None,
         )
         if decision.then is Then.HALT:
-            return Halt(_pause(error, outcome))
+            return Halt(_pause(decision, error, outcome), decision.after)
         if not decision.again:
             return Fail(Failure(decision.kind or error.kind, error.message))
         if not decision.anew:
@@ -318,8 +319,10 @@ def read_content(content: str, schema: Schema, parse: Callable[[object], T]) -> 
         return unusable(reason)
 
 
-def _pause(error: CallError, outcome: CallOutcome[T]) -> Pause:
-    """Return the pause of a batch whose calls were refused, or whose model gave no usable answer."""
+def _pause(decision: RetryDecision, error: CallError, outcome: CallOutcome[T]) -> Pause:
+    """Return the pause of a batch that must wait, whose calls were refused, or whose model gave no usable answer."""
+    if decision.after:
+        return Pause(kind=PauseKind.RATE_LIMITED, message=error.message)
     if outcome.hopeless is not None:
         return Pause(kind=PauseKind.UNUSABLE_ANSWERS, message=outcome.hopeless)
     message = error.message if error.everyone else f"{error.message} ({outcome.refusals} calls in a row)"

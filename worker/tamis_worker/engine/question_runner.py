@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import KW_ONLY, dataclass, field
+from datetime import UTC, datetime, timedelta
 from time import monotonic, perf_counter
 from typing import TypeVar
 
@@ -54,6 +55,7 @@ from .retry import RetryPolicy
 from .transcript import QuestionTranscript
 
 CONGESTED = frozenset({429, 503, 529})  # the endpoint is overloaded
+LONGEST_PAUSE = 24 * 3600.0  # seconds, whatever an endpoint asks; then a call finds out whether it answers
 PROBE_TOKENS = 64  # of a probe and its answer, at most
 PROBE_WITHIN = 10.0  # seconds
 
@@ -258,7 +260,11 @@ class QuestionRunner:
         """Account for a step and return it. Raises `Halted` if it halts the batch."""
         accounting.longest = max(accounting.longest, attempt.took)
         if isinstance(step, Halt):
-            await self.interrupts.pause(terms.batch_id, _pause_of(step.pause, attempt.model, terms))
+            pause = _pause_of(step.pause, attempt.model, terms)
+            if step.seconds:
+                until = datetime.now(UTC) + timedelta(seconds=min(step.seconds, LONGEST_PAUSE))
+                pause = pause.model_copy(update={"until": until})
+            await self.interrupts.pause(terms.batch_id, pause)
             raise Halted
         if error is not None and not isinstance(step, Fail | Doubt):
             accounting.retried(error.kind)

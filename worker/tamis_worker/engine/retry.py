@@ -3,6 +3,7 @@
 | event | consequence | counts as a call | other calls wait too |
 |---|---|---|---|
 | rate_limited | wait as requested, else `rate_limit_wait`; repeated without a limit or deadline | no | yes |
+| a Retry-After of over `LONGEST_WAIT` | pause the batch for this time | no | |
 | no capacity at the flex tier | ask again when there may be capacity, see `capacity` | no | no |
 | timeout, connection, server, if the endpoint fails | wait until it answers, see `endpoint_health` | no | yes |
 | timeout, connection, if it answers | exponential back-off with full jitter, within calls and deadline | yes | no |
@@ -30,9 +31,11 @@ from tamis_schemas import ErrorKind
 from ..llm.chat import CallError
 
 TRANSIENT = frozenset({ErrorKind.TIMEOUT, ErrorKind.CONNECTION, ErrorKind.SERVER})
+ASKING_TO_WAIT = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.SERVER})  # by a Retry-After
 UNUSABLE = frozenset({ErrorKind.EMPTY, ErrorKind.MALFORMED, ErrorKind.INVALID})
 REFUSED = frozenset({ErrorKind.AUTHENTICATION, ErrorKind.PERMISSION, ErrorKind.MODEL_NOT_FOUND})
 
+LONGEST_WAIT = 300.0  # seconds; during a longer wait, items would only keep places that others need
 REFUSALS = 3  # in a row, without an answer between: one may be a brief fault of a key server, three are a wrong key
 FORBIDDEN = 5  # in a row: a 403 may also concern the text of one record, and five such records in a row are rare
 
@@ -61,7 +64,7 @@ class RetryDecision:
     """The consequence of a failed call. `retry`, `give_up` and `halt` make it."""
 
     then: Then
-    after: float = 0.0  # seconds until the next call
+    after: float = 0.0  # seconds until the next call, or until the end of the batch's pause; 0: people end the pause
     counts: bool = True  # the failed call counts against max_calls
     blocks: bool = False  # all calls to the endpoint and model wait
     larger_budget: bool = False  # the next answer may have more tokens
@@ -86,9 +89,9 @@ class RetryDecision:
         return cls(Then.GIVE_UP, kind=kind)
 
     @classmethod
-    def halt(cls, kind: ErrorKind) -> Self:
+    def halt(cls, kind: ErrorKind, *, after: float = 0.0) -> Self:
         """Return the decision to pause the batch for this kind of error, and to return the item."""
-        return cls(Then.HALT, kind=kind)
+        return cls(Then.HALT, after=after, kind=kind)
 
 
 def decide(
@@ -119,6 +122,8 @@ def decide(
     kind = error.kind
     if error.no_capacity:
         return RetryDecision.retry(0.0, counts=False)
+    if kind in ASKING_TO_WAIT and error.retry_after is not None and error.retry_after > LONGEST_WAIT:
+        return RetryDecision.halt(ErrorKind.RATE_LIMITED, after=error.retry_after)
     if kind is ErrorKind.RATE_LIMITED:
         # At least half the wait: without a Retry-After, only this spreads the calls.
         default_wait = policy.rate_limit_wait * (0.5 + 0.5 * jitter)

@@ -14,8 +14,10 @@ from celery import Celery
 from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tamis_producer.ledger import ledger_errors
 from tamis_producer.process import tracing
 from tamis_producer.runs.completion import follow
+from tamis_producer.runs.control import resume_due
 from tamis_producer.transport.broker import queue_depths
 from tamis_producer.transport.dispatch import Dispatcher, ItemAddress
 
@@ -37,6 +39,7 @@ class Swept:
     lost: int = 0  # items with lost messages
     closed: int = 0  # shards and cancelled batches that were closed
     dispatched: int = 0  # shards that were dispatched
+    resumed: int = 0  # batches whose pause was over
     begun: int = 0  # stages of reviews that were begun
 
     @property
@@ -91,19 +94,24 @@ class Reconciler:
         for batch_id in cancelled:
             closed += await close_cancelled(self.engine, batch_id)
         dispatched = 0
-        for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *waiting]):
+        resumed = await asyncio.to_thread(self._resume_due)
+        for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *waiting, *resumed]):
             dispatched += await asyncio.to_thread(self.dispatcher.fill_window, batch_id)
         begun = 0
         for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *passed]):
             for following in await asyncio.to_thread(follow, self.dispatch_engine, batch_id):
                 begun += 1
                 dispatched += await asyncio.to_thread(self.dispatcher.fill_window, following)
-        swept = Swept(given_up, len(released), len(lost), closed, dispatched, begun)
+        swept = Swept(given_up, len(released), len(lost), closed, dispatched, len(resumed), begun)
         if swept.anything:
             self.measures.swept(asdict(swept))
             async with transaction(self.engine) as connection:
                 await recovery.count(connection, asdict(swept))
         return swept
+
+    def _resume_due(self) -> list[UUID]:
+        with ledger_errors(), self.dispatch_engine.begin() as connection:
+            return resume_due(connection)
 
     async def _republish(self, items: Sequence[recovery.LostItem]) -> None:
         by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)

@@ -1,5 +1,6 @@
 """Pause, resume and cancel in the ledger: what each makes of a batch and of a review, however often and whenever."""
 
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -10,6 +11,7 @@ from sqlalchemy import text
 
 from stage import Finished, abstracts, tamis
 from tamis_producer import Batch, Client, ProducerSettings
+from tamis_producer.runs import control
 from tamis_review import submit_review
 from tamis_review.plans.stages import advance
 from tamis_schemas import (
@@ -78,6 +80,38 @@ def test_the_reason_of_a_batch_that_paused_itself_outlives_a_pause_on_request(cl
     paused_by_itself(client, batch, BAD_KEY)
     batch.pause()
     assert batch.status().pause == BAD_KEY
+
+
+def waiting_until(seconds: float) -> Pause:
+    until = datetime.now(UTC) + timedelta(seconds=seconds)
+    return Pause(kind=PauseKind.RATE_LIMITED, message="slow down", until=until)
+
+
+def test_a_batch_whose_pause_is_over_resumes_by_itself_and_no_other_does(client: Client, batch: Batch) -> None:
+    later, people, asked = (client.submit(ONCOLOGY, abstracts(3)) for _ in range(3))
+    paused_by_itself(client, batch, waiting_until(-1))
+    paused_by_itself(client, later, waiting_until(3600))
+    paused_by_itself(client, people, BAD_KEY)
+    asked.pause()
+    with client.engine.begin() as connection:
+        assert control.resume_due(connection) == [batch.uuid]
+        assert control.resume_due(connection) == []
+    states = [one.status().state for one in (batch, later, people, asked)]
+    assert states == [BatchStatus.RUNNING, BatchStatus.PAUSED, BatchStatus.PAUSED, BatchStatus.PAUSED]
+    shards = sql(client, "SELECT state FROM shards WHERE batch_id = :id", id=batch.id)
+    assert {row.state for row in shards} == {"waiting"}
+
+
+def test_a_batch_that_resumes_by_itself_is_waited_for_and_stays_paused_if_people_pause_it(
+    client: Client, batch: Batch
+) -> None:
+    paused_by_itself(client, batch, waiting_until(-1))
+    with pytest.raises(WaitTimeout):
+        batch.wait(timeout=0.1)
+    batch.pause()
+    assert batch.status().pause == Pause(kind=PauseKind.REQUESTED)
+    with client.engine.begin() as connection:
+        assert control.resume_due(connection) == []
 
 
 def test_resuming_publishes_again_what_is_pending_in_the_shards_that_were_in_flight(

@@ -1,6 +1,7 @@
 """The step that an error names: its own, or one that fits its kind; one line for people, whatever is in it."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,13 @@ def test_a_pause_brings_its_remedy() -> None:
     paused = BatchPaused("3f2a91c0", Pause(kind=PauseKind.BUDGET, message="$1.50 of $1.50 is spent"))
     assert next_step(paused, "screen") is None
     assert "`tamis resume" in str(paused)
+
+
+def test_a_pause_that_ends_by_itself_says_when() -> None:
+    until = datetime(2026, 11, 27, 22, 44, tzinfo=UTC)
+    pause = Pause(kind=PauseKind.RATE_LIMITED, message="429: slow down", until=until)
+    assert pause.reason == "rate_limited until 2026-11-27 22:44 UTC: 429: slow down"
+    assert "resumes by itself" in pause.remedy("3f2a91c0")
 
 
 def test_the_doctor_is_not_sent_to_the_doctor() -> None:

@@ -22,7 +22,7 @@ from tamis_worker.engine.attempt import (
     checked_reply,
     read_reply,
 )
-from tamis_worker.engine.retry import FORBIDDEN, REFUSALS, RetryPolicy
+from tamis_worker.engine.retry import FORBIDDEN, LONGEST_WAIT, REFUSALS, RetryPolicy
 from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Message, Obstacle, Reply, Rung
 from tamis_worker.operations import Failure, InvalidAnswer
 from tamis_worker.operations.filter import DECISION
@@ -172,6 +172,11 @@ def test_a_key_or_model_that_is_refused_in_a_row_halts_the_batch(kind: ErrorKind
     assert found == [ANEW] * (REFUSALS - 1) + [Halt(Pause(kind=PauseKind(kind), message=kind.value))]
 
 
+def test_an_endpoint_that_asks_for_a_longer_wait_than_five_minutes_pauses_the_batch_for_this_time() -> None:
+    reason = Pause(kind=PauseKind.RATE_LIMITED, message="rate_limited")
+    assert steps(outcome(error(RATE_LIMITED, after=34_718.0))) == [Halt(reason, 34_718.0)]
+
+
 def test_an_item_that_is_refused_while_others_are_answered_fails_alone() -> None:
     refused = error(AUTHENTICATION, everyone=True)
     found = steps(*(outcome(refused, refusals=1) for _ in range(REFUSALS)))
@@ -225,7 +230,7 @@ def test_a_question_takes_its_calls_that_count_and_the_waits_between_and_no_wait
     attempt.first()
     took = []
     for one in (
-        outcome(error(RATE_LIMITED, after=600.0), seconds=9.0),
+        outcome(error(RATE_LIMITED, after=300.0), seconds=9.0),
         outcome(error(TIMEOUT), seconds=10.0),  # and 0.5 of back-off
         outcome(error(SERVER, after=30.0), seconds=1.0),  # everybody waits: not this item's time
         outcome(answer(), seconds=2.0),
@@ -254,7 +259,7 @@ OUTCOMES = st.builds(
 )
 UNPAID = st.builds(
     outcome,
-    st.builds(error, st.just(RATE_LIMITED), after=st.none() | st.floats(0.0, 1e4))
+    st.builds(error, st.just(RATE_LIMITED), after=st.none() | st.floats(0.0, LONGEST_WAIT))
     | st.just(replace(error(RATE_LIMITED), no_capacity=True)),
     seconds=st.floats(0.0, 1e4),
 )

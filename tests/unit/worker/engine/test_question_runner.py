@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from itertools import repeat
-from math import log
+from math import inf, log
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -18,7 +19,7 @@ from tamis_worker.engine.backpressure import Backpressure, RequiredServer
 from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
 from tamis_worker.engine.call_accounting import MOST_DEVIATIONS, CallAccounting
 from tamis_worker.engine.endpoint_health import EndpointHealth
-from tamis_worker.engine.question_runner import QuestionRunner
+from tamis_worker.engine.question_runner import LONGEST_PAUSE, QuestionRunner
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy
 from tamis_worker.ledger.answers import KeptAnswer
 from tamis_worker.ledger.batches import BatchTerms
@@ -217,11 +218,11 @@ def test_the_deviations_of_an_item_are_kept_once_each_and_so_many_at_most() -> N
 
 
 async def test_a_rate_limit_costs_no_call_and_no_time_however_often_it_comes() -> None:
-    limited = CallError(ErrorKind.RATE_LIMITED, "429", status=429, retry_after=600.0)
+    limited = CallError(ErrorKind.RATE_LIMITED, "429", status=429, retry_after=300.0)
     asking = Asking([*[limited] * 50, DOWN, answer()])  # the 51st call is the first that counts
     assert await asking.ask() is True
     assert len(asking.endpoint.calls) == 52
-    assert asking.endpoint.blocked == 50 * 600.0
+    assert asking.endpoint.blocked == 50 * 300.0
 
 
 async def test_a_wrong_key_pauses_the_batch_after_three_calls_and_gives_the_item_back() -> None:
@@ -270,6 +271,19 @@ async def test_an_endpoint_that_waiting_does_not_mend_pauses_the_batch_and_gives
     assert all(isinstance(end, Halted) for end in ended)
     assert asking.pauses == [Pause(kind=PauseKind.ENDPOINT, message="a page of HTML")]
     assert len(asking.endpoint.calls) <= 3
+    assert asking.endpoint.permits == 0
+
+
+@pytest.mark.parametrize(("asked", "seconds"), [(34_718.0, 34_718.0), (1e9, LONGEST_PAUSE), (inf, LONGEST_PAUSE)])
+async def test_a_wait_of_hours_pauses_the_batch_until_then_and_for_a_day_at_most(asked: float, seconds: float) -> None:
+    asking = Asking([CallError(ErrorKind.RATE_LIMITED, "slow down", status=429, retry_after=asked)])
+    before = datetime.now(UTC)
+    with pytest.raises(Halted):
+        await asking.ask()
+    (pause,) = asking.pauses
+    assert (pause.kind, pause.message, pause.needs_people) == (PauseKind.RATE_LIMITED, "slow down", False)
+    assert pause.until is not None
+    assert timedelta() <= pause.until - before - timedelta(seconds=seconds) < timedelta(minutes=1)
     assert asking.endpoint.permits == 0
 
 

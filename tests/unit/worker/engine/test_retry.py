@@ -1,5 +1,6 @@
 """What follows from an error: the table of `retry`, and its bounds."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind
-from tamis_worker.engine.retry import FORBIDDEN, REFUSALS, RetryDecision, RetryPolicy, backoff, decide
+from tamis_worker.engine.retry import FORBIDDEN, LONGEST_WAIT, REFUSALS, RetryDecision, RetryPolicy, backoff, decide
 from tamis_worker.llm.chat import CallError
 
 POLICY = RetryPolicy(max_calls=5, deadline=900.0, base=1.0, cap=60.0, rate_limit_wait=5.0)
@@ -16,7 +17,7 @@ CALLED = [kind for kind in ErrorKind if kind is not ErrorKind.RATE_LIMITED]
 
 kinds = st.sampled_from(ErrorKind)
 jitters = st.floats(min_value=0.0, max_value=1.0, exclude_max=True)
-waits = st.none() | st.floats(min_value=0.0, max_value=1e5)
+waits = st.none() | st.floats(min_value=0.0, max_value=LONGEST_WAIT)
 policies = st.builds(
     RetryPolicy,
     max_calls=st.integers(1, 12),
@@ -86,7 +87,22 @@ def test_a_rate_limit_waits_as_asked_costs_nothing_and_blocks_everyone() -> None
 
 
 def test_a_rate_limit_knows_no_deadline_and_no_call_budget() -> None:
-    assert decision(ErrorKind.RATE_LIMITED, retry_after=3600.0, attempt=99, elapsed=1e6).again
+    assert decision(ErrorKind.RATE_LIMITED, retry_after=LONGEST_WAIT, attempt=99, elapsed=1e6).again
+
+
+@pytest.mark.parametrize("kind", [ErrorKind.RATE_LIMITED, ErrorKind.SERVER])
+@pytest.mark.parametrize("asked", [301.0, 34_718.0, 1e9, math.inf])
+def test_a_wait_of_more_than_five_minutes_pauses_the_batch_and_blocks_nobody(kind: ErrorKind, asked: float) -> None:
+    assert decision(kind, retry_after=asked) == RetryDecision.halt(ErrorKind.RATE_LIMITED, after=asked)
+
+
+@given(st.sampled_from(ErrorKind), st.floats(0.0), st.integers(1, 9), st.floats(0, 1e4), jitters)
+def test_no_block_and_no_wait_is_longer_than_five_minutes(
+    kind: ErrorKind, asked: float, attempt: int, elapsed: float, jitter: float
+) -> None:
+    error = CallError(kind, "x", retry_after=asked)
+    made = decide(error, attempt=attempt, elapsed=elapsed, policy=POLICY, jitter=jitter)
+    assert not made.again or made.after <= LONGEST_WAIT
 
 
 @pytest.mark.parametrize(("jitter", "expected"), [(0.0, 2.5), (0.5, 3.75), (0.999, 4.9975)])  # 5 x (0.5 + jitter / 2)
