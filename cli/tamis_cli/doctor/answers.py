@@ -42,6 +42,7 @@ OF_ONE_QUESTION = {
     ErrorKind.EMPTY: (failure, "raise TAMIS_MAX_OUTPUT_TOKENS, or name another model in TAMIS_MODEL"),
     ErrorKind.REFUSED: (warning, "the record is harmless: name another model in TAMIS_MODEL"),
     ErrorKind.CONTENT_FILTER: (warning, "the record is harmless: relax the endpoint's filter"),
+    ErrorKind.CONTEXT_LENGTH: (failure, "then run `tamis doctor --endpoint` again: records of this length would fail"),
     ErrorKind.TIMEOUT: (
         warning,
         "the endpoint is slow or busy: raise TAMIS_CALL_TIMEOUT, or lower TAMIS_LIMIT_CONCURRENCY",

@@ -1,7 +1,8 @@
 """An interview: a real question of each operation, put to the endpoint with the workers' own client.
 
 The first question is asked alone and finds the request format that the endpoint accepts. Then the other questions are
-asked concurrently. As in the engine, unusable answers lead to other request formats, but only in this process.
+asked concurrently. One of them has a long record, which shows whether the endpoint cuts long prompts. As in the
+engine, unusable answers lead to other request formats, but only in this process.
 """
 
 import asyncio
@@ -12,10 +13,11 @@ from typing import Any
 from tamis_review import read_records
 from tamis_review.example import CITATIONS, CRITERIA
 from tamis_review.plans.criteria_file import read_criteria
-from tamis_schemas import NO_STEERING, ErrorKind, Inclusion, Item, Judge, Operation, Steering, parse_operation
+from tamis_schemas import NO_STEERING, ErrorKind, Extract, Inclusion, Item, Judge, Operation, Steering, parse_operation
 from tamis_schemas import Answer as AnswerOperation
 from tamis_schemas.operations import OPERATIONS, operation_name
 from tamis_worker import operations
+from tamis_worker.engine.attempt import checked_reply
 from tamis_worker.engine.conversation import CallPolicy, chat_request
 from tamis_worker.llm.answer_reading import read_answer
 from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Reply
@@ -29,6 +31,7 @@ from .endpoint import out_of_reach
 
 # After these, other questions would fail as well, or time out.
 HOPELESS = frozenset({ErrorKind.CONNECTION, ErrorKind.TIMEOUT, ErrorKind.RATE_LIMITED})
+LONG_ABSTRACT = 20_000  # characters, about 5,000 tokens: more than the usual context of a small server
 
 
 @dataclass(frozen=True)
@@ -54,17 +57,19 @@ def sample_questions(model: str, patience: CallPolicy, steering: Steering = NO_S
 
 def _samples() -> Iterator[tuple[Operation, Item]]:
     record = read_records(CITATIONS)[0]
+    abstract = record["abstract"]
+    long = {**record, "abstract": " ".join([abstract] * (1 + LONG_ABSTRACT // len(abstract)))}
     classified = {
         "value": "randomised controlled trial",
         "confidence": 0.9,
         "reasoning": "Abstract 1 says that the participants were assigned at random.",
-        "context": f"Abstract 1: {record['abstract']}",
+        "context": f"Abstract 1: {abstract}",
         "batch_size": 1,
     }
     for kind in sorted(OPERATIONS, key=lambda kind: kind in (Inclusion, AnswerOperation)):  # the long questions last
         criteria = {"criteria": read_criteria(CRITERIA)} if kind is Inclusion else {}
         operation = parse_operation({"operation": operation_name(kind), **kind.example, **criteria})
-        yield operation, classified if kind is Judge else record
+        yield operation, classified if kind is Judge else long if kind is Extract else record
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,7 @@ async def _asked(llm: LlmClient, question: SampleQuestion, until: float) -> Aske
             while anew:
                 with llm.dialect_turn(request) as turn:
                     await turn.wait()
-                    reply = await llm.ask(request)
+                    reply = checked_reply(request, await llm.ask(request))
                     dialect = llm.dialect_of(request)
                     call = Call(replace(dialect, rung=reply.rung or dialect.rung), reply, _problem(question, reply))
                     calls.append(call)

@@ -16,6 +16,7 @@ REPAIRED = {
     "given_up": "items failed because their workers kept dying",
     "closed": "shards closed",
     "dispatched": "shards dispatched",
+    "resumed": "batches resumed at the end of their pause",
     "begun": "review stages begun",
 }
 DISK_LEFT = 2_000_000_000  # bytes

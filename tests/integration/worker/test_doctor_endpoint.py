@@ -144,6 +144,15 @@ def test_what_the_endpoint_refuses_is_named(laptop: WorkerSettings, double: Doub
     assert "omitted: max_tokens, temperature (" in said["parameters"][0].what
 
 
+def test_an_endpoint_that_cuts_long_prompts_is_found_out_by_its_count_of_tokens(
+    laptop: WorkerSettings, double: Double
+) -> None:
+    double.script(personalities=["usage_of_cut_prompts"])
+    (cut,) = [one for one in found(laptop)["answers"] if one.level is Level.FAILURE]
+    assert cut.what.startswith("extract: the endpoint has read only 1000 tokens of a record with ")
+    assert "num_ctx" in cut.what
+
+
 def test_a_model_that_only_talks_is_a_failure_and_its_answer_is_shown(laptop: WorkerSettings, double: Double) -> None:
     double.script(faults=[Fault(Kind.MALFORMED)])
     (only,) = found(laptop)["answers"]

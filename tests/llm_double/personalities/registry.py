@@ -24,7 +24,7 @@ from .talks import Talks
 from .thinks import LeaksChannels, Thinks
 from .token_probabilities import RefusesTokenProbabilities, TokenProbabilities
 from .tool_calls import ToolCalls
-from .usage import UsageAbsurd, UsageMissing, UsageNullDetails, UsageZero
+from .usage import UsageAbsurd, UsageMissing, UsageNullDetails, UsageOfCutPrompts, UsageZero
 
 _BEHAVIOURS: dict[str, Callable[..., Behaviour]] = {
     # how response_format counts
@@ -78,6 +78,7 @@ _BEHAVIOURS: dict[str, Callable[..., Behaviour]] = {
     "usage_zero": UsageZero,
     "usage_absurd": UsageAbsurd,
     "usage_null_details": UsageNullDetails,
+    "usage_of_cut_prompts": UsageOfCutPrompts,
 }
 
 NAMES = tuple(_BEHAVIOURS)

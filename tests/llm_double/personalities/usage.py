@@ -26,6 +26,17 @@ class UsageZero(Behaviour):
 
 
 @dataclass(frozen=True)
+class UsageOfCutPrompts(Behaviour):
+    """A server that drops the rest of a long prompt, and counts what it has read."""
+
+    context: int = 1_000  # tokens
+
+    def usage(self, asked: Asked, usage: JsonObject | None) -> JsonObject | None:
+        """The tokens of the prompt, `context` at most."""
+        return usage and usage | {"prompt_tokens": min(usage["prompt_tokens"], self.context)}
+
+
+@dataclass(frozen=True)
 class UsageAbsurd(Behaviour):
     """Numbers that cannot be: 10^11 tokens, one of so many digits, or any other value in a number's place."""
 

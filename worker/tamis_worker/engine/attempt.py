@@ -5,7 +5,7 @@
 | `Ask` | makes the call, and passes its outcome to `Attempt.next` |
 | `Wait` | sleeps, then takes the next step |
 | `EndpointPause` | blocks all calls to this endpoint and model for the given time, then takes the next step |
-| `Doubt` | finds out whether the endpoint fails, and passes the result to `Attempt.next_after_doubt` |
+| `FindCause` | finds out whether the endpoint fails, and passes the result to `Attempt.next_by_cause` |
 | `Done` | uses the answer |
 | `Fail` | ends the question with an error |
 | `Halt` | pauses the batch and returns the item |
@@ -98,7 +98,7 @@ class EndpointPause:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class FindCause:
     """A step: find out whether the call failed by its own fault, or because the endpoint fails for all calls."""
 
     error: CallError
@@ -128,12 +128,12 @@ class Halt:
     seconds: float = 0.0  # after which the batch resumes by itself; 0: people resume it
 
 
-Next: TypeAlias = Ask | Wait | EndpointPause | Doubt | Done[T] | Fail
+Next: TypeAlias = Ask | Wait | EndpointPause | FindCause | Done[T] | Fail
 Step: TypeAlias = Next[T] | Halt
 
 
 class Attempt(Generic[T]):
-    """The steps of one question: `first`, then `next` after each `Ask`, and `next_after_doubt` after each `Doubt`."""
+    """The steps of one question: `first`, then `next` after each `Ask`, and `next_by_cause` after each `FindCause`."""
 
     def __init__(self, request: ChatRequest, policy: RetryPolicy, *, worked: float = 0.0) -> None:
         """Begin a question. The item's earlier questions used `worked` seconds of its deadline."""
@@ -143,7 +143,7 @@ class Attempt(Generic[T]):
         self._counted = 0  # calls, against `max_calls`
         self._errors: list[ErrorKind] = []  # earlier errors, except those caused by the way of asking
         self._latest = request
-        self._doubtful: CallOutcome[T] | None = None  # the latest call, if the endpoint may be at fault
+        self._unexplained: CallOutcome[T] | None = None  # the latest call, if the endpoint may be at fault
         self.bare = False  # True: the question was asked without its optional parameters
         self.took = 0.0  # seconds of the deadline, up to the last call that counted
 
@@ -166,15 +166,15 @@ class Attempt(Generic[T]):
             self._count(outcome)
             return Done(error.read.value, error.answer, error.read.probability)
         if error.kind in TRANSIENT and error.obstacle is not Obstacle.CUT:
-            self._doubtful = outcome
-            return Doubt(error)
+            self._unexplained = outcome
+            return FindCause(error)
         return self._after(outcome, error)
 
-    def next_after_doubt(self, *, own_fault: bool) -> Step[T]:
-        """Return the step after a doubtful call. An endpoint's fault does not count, and uses no time of the item."""
-        outcome, self._doubtful = self._doubtful, None
+    def next_by_cause(self, *, own_fault: bool) -> Step[T]:
+        """Return the step after `FindCause`. A fault of the endpoint does not count, and uses no time of the item."""
+        outcome, self._unexplained = self._unexplained, None
         if outcome is None or not isinstance(outcome.read, CallError):
-            raise ValueError("there is no doubtful call")
+            raise ValueError("there is no call of an unknown cause")
         return self._after(outcome, outcome.read) if own_fault else Ask(self._latest)
 
     def _after(self, outcome: CallOutcome[T], error: CallError) -> Step[T]:

@@ -31,9 +31,9 @@ from .attempt import (
     Attempt,
     CallOutcome,
     Done,
-    Doubt,
     EndpointPause,
     Fail,
+    FindCause,
     Halt,
     Next,
     ReadContent,
@@ -155,9 +155,9 @@ class QuestionRunner:
             match step:
                 case Ask(call):
                     step = await self._next_step(call, attempt, parse, accounting, terms, transcript)
-                case Doubt(error):
+                case FindCause(error):
                     own_fault = await self._is_own_fault(request, accounting, terms)
-                    after = attempt.next_after_doubt(own_fault=own_fault)
+                    after = attempt.next_by_cause(own_fault=own_fault)
                     step = await self._checked(after, error, attempt, accounting, terms)
                 case Wait(seconds, following):
                     with self.interrupts.interruptible(terms.batch_id):
@@ -266,7 +266,7 @@ class QuestionRunner:
                 pause = pause.model_copy(update={"until": until})
             await self.interrupts.pause(terms.batch_id, pause)
             raise Halted
-        if error is not None and not isinstance(step, Fail | Doubt):
+        if error is not None and not isinstance(step, Fail | FindCause):
             accounting.retried(error.kind)
         return step
 
@@ -292,10 +292,12 @@ class QuestionRunner:
 
         async def probe() -> Reply:
             await self.backpressure.clear_for_calls()
-            asked = probing(request)
-            tokens = reserved_tokens([len(message.content) for message in asked.messages])
+            question = probing(request)
+            tokens = reserved_tokens([len(message.content) for message in question.messages])
             reservation = (
-                await self.budget.reserve(terms, asked.model, tokens, asked.max_tokens) if terms.budgeted else None
+                await self.budget.reserve(terms, question.model, tokens, question.max_tokens)
+                if terms.budgeted
+                else None
             )
             limiter = await self.limiters.of(request.model)
             used = None
@@ -305,7 +307,7 @@ class QuestionRunner:
                 self.budget.give_back(reservation)
                 raise
             try:
-                reply = await self.llm.ask(asked)
+                reply = await self.llm.ask(question)
                 used = reply.usage.total_tokens or None
             finally:
                 await limiter.release(permit, used)

@@ -199,8 +199,8 @@ async def latest_errors(engine: AsyncEngine, batch_id: UUID, limit: int) -> Sequ
     Raise `LedgerUnavailable`.
     """
     c = results.c
-    asked = (c.error_kind.is_(None)) | (c.error_kind != ErrorKind.NO_CONTENT)
-    statement = select(c.error_kind).where(c.batch_id == batch_id, asked).order_by(c.created_at.desc()).limit(limit)
+    evaluated = (c.error_kind.is_(None)) | (c.error_kind != ErrorKind.NO_CONTENT)
+    statement = select(c.error_kind).where(c.batch_id == batch_id, evaluated).order_by(c.created_at.desc()).limit(limit)
     async with transaction(engine) as connection:
         return [kind and ErrorKind(kind) for kind in (await connection.execute(statement)).scalars()]
 

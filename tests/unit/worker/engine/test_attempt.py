@@ -13,9 +13,9 @@ from tamis_worker.engine.attempt import (
     Attempt,
     CallOutcome,
     Done,
-    Doubt,
     EndpointPause,
     Fail,
+    FindCause,
     Halt,
     Step,
     Wait,
@@ -70,7 +70,7 @@ def steps(*replies: Reply | CallOutcome[bool], policy: RetryPolicy = POLICY, wor
 def following(attempt: Attempt[bool], ended: CallOutcome[bool]) -> Step[bool]:
     """The step after a call; the endpoint answers other calls."""
     step = attempt.next(ended)
-    return attempt.next_after_doubt(own_fault=True) if isinstance(step, Doubt) else step
+    return attempt.next_by_cause(own_fault=True) if isinstance(step, FindCause) else step
 
 
 def failed(kind: ErrorKind) -> Fail:
@@ -338,8 +338,8 @@ def test_only_a_usable_answer_is_used_and_a_call_is_the_question_itself_or_its_r
 def test_a_fault_of_the_endpoint_takes_no_call_and_no_time_however_often_it_comes(kind: ErrorKind) -> None:
     attempt: Attempt[bool] = Attempt(REQUEST, POLICY)
     for _ in range(50):
-        assert isinstance(attempt.next(outcome(error(kind, after=30.0), seconds=90.0)), Doubt)
-        assert attempt.next_after_doubt(own_fault=False) == ANEW
+        assert isinstance(attempt.next(outcome(error(kind, after=30.0), seconds=90.0)), FindCause)
+        assert attempt.next_by_cause(own_fault=False) == ANEW
     assert attempt.took == 0.0
     assert following(attempt, outcome(answer())) == Done(True, answer())
 
@@ -349,9 +349,9 @@ def test_a_call_that_was_cut_off_here_is_no_doubt_about_the_endpoint() -> None:
     assert isinstance(attempt.next(outcome(replace(error(ErrorKind.CONNECTION), obstacle=Obstacle.CUT))), Wait)
 
 
-def test_without_a_doubtful_call_there_is_no_step_after_it() -> None:
-    with pytest.raises(ValueError, match="no doubtful call"):
-        Attempt[bool](REQUEST, POLICY).next_after_doubt(own_fault=True)
+def test_without_an_unexplained_call_there_is_no_step_after_it() -> None:
+    with pytest.raises(ValueError, match="no call of an unknown cause"):
+        Attempt[bool](REQUEST, POLICY).next_by_cause(own_fault=True)
 
 
 @pytest.mark.parametrize("content", ['{"value": tr', '```json\n{"value": true', '<think>So</think>{"value": '])
