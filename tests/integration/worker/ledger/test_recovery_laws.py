@@ -61,6 +61,7 @@ COMMANDS: dict[str, Command] = {
     "retry": rounds.retry,
     "retry cancelled": partial(rounds.retry, cancelled=True),
 }
+NAMES = sorted(COMMANDS)
 
 
 @dataclass
@@ -138,7 +139,7 @@ class Machine(RuleBasedStateMachine):
         with self.client.engine.begin() as connection:
             connection.execute(text(statement))
 
-    @rule(name=st.sampled_from(sorted(COMMANDS)), away=st.booleans(), then=st.sampled_from(["cancel", "pause", *sorted(COMMANDS)]))
+    @rule(name=st.sampled_from(NAMES), away=st.booleans(), then=st.sampled_from(["cancel", "pause", *NAMES]))
     def command(self, name: str, away: bool, then: str) -> None:
         """Two commands as the client gives them: the ledger first, then the messages, if Redis takes them."""
         self.redis.away = away
