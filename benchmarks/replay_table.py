@@ -61,7 +61,7 @@ def _identification(found: Searches, said: Published, flow: Flow) -> Iterator[Li
     yield _line("identified by the searches", every, sum(identified[name] for name in names))
     yield _line("found in lists of references", said.found_otherwise, identified[REFERENCE_LISTS])
     screened = sum(source.screened for source in flow.sources if source.name in names)
-    yield _line("left of these without duplicates", said.screened, screened, same=False)
+    yield _line("left without duplicates", said.screened, screened, same=False)
 
 
 def _screening(said: Published, tables: Sequence[ImportedTable], batch: Batch) -> Iterator[Line]:

@@ -26,13 +26,12 @@ HALVES = (
 
 
 def documented() -> dict[str, list[str]]:
-    """The columns of each benchmark, as its section of the document lists them."""
+    """The columns of each benchmark that its section of the document explains."""
     text = (ROOT / "benchmarks" / "README.md").read_text("utf-8")
     columns = {}
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         names = section.partition("\n")[0].split(", ")
-        rows = re.findall(r"^\| (.+?) \| .+ \|$", section, re.MULTILINE)
-        columns.update(dict.fromkeys(names, rows[1:]))
+        columns.update(dict.fromkeys(names, re.findall(r"^- `(.+?)`: ", section, re.MULTILINE)))
     return columns
 
 
@@ -60,7 +59,7 @@ def test_the_halves_are_all_there_is() -> None:
         pytest.param(HALVES[1], id="of the whole", marks=pytest.mark.night),
     ],
 )
-def test_every_benchmark_runs_and_its_tables_have_the_documented_columns(half: tuple[str, ...], tmp_path: Path) -> None:
+def test_every_benchmark_runs_and_its_table_has_the_explained_columns(half: tuple[str, ...], tmp_path: Path) -> None:
     figures, page = tmp_path / "figures.json", tmp_path / "page.md"
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks", *half, *TINY, "--json", str(figures), "--markdown", str(page)],
@@ -75,7 +74,9 @@ def test_every_benchmark_runs_and_its_tables_have_the_documented_columns(half: t
     assert done.returncode == 0, done.stderr
     told = json.loads(figures.read_text("utf-8"))
     columns = {name: tables[0]["columns"] for name, tables in told["benchmarks"].items()}
-    assert columns == {name: listed for name, listed in documented().items() if name in half}
+    assert sorted(columns) == sorted(half)
+    for name, listed in columns.items():
+        assert [column for column in documented()[name] if column not in listed] == []
     for name, tables in told["benchmarks"].items():
         assert tables[0]["rows"], name
         for row in tables[0]["rows"]:

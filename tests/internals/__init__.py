@@ -47,8 +47,9 @@ def on_the_page(section: str) -> dict[str, set[str]]:
     files: dict[str, set[str]] = {}
     for part in text.split("\n### ")[1:]:
         (file,) = re.findall(r"`([\w/.]+\.py)`", part.splitlines()[0])
-        for name in re.findall(r"^\| `([\w.]+)` \|", part, re.MULTILINE):
-            files.setdefault(name, set()).add(file)
+        for names in re.findall(r"^- ((?:`[\w.]+`(?:,\s+)?)+): ", part, re.MULTILINE):
+            for name in re.findall(r"`([\w.]+)`", names):
+                files.setdefault(name, set()).add(file)
     return files
 
 

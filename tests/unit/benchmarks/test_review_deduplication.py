@@ -100,8 +100,6 @@ def test_the_published_review_lost_what_embase_alone_had_and_tamis_keeps_it(caps
     rows_of_tables = [
         line for line in capsys.readouterr().out.splitlines() if re.fullmatch(r"\| .+ \| -?[\d,]+ \|", line)
     ]
-    assert "| left by the review | 1,498 |" in rows_of_tables
     assert [row for row in rows_of_tables if row not in RECORDED] == []
-    causes = {f"| {one.cause}" for one in [*found.merged, *found.apart]}  # the page has their sums
-    sums = [row for row in rows_of_tables if row.split(" | ")[0] not in causes]
-    assert [row for row in sums if row not in DOCUMENTED] == []
+    account = rows_of_tables.index("| left by the review | 1,498 |")
+    assert "\n".join(rows_of_tables[account : account + 5]) in DOCUMENTED
