@@ -10,9 +10,10 @@ from sqlalchemy import select
 
 from llm_double import Call, Double
 from nursery import shared
-from stage import WorkerProcess
+from stage import WorkerProcess, observed_endpoints
 from stage.endpoint_table import BEGINS, ENDS, ITEMS, OPERATIONS, QUESTIONS, ROWS, Cell, Row, items_of, table
 from stage.ledgers import Ledgers
+from stage.observed_endpoints import END_OF, OBSERVED, calls_at_most, end_of, items_for
 from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.config.settings import next_database
@@ -22,6 +23,7 @@ from tamis_worker.llm.chat import Rung
 
 TABLE = Path(__file__).with_name("endpoints.md")
 DOCUMENT = Path(__file__).parents[2] / "docs" / "endpoints.md"  # it sums the table up
+SUMMARY = "\n## Endpoints with odd habits\n"
 WASTED_AT_MOST = 3  # calls of an endpoint and a model, in all
 UNPAID = (400, 422, 501)  # refusals
 DONE_WITHIN = 800.0  # s; at night a model runs beside it, on the same cores
@@ -32,9 +34,11 @@ Found = Mapping[str, Mapping[str, Cell]]
 pytestmark = pytest.mark.timeout(1_000)
 
 
+EVERYTHING = (*ROWS, *OBSERVED)
 # Each personality by two operations, and each operation by many personalities; all pairs take four times as long.
 SOME = {row.what: [name for n, name in enumerate(OPERATIONS) if (n - at) % 7 in (0, 3)] for at, row in enumerate(ROWS)}
-ALL = {row.what: list(OPERATIONS) for row in ROWS}
+SOME |= {row.what: [("filter", "inclusion")[at % 2]] for at, row in enumerate(OBSERVED)}  # they ask for `logprobs`
+ALL = {row.what: list(OPERATIONS) for row in EVERYTHING}
 
 
 @pytest.fixture(scope="module", params=[SOME, pytest.param(ALL, marks=pytest.mark.night)], ids=["some", "all"])
@@ -48,7 +52,7 @@ def found(
     asked: Mapping[str, Sequence[str]] = request.param
     broker_url = next_database(valkey.url, DATABASE)
     folder = tmp_path_factory.mktemp("endpoints")
-    everything = [one for row in ROWS for name in asked[row.what] for one in row.of(_model(row, name))]
+    everything = [one for row in EVERYTHING for name in asked[row.what] for one in row.of(_model(row, name))]
     with (
         ledgers.lend() as database_url,  # of its own: answers and what was learned of models are kept there
         Double.start(personalities=everything, nursery=shared()) as double,
@@ -66,13 +70,11 @@ def found(
         worker = WorkerProcess(folder, "worker", environment)
         try:
             batches = {
-                (row.what, name): client.submit(
-                    OPERATIONS[name], items_of(name, ITEMS if row.answers else 30), model=_model(row, name)
-                )
-                for row in ROWS
+                (row.what, name): client.submit(OPERATIONS[name], items_of(name, _items(row)), model=_model(row, name))
+                for row in EVERYTHING
                 for name in asked[row.what]
             }
-            paused = {place: _paused(batch) for place, batch in batches.items()}
+            pauses = {place: _pause(batch) for place, batch in batches.items()}
             with client.engine.connect() as connection:
                 rungs = {row.model: row.rung for row in connection.execute(select(dialects.c.model, dialects.c.rung))}
             calls: dict[str, list[Call]] = {}
@@ -84,12 +86,12 @@ def found(
                         name,
                         batches[row.what, name],
                         calls[_model(row, name)],
-                        rungs[_model(row, name)],
-                        paused=paused[row.what, name],
+                        rungs.get(_model(row, name), Rung.STRICT),
+                        pauses[row.what, name],
                     )
                     for name in asked[row.what]
                 }
-                for row in ROWS
+                for row in EVERYTHING
             }
         finally:
             worker.kill()
@@ -115,19 +117,54 @@ def test_three_calls_are_wasted_at_most_on_an_endpoint_and_a_model(found: Found,
 @pytest.mark.parametrize("what", CANNOT)
 def test_a_model_that_cannot_be_asked_in_any_way_pauses_its_batch(found: Found, what: str) -> None:
     for name, cell in found[what].items():
-        assert cell.paused, name
+        assert cell.hopeless, name
         assert cell.decided == 0, name
+
+
+@pytest.mark.parametrize("row", OBSERVED, ids=lambda row: row.what)
+def test_an_observed_endpoint_costs_its_own_records_only_or_pauses_the_batch(found: Found, row: Row) -> None:
+    ends = {name: end_of(cell, items_for(row)) for name, cell in found[row.what].items()}
+    assert ends == dict.fromkeys(ends, str(END_OF[row.what]))
+
+
+@pytest.mark.parametrize("row", OBSERVED, ids=lambda row: row.what)
+def test_an_observed_endpoint_gets_few_calls(found: Found, row: Row) -> None:
+    for name, cell in found[row.what].items():
+        assert cell.sent <= calls_at_most(row, QUESTIONS.get(name, 1)), name
+
+
+def test_the_recorded_tables_of_observed_endpoints_are_what_was_found(found: Found) -> None:
+    before, _, rest = TABLE.read_text("utf-8").partition(observed_endpoints.BEGINS)
+    recorded, _, after = rest.partition(observed_endpoints.ENDS)
+    present = observed_endpoints.tables(found)
+    if os.environ.get("WRITE_DOCS"):
+        recorded = present
+        TABLE.write_text(f"{before}{observed_endpoints.BEGINS}{recorded}{observed_endpoints.ENDS}{after}", "utf-8")
+    assert recorded == present, "WRITE_DOCS=1 writes the tables"
+
+
+def test_the_document_sums_up_the_recorded_tables_of_observed_endpoints() -> None:
+    recorded = TABLE.read_text("utf-8").partition(observed_endpoints.BEGINS)[2].partition(observed_endpoints.ENDS)[0]
+    groups = {
+        (group.partition("\n")[0], end)
+        for group in recorded.split("\n## ")[1:]
+        for end in re.findall(r"^\| [^|]+ \| [^|]* \| ([^|]+) \|$", group, re.MULTILINE)[1:]
+    }
+    assert {(group.what, str(group.end)) for group in observed_endpoints.GROUPS} == groups
+    section = DOCUMENT.read_text("utf-8").partition(SUMMARY)[2].partition("\n## ")[0]
+    assert {*re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", section, re.MULTILINE)[1:]} == groups
 
 
 def test_the_recorded_table_is_what_was_found(found: Found) -> None:
     told = TABLE.read_text("utf-8")
     before, _, rest = told.partition(BEGINS)
     documented, _, after = rest.partition(ENDS)
-    whole = all(len(cells) == len(OPERATIONS) for cells in found.values())
+    cells = {row.what: found[row.what] for row in ROWS}
+    whole = all(len(of_row) == len(OPERATIONS) for of_row in cells.values())
     if whole and os.environ.get("WRITE_DOCS"):
-        documented = table(found)
+        documented = table(cells)
         TABLE.write_text(f"{before}{BEGINS}{documented}{ENDS}{after}", "utf-8")
-    written, here = cells_of(documented), cells_of(table(found))
+    written, here = cells_of(documented), cells_of(table(cells))
     assert list(written) == list(here)
     for place, cell in here.items():
         assert cell in ("", written[place]), f"{place}: WRITE_DOCS=1 writes the table anew, with -m night"
@@ -149,23 +186,37 @@ def cells_of(written: str) -> dict[tuple[str, str], str]:
 
 
 def _model(row: Row, operation: str) -> str:
-    return f"{ROWS.index(row)}-{operation}"
+    return f"{EVERYTHING.index(row)}-{operation}"
 
 
-def _paused(batch: Batch) -> bool:
+def _items(row: Row) -> int:
+    if row.what in END_OF:
+        return items_for(row)
+    return ITEMS if row.answers else 30
+
+
+def _pause(batch: Batch) -> PauseKind | None:
     try:
         batch.wait(DONE_WITHIN)
-    except BatchPaused as told:
-        return told.pause.kind is PauseKind.UNUSABLE_ANSWERS
-    return False
+    except BatchPaused as stopped:
+        return stopped.pause.kind
+    return None
 
 
-def _cell(name: str, batch: Batch, calls: list[Call], rung: str, *, paused: bool) -> Cell:
+def _cell(name: str, batch: Batch, calls: list[Call], rung: str, pause: PauseKind | None) -> Cell:
     counts = batch.status().counts
+    failures = {row.index: row.error_kind for row in batch.results() if row.error_kind is not None}
     answered = [call for call in calls if call.status not in UNPAID]
     used = counts.decided * QUESTIONS.get(name, 1)
     return Cell(
-        _asked_on(answered[-1], rung), counts.decided, counts.failed, len(answered), len(answered) - used, paused
+        _asked_on(answered[-1], rung) if answered else rung,
+        counts.decided,
+        counts.failed,
+        len(answered),
+        len(answered) - used,
+        len(calls),
+        pause,
+        failures,
     )
 
 

@@ -8,6 +8,7 @@ from llm_double.personalities.personality import Personality
 from tamis_review.plans.judge_items import judge_item
 from tamis_schemas import (
     Answer,
+    ErrorKind,
     EvaluationResult,
     Extract,
     ExtractFields,
@@ -17,6 +18,7 @@ from tamis_schemas import (
     ItemStatus,
     Judge,
     Operation,
+    PauseKind,
     Score,
     SearchCriteria,
 )
@@ -55,6 +57,7 @@ class Row:
     what: str
     like: Sequence[Personality | str]
     answers: bool = True  # False: it cannot be asked in any way
+    source: str = ""  # the issue that describes it: owner/name#number
 
     def of(self, model: str) -> list[Personality]:
         """Its personalities, for one model."""
@@ -108,7 +111,14 @@ class Cell:
     failed: int
     calls: int  # answered by the endpoint, refusals of the request left aside
     wasted: int  # of them: paid for, and no answer that was used
-    paused: bool
+    sent: int  # calls, refused ones and probes included
+    pause: PauseKind | None
+    failures: Mapping[int, ErrorKind]  # by the item's place
+
+    @property
+    def hopeless(self) -> bool:
+        """True if the batch was paused because no answer was usable."""
+        return self.pause is PauseKind.UNUSABLE_ANSWERS
 
 
 def items_of(operation: str, count: int) -> list[dict[str, Any]]:
@@ -144,7 +154,7 @@ def table(found: Mapping[str, Mapping[str, Cell]]) -> str:
 def _told(operation: str, cell: Cell | None) -> str:
     if cell is None:
         return ""
-    if cell.paused:
+    if cell.hopeless:
         return f"paused after {cell.calls}"
     items = cell.decided + cell.failed
     return f"{100 * cell.decided / items:.0f} %, {cell.calls / items:.1f}, {cell.wasted}"

@@ -20,6 +20,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "asks_for_header": {"header": "x-a"},
     "asks_for_field": {"field": "user"},
     "recorded": {"file": os.devnull},
+    "observed": {"habit": "no_choices"},
 }
 
 

@@ -13,6 +13,7 @@ from .fenced import Fenced, FencedInProse
 from .flex_capacity import FlexCapacity
 from .grammar import Grammar
 from .ignores_format import IgnoresFormat
+from .observed import Observed
 from .percent_confidence import PercentConfidence
 from .prefix_cache import PrefixCache
 from .reasons import Reasons, ReasonsOnly
@@ -79,6 +80,8 @@ _BEHAVIOURS: dict[str, Callable[..., Behaviour]] = {
     "usage_absurd": UsageAbsurd,
     "usage_null_details": UsageNullDetails,
     "usage_of_cut_prompts": UsageOfCutPrompts,
+    # odd habits of real endpoints
+    "observed": Observed,
 }
 
 NAMES = tuple(_BEHAVIOURS)

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ..llm.chat import ChatRequest
+from ..llm.token_probability import PARAMETERS as OF_TOKENS
 
-OPTIONAL = frozenset({"reasoning_effort", "prompt_cache_key", "seed"})  # `decision` asks for token probabilities
+OPTIONAL = frozenset({"reasoning_effort", "prompt_cache_key", "seed", *OF_TOKENS})
 HELPED = 3  # questions in a row
 OMITTED_FOR = 3600.0  # seconds
 

@@ -20,6 +20,7 @@ from tamis_schemas import ErrorKind, Usage
 
 from .call_error import cleaned, of_answer
 from .chat import CallError, ChatAnswer, Obstacle, Reply
+from .json_answer import Malformed, read_json
 
 # No call has so many tokens. Larger numbers are read as this one: for 1,000,000 items (TAMIS_MAX_ITEMS) of 40 calls the
 # sum is 4 x 10^18, which fits into 64 bits.
@@ -211,7 +212,7 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
     if not content.strip() and len(calls) == 1:
         content = calls[0]
     thoughts_alone = not content.strip() and not calls and _thinks(message)
-    if finish_reason.lower() in CUT_OFF:
+    if finish_reason.lower() in CUT_OFF and not _is_whole(content):
         tokens = usage.completion_tokens
         if thoughts_alone:  # not EMPTY: a larger budget helps
             why = f"the model only reasoned: the whole budget ({tokens} tokens) was used before an answer"
@@ -277,6 +278,14 @@ def _parts(content: object, kind: str) -> str:
         for part in content
     ]
     return "".join(text for text in texts if isinstance(text, str))
+
+
+def _is_whole(content: str) -> bool:
+    """Return True if a text is one complete JSON object: the budget ended exactly behind it, or in blanks behind it."""
+    try:
+        return isinstance(read_json(content), dict)
+    except Malformed:
+        return False
 
 
 def _tool_calls(message: Mapping[str, Any]) -> list[str]:

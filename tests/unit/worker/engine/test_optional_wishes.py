@@ -4,10 +4,12 @@ from dataclasses import replace
 
 from tamis_worker.engine.optional_wishes import HELPED, OMITTED_FOR, OptionalWishes, has_wishes, without_wishes
 from tamis_worker.llm.chat import ChatRequest, Message
+from tamis_worker.llm.token_probability import options as token_options
 from tamis_worker.operations.filter import DECISION
 
 PLAIN = ChatRequest("m", (Message("user", "Is it?"),), "filter", {}, 0.0, 100)
-WISHED = replace(PLAIN, options={"seed": 1, "prompt_cache_key": "k", "service_tier": "flex"}, decision=DECISION)
+OPTIONS = {"seed": 1, "prompt_cache_key": "k", "service_tier": "flex", **token_options({})}
+WISHED = replace(PLAIN, options=OPTIONS, decision=DECISION)
 
 
 class Clock:
@@ -22,6 +24,12 @@ def test_the_tier_and_the_fields_of_a_provider_are_no_wishes() -> None:
     assert not has_wishes(replace(PLAIN, options={"service_tier": "flex", "provider": {"only": ["x"]}}))
     assert has_wishes(replace(PLAIN, decision=DECISION))
     assert without_wishes(WISHED) == replace(PLAIN, options={"service_tier": "flex"})
+
+
+def test_token_probabilities_are_a_wish() -> None:
+    asked = replace(PLAIN, options=token_options({}))
+    assert has_wishes(asked)
+    assert without_wishes(asked) == PLAIN
 
 
 def test_wishes_that_three_questions_in_a_row_failed_for_are_omitted_for_an_hour() -> None:

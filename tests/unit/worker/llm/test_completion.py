@@ -111,6 +111,19 @@ def test_an_answer_that_cannot_be_used_says_why_and_keeps_what_was_paid(
     assert words in error.message
 
 
+@pytest.mark.parametrize("finish_reason", ["length", "MAX_TOKENS"])
+@pytest.mark.parametrize(
+    "content", [OBJECT, f"{OBJECT} \n \n", f"```json\n{OBJECT}\n```", f"<think>hm</think>{OBJECT}"]
+)
+def test_a_whole_object_was_not_cut_off_whatever_the_finish_reason_says(content: str, finish_reason: str) -> None:
+    assert answered(completion({"content": content}, finish_reason)).content == content
+
+
+@pytest.mark.parametrize("content", [f"{OBJECT} But", f"<think>{OBJECT}", f"```json\n{OBJECT}", "7", f"[{OBJECT}]"])
+def test_other_text_at_the_end_of_the_budget_was_cut_off(content: str) -> None:
+    assert failed(completion({"content": content}, "length")).kind is ErrorKind.TRUNCATED
+
+
 @pytest.mark.parametrize("choices", [[], None, "x", [None], [5], {}])
 def test_an_answer_without_a_choice_is_empty(choices: Any) -> None:
     error = failed({"choices": choices, "usage": USAGE})
