@@ -30,7 +30,7 @@ ADVICE = {
     ErrorKind.MALFORMED: OTHER_MODEL,
     ErrorKind.INVALID: OTHER_MODEL,
 }
-OTHERWISE = "`tamis doctor --endpoint` checks the endpoint"
+CHECK_ENDPOINT = "`tamis doctor --endpoint` checks the endpoint"
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +70,6 @@ class FailureStreaks:
 
 def _pause(kinds: Sequence[ErrorKind | None], ended: Failure) -> Pause:
     (kind, count), *_ = Counter(kinds).most_common(1)
-    advice = ADVICE.get(kind, OTHERWISE) if kind is not None else OTHERWISE
+    advice = ADVICE.get(kind, CHECK_ENDPOINT) if kind is not None else CHECK_ENDPOINT
     failed = f"the latest {len(kinds)} items failed, {count} of them with {kind}"
     return Pause(kind=PauseKind.FAILURES, message=f"{failed}. {advice}. The last error: {ended.message}")
