@@ -68,7 +68,7 @@ def test_what_a_killed_worker_said_is_forgotten_with_its_lease(client: Client, s
 def test_a_batch_says_that_its_workers_wait_for_the_endpoint(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
-    double.script(faults=[Fault(Kind.RATE_LIMITED, retry_after="600")])
+    double.script(faults=[Fault(Kind.RATE_LIMITED, retry_after="200")])
     start_worker(lease_seconds="1.5")
     batch = client.submit(ONCOLOGY, abstracts(5))
     wait_until(lambda: batch.status().waits_for, within=20, what="the batch says why it waits")

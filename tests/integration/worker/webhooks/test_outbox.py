@@ -69,7 +69,10 @@ async def test_the_body_is_the_same_at_every_try_though_the_counts_move_on(outbo
     (second,) = await claim(outbox.engine, 10)
     assert (first.id, first.body, first.tries, second.tries) == (second.id, second.body, 1, 2)
     told = json.loads(first.body)["data"]
-    assert (told["state"], told["pause"]) == ("paused", {"kind": "budget", "message": "$1.00 is spent"})
+    assert (told["state"], told["pause"]) == (
+        "paused",
+        {"kind": "budget", "message": "$1.00 is spent", "until": None},
+    )
     assert told["counts"]["pending"] == 4
 
 
