@@ -87,7 +87,7 @@ class Postgres(Part):
 
     @cached_property
     def socket_folder(self) -> Path:
-        """Return the socket's folder: beside the data, or in `/tmp` if the path there is too long for a socket."""
+        """Return the socket's folder: beside the data, or in `/tmp` if the former path is too long for a socket."""
         beside = self.folder / "run"
         if len(os.fsencode(beside / f".s.PGSQL.{PORT}.lock")) <= SOCKET_PATH_LIMIT:
             return beside

@@ -143,7 +143,7 @@ def unreadable(detail: str, errors: list[Complaint] | None = None) -> JSONRespon
 
 
 def install(app: FastAPI, redact: Redaction) -> None:
-    """Make an application answer every error as a problem, without secrets."""
+    """Make an application answer every error with problem details (RFC 9457), without secrets."""
 
     async def of_tamis(_: Request, error: Exception) -> JSONResponse:
         for kind, status, word, title in _KINDS:

@@ -1,4 +1,7 @@
-"""Audits in the ledger: the drawn samples, and people's decisions on their records. The latest decision counts."""
+"""Audits in the ledger: the drawn samples, and people's decisions on their records.
+
+The latest decision on a record is valid.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -102,7 +102,7 @@ class HumanCounts(Frozen):
 
     @property
     def overridden(self) -> int:
-        """The number of records for which people's decision counts and differs from the software's."""
+        """The number of records whose human decision is valid and differs from the software's."""
         return self.records - self.confirmed - self.conflicts
 
 

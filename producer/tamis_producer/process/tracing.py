@@ -95,7 +95,7 @@ class Span:
 
     @quietly
     def leave(self) -> None:
-        """Restore the parent that later spans had before `enter`."""
+        """Undo `enter`: later spans of this task or thread get the earlier parent again."""
         token, self._token = self._token, None
         if token is not None:
             otel.detach(token)  # type: ignore[arg-type]  # the token from `attach`

@@ -20,7 +20,7 @@ class ResultColumn:
     value: Callable[[ItemResult], Any]
 
     def type_for(self, operation: OperationKind) -> type[Any]:
-        """Return the column's type: int, float, bool or str. Fields are JSON text: they differ between batches."""
+        """Return the column's type: int, float, bool or str. Values of `extract_fields` are JSON text."""
         if self.kind is not None:
             return self.kind
         of_values = operation.value_type()

@@ -156,7 +156,7 @@ def _put_in_place(draft: Path, place: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Wait until the disk holds the file, before its rows are deleted."""
+    """Wait until the disk holds the file or folder. Only then may the archived rows be deleted."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

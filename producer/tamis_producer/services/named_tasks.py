@@ -61,10 +61,10 @@ Request = TypeVar("Request", EvaluateRequest, SubmitRequest)
 
 
 class NamedTasks:
-    """The two tasks of one client.
+    """The two tasks, `evaluate` and `submit`, run with one client.
 
-    If a task id is repeated, the earlier batch or call is found: nothing is submitted or paid for twice. At most one
-    argument may be positional, as a chain or a chord passes it: the item, or the items.
+    If a task id is repeated, the earlier batch or call is found: nothing is submitted or paid for twice. Only the first
+    argument (`item` or `items`) may be positional, because a chain or a chord passes its result so.
     """
 
     def __init__(self, client: Client) -> None:

@@ -193,7 +193,7 @@ class Sorting:
         return [row for row in self.rows.values() if row is not None]
 
     def add(self, row: ForeignRow, words: Sequence[ForeignWord]) -> None:
-        """Sort a row. `words`: the row's decisions."""
+        """Put a row into its group. `words`: the row's decisions."""
         meanings = [
             (word, meaning) for word in words for meaning in self._meanings(word) if meaning is not Meaning.NOTHING
         ]

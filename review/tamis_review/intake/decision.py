@@ -37,7 +37,7 @@ def decision_places(name: str) -> dict[str, FieldPlace]:
 
 
 def is_withdrawn(field: Field) -> bool:
-    """Return True if the field is the note of a decision that the record no longer has."""
+    """Return True if the field holds a decision in the file, but the record no longer has it."""
     return field.key in DECISION_FIELDS and not field.text
 
 

@@ -166,7 +166,7 @@ class _Group:
 
 
 class _Groups:
-    """The groups of copies, with the pairs of records that joined them."""
+    """The groups of copies, the pairs of copies by which groups were merged, and the doubtful pairs."""
 
     def __init__(self, traits: Sequence[Traits]) -> None:
         self._traits = traits

@@ -50,8 +50,8 @@ def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
 def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. Fields from NBIB keep their tags; canonical fields and the decision get NBIB's tags.
 
-    Line ends within a value become line feeds. The URL is in a general note, because NBIB has no tag for it. If a
-    record has another format, fields that no model is shown are omitted, except the decision.
+    Line ends within a value become line feeds. The URL is in a general note, because NBIB has no tag for it. Of a
+    record of another format, only the canonical fields and the decision are written.
     """
     for record in records:
         if source_format(record) is not Format.NBIB:

@@ -92,8 +92,8 @@ def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. Fields from RIS keep their tags; `id`, canonical fields and the decision get RIS's tags.
 
     Line ends within a value become line feeds. In a name, a keyword or an address a line break becomes a space, since
-    it would separate values. If a record has another format, fields that no model is shown are omitted, except the
-    decision and details of formats that Tamis cannot write.
+    it would separate values. Of a record of another format, only the canonical fields, the decision and
+    details of formats that Tamis cannot write are written.
     """
     for record in records:
         for tag, text in _written(record):

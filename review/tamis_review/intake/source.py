@@ -8,7 +8,7 @@ of the record. Each entry locates a field's text:
 | `[name]` | empty |
 | `[name, key]` | the value under `key` |
 | `[name, key, 2]` | the third element of the list under `key` |
-| `[name, key, "*"]` | one field for each element of the list |
+| `[name, key, "*"]` | one element of the list; the file has a field for each |
 | `[name, key, "; "]` | the elements of the list, joined by `; ` |
 | `[name, key, 2, 4, "; "]` | four elements of the list from the third on, joined by `; ` |
 | `[name, key, ["doi:", ""]]` | the value with a prefix and a suffix; also `[name, key, 2, [..]]` |
@@ -16,7 +16,8 @@ of the record. Each entry locates a field's text:
 | `[name, key, text, mark]` | `text`, from which the value under `key` was made |
 | `[name, null, text]` | `text`, which is not elsewhere in the record |
 
-A `mark` identifies the value as read; a value changed since then is written in its current form.
+A `mark` is a short hash of the value when the file was read. If the value has changed since, its current form is
+written.
 """
 
 import hashlib

@@ -253,7 +253,7 @@ class Placing:
                 return
 
     def take_pattern(self, pattern: Pattern) -> None:
-        """Read a canonical field from within a value. If the value has more text, it is also kept under its tag."""
+        """Read a canonical field from a part of a value. A value with further text also stays whole under its tag."""
         for form in pattern.forms:
             alone: list[_Value] = []
             for value in [value for tag in pattern.tags for value in self._left.get(tag, ())]:

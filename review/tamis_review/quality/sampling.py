@@ -77,7 +77,7 @@ class Sampling(Frozen):
 
     @property
     def why_not(self) -> str | None:
-        """Return the findings against a random sample, with their figures. Return None if there are no findings."""
+        """Return the findings that the labelled records are no random sample; None if there are none."""
         if self.promises:
             return None
         return "; ".join(f"{finding.words} (p {_p(finding.p)})" for finding in self.findings)

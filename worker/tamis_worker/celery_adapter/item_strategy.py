@@ -236,11 +236,11 @@ class ItemStrategy:
 
 @dataclass(eq=False)
 class Revocations:
-    """The items of one worker process, by the ids of their tasks.
+    """The revocation of tasks in one worker process: it finds the items of revoked tasks, and cancels them.
 
     `cancel(key, cut)` ends an item as cancelled. If `cut` is True, it also cuts off the item's call in flight.
 
-    `cancel`, `forget`, `begins` and `ended` are called on the loop, all other methods on the consumer's thread.
+    The callbacks and the methods `begins` and `ended` are called on the loop, other methods on the consumer's thread.
     """
 
     loop: LoopThread

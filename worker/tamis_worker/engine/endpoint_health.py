@@ -254,7 +254,10 @@ class Admission:
             self._health._move()  # the waiting calls can measure their patience from now on
 
     def record(self, reply: Reply) -> int:
-        """Record the reply; return how many calls of the process in a row were refused like this one, or 0."""
+        """Record the reply. Return the number of refusals in a row in this process, if the reply is one; otherwise 0.
+
+        A refusal of the key, the quota or the model counts apart from other refusals with status 403.
+        """
         return self._health._record(reply, self._refused_before, self.began)
 
 

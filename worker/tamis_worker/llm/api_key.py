@@ -81,7 +81,7 @@ class RenewedKey:
     def __init__(
         self, key: str, *, rest: float, learn: Callable[[str], object] | None, clock: Callable[[], float]
     ) -> None:
-        """Begin with `key`; empty: there is no key yet. `rest`: see `REST`. `learn`: see `key_source`."""
+        """Begin with `key`, which is empty if there is no key yet. `rest`: see `REST`. `learn`: see `key_source`."""
         self._key = key
         self._rest = rest
         self._learn = learn

@@ -231,7 +231,7 @@ class SentTasks:
         self._tasks = NamedTasks(self._client)
 
     async def answer(self, sent: SentTask) -> Any:
-        """Return the result of a task. While the ledger is unreachable, wait. Raise errors for the task's sender."""
+        """Return the result of a task. While the ledger is unreachable, wait. The sender gets every other error."""
         while True:
             try:
                 if sent.name == wire.SUBMIT:

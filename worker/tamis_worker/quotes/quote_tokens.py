@@ -150,7 +150,7 @@ class Tokens:
             offset = self.joined.find(sought.joined, offset + 1)
 
     def is_marked(self, place: int) -> bool:
-        """Return whether a token is a number, a sign or a negation, which is never part of a longer word."""
+        """Return whether a token is a number, a sign or a negation. None of these is joined to a longer word."""
         return self.words[place][-1:] == " "
 
     def is_negation(self, place: int) -> bool:
