@@ -92,7 +92,7 @@ def test_a_newcomer_sees_every_kind_of_decision_a_retry_and_the_page_and_nothing
             "starting Postgres",
             "24/24",
             "Failed: 1. A failed call is never a decision.",
-            "malformed: cut off",
+            "truncated: the answer was cut off",
             "DEMO-05 is decided in round 2: include",
             "Included: 7",
             "Excluded by a criterion: 11",

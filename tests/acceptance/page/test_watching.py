@@ -120,7 +120,7 @@ def test_a_batch_is_paused_resumed_and_cancelled(
 def test_failed_records_are_asked_about_again(
     client: Client, key: str, opened: Open, start_worker: StartWorker, double: Double
 ) -> None:
-    double.script(faults=[Fault(Kind.BAD_REQUEST, limit=3)])
+    double.script(faults=[Fault(Kind.CONTEXT_LENGTH, limit=3)])
     start_worker()
     batch = client.submit(ONCOLOGY, abstracts(10))
     assert batch.wait(timeout=60).failed == 3

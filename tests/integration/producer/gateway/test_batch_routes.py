@@ -193,7 +193,7 @@ def test_a_batch_is_paused_resumed_and_cancelled(http: httpx.Client) -> None:
 
 
 def test_failed_items_are_asked_about_again(http: httpx.Client, start_worker: StartWorker, double: Double) -> None:
-    double.script(faults=[Fault(Kind.BAD_REQUEST, limit=5)])
+    double.script(faults=[Fault(Kind.CONTEXT_LENGTH, limit=5)])
     start_worker()
     batch_id = submit(http)
     assert events(http, batch_id)[-1][1]["batch"]["counts"]["failed"] == 5  # type: ignore[index] # JSON
