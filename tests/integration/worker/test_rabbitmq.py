@@ -124,7 +124,7 @@ def test_the_doctor_says_what_is_wrong_with_the_broker(beside: Beside, monkeypat
     right = beside.rabbitmq.url
     assert said(right)[0] is Level.OK
     for wrong, says in (
-        (right.replace("guest:guest", "guest:s3cret"), "refuses this user, its password"),
+        (right.replace("guest:guest", "guest:s3cret"), "refuses this user or its password"),
         (right.removesuffix("//") + "/nowhere", "does not have this virtual host"),
         ("amqp://guest:s3cret@127.0.0.1:1//", "does not answer"),
     ):
