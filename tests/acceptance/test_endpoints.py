@@ -17,7 +17,7 @@ from stage.observed_endpoints import END_OF, OBSERVED, calls_at_most, end_of, it
 from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.config.settings import next_database
-from tamis_schemas import BatchPaused, PauseKind
+from tamis_schemas import BatchPaused, Counts, PauseKind
 from tamis_schemas.ledger import dialects
 from tamis_worker.llm.chat import Rung
 
@@ -74,7 +74,7 @@ def found(
                 for row in EVERYTHING
                 for name in asked[row.what]
             }
-            pauses = {place: _pause(batch) for place, batch in batches.items()}
+            ends = {place: _end(batch) for place, batch in batches.items()}
             with client.engine.connect() as connection:
                 rungs = {row.model: row.rung for row in connection.execute(select(dialects.c.model, dialects.c.rung))}
             calls: dict[str, list[Call]] = {}
@@ -87,7 +87,7 @@ def found(
                         batches[row.what, name],
                         calls[_model(row, name)],
                         rungs.get(_model(row, name), Rung.STRICT),
-                        pauses[row.what, name],
+                        ends[row.what, name],
                     )
                     for name in asked[row.what]
                 }
@@ -195,17 +195,17 @@ def _items(row: Row) -> int:
     return ITEMS if row.answers else 30
 
 
-def _pause(batch: Batch) -> PauseKind | None:
+def _end(batch: Batch) -> tuple[Counts, PauseKind | None]:
     try:
-        batch.wait(DONE_WITHIN)
+        return batch.wait(DONE_WITHIN), None
     except BatchPaused as stopped:
-        return stopped.pause.kind
-    return None
+        return batch.status().counts, stopped.pause.kind
 
 
-def _cell(name: str, batch: Batch, calls: list[Call], rung: str, pause: PauseKind | None) -> Cell:
-    counts = batch.status().counts
-    failures = {row.index: row.error_kind for row in batch.results() if row.error_kind is not None}
+def _cell(name: str, batch: Batch, calls: list[Call], rung: str, end: tuple[Counts, PauseKind | None]) -> Cell:
+    counts, pause = end
+    rows = batch.results() if counts.failed else ()
+    failures = {row.index: row.error_kind for row in rows if row.error_kind is not None}
     answered = [call for call in calls if call.status not in UNPAID]
     used = counts.decided * QUESTIONS.get(name, 1)
     return Cell(

@@ -14,9 +14,9 @@ from .endpoint_table import Cell, Row
 
 BEGINS, ENDS = "<!-- observed -->\n", "<!-- end of observed -->\n"  # of the recorded tables
 
-ITEMS = 8  # of one batch; a habit of some records concerns the fourth and the eighth
+ITEMS = 4  # of one batch; a habit of some records concerns the last of them
 ITEMS_OF_USELESS = 30  # more than the unusable answers and the failures after which a batch is paused
-CALLS = 3  # for each question, at most, with the refused calls and the probes
+CALLS = 4  # for each question, at most, with the refused calls and the probes
 REFUSED = 10  # calls, at most, before a pause that needs no answer
 UNUSABLE = 25  # calls, at most, before a pause for unusable answers
 FAILED = 55  # calls, at most, before a pause for failed items: two for each, and those that were under way
@@ -184,7 +184,6 @@ GROUPS = (
         End(pause=PauseKind.FAILURES, calls=FAILED),
         (
             _row("reasons until any budget ends", "nikmcfly/MiroFish-Offline#26", "thinks_too_long"),
-            _row("always ends with `MAX_TOKENS` after half", "", "cuts"),
             _row("always ends with `stop` after half", "", "cuts_silently"),
         ),
     ),
@@ -219,7 +218,7 @@ OBSERVED = tuple(row for group in GROUPS for row in group.rows)
 
 def items_for(row: Row) -> int:
     """Return the number of items of a batch with this endpoint."""
-    return ITEMS if END_OF[row.what].pause is None else ITEMS_OF_USELESS
+    return ITEMS_OF_USELESS if END_OF[row.what].calls > REFUSED else ITEMS
 
 
 def calls_at_most(row: Row, questions: int = 1) -> int:
