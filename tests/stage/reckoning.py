@@ -37,8 +37,8 @@ def reckon(
     with client.engine.connect() as connection:
         given = {"id": batch.id}
         rows = Counter(
-            connection.execute(text("SELECT idx FROM results WHERE batch_id = :id"), given).scalars()
-        )  # fmt: skip
+            connection.execute(text("SELECT idx FROM results WHERE batch_id = :id AND round > 0"), given).scalars()
+        )  # of round 0 is the bill of an item that was given back
         rounds = connection.execute(text("SELECT round FROM batches WHERE id = :id"), given).scalar_one()
         summaries = connection.execute(
             text("SELECT round FROM summaries WHERE batch_id = :id ORDER BY round"), given
