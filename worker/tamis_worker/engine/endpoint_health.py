@@ -14,8 +14,8 @@ While the endpoint fails, no call of an item is made. A probe is a small questio
 intervals, until it is answered.
 
 A failed call is the endpoint's fault if a later probe fails too, and the item's own if the endpoint answers. An
-endpoint's fault never counts against an item, with one exception: within ten seconds of an answered probe, no other
-probe is asked, so the first two failures of a new outage count as attempts of their items.
+endpoint's fault never counts against an item, with one exception: for ten seconds after an answered probe, no other
+probe is asked about one or two failed calls alone, so these count as attempts.
 """
 
 import asyncio
