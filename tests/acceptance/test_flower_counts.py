@@ -139,7 +139,8 @@ def test_flower_counts_what_the_ledger_counts_while_a_batch_is_paused_and_after_
 
         measured = running.measured(TASK)
         assert (measured["task-succeeded"], measured["task-failed"], measured["task-revoked"]) == ended(totals)
-        assert measured["task-retried"] == double.count(status=500) >= len(STUMBLES)
+        # An item that waits for the cause of its failure at the pause is returned, and not asked again by this claim.
+        assert len(STUMBLES) <= measured["task-retried"] <= double.count(status=500)
         assert measured["task-received"] == len(tasks) == sum(states.values())
         for event, count in measured.items():
             assert running.counted(event) == count, event
