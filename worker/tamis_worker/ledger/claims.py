@@ -6,7 +6,7 @@ its worker's lease is valid, so one heartbeat per worker keeps all its claims al
 `HeldClaims` are the claims whose items a process evaluates. Claiming, evaluation and the lease all use this set.
 """
 
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple
@@ -153,13 +153,31 @@ class HeldClaims(set[ItemKey]):
             self.discard(key)
 
 
+# The claims that the ledger knows for a worker: all of them are in open shards.
+_MINE = text("""
+SELECT i.batch_id, i.idx, i.fence
+FROM shards s JOIN batches b ON b.id = s.batch_id AND b.round = s.round
+JOIN item_states i ON i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
+WHERE s.state <> 'aggregated' AND s.dispatched_at IS NOT NULL AND i.state = 'running' AND i.worker = :worker
+""")
+_DISOWN = text("""
+UPDATE item_states i SET worker = NULL
+FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[]), CAST(:fences AS int[])) AS r(batch_id, idx, fence)
+WHERE i.batch_id = r.batch_id AND i.idx = r.idx AND i.fence = r.fence AND i.state = 'running' AND i.worker = :worker
+RETURNING i.batch_id, i.idx
+""")
+
+
 @dataclass(eq=False)
 class Claims:
-    """The claims of one worker. A lost reply of the ledger does no harm.
+    """The claims of one worker. A lost reply of the ledger does no harm, nor does a ledger that went back in time.
 
     If the connection fails during a claim, the ledger may have granted the claim without the worker's knowledge. No
     other worker would ever take over the item, because this worker is alive. So the next call of `claim` requests such
     items again.
+
+    After a failover to a standby that lags behind, or after the restore of a dump, the ledger may know claims of this
+    worker that have ended. No other worker would ever take over these items either. `disown_unheld` disowns them.
 
     `held`: the items that the worker evaluates.
     """
@@ -169,6 +187,7 @@ class Claims:
     worker: str
     held: Container[ItemKey]
     _in_doubt: set[ItemKey] = field(init=False, default_factory=set)
+    _unheld: Mapping[ItemKey, int] = field(init=False, default_factory=dict)  # with the number of the claim
 
     async def claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | ClaimRefusal]:
         """Return, in the order of the keys, a claim or a refusal for each key. See the function `claim`.
@@ -188,3 +207,21 @@ class Claims:
             raise
         self._in_doubt.difference_update(keys)
         return [new or ClaimRefusal(key in gone) for key, new in zip(keys, granted, strict=True)]
+
+    async def disown_unheld(self) -> int:
+        """Disown the claims that the ledger knows, and that this worker held neither now nor at the last call.
+
+        Return their number. The reconciler treats a disowned claim like a claim of a dead worker. Two calls are needed
+        because a claim may be granted in the ledger a moment before this worker knows it. Raise `LedgerUnavailable`.
+        """
+        async with transaction(self.engine) as connection:
+            rows = (await connection.execute(_MINE, {"worker": self.worker})).all()
+        fences = {ItemKey(row.batch_id, row.idx): row.fence for row in rows}
+        before = self._unheld
+        self._unheld = {key: n for key, n in fences.items() if key not in self.held and key not in self._in_doubt}
+        again = {key: n for key, n in self._unheld.items() if before.get(key) == n}
+        if not again:
+            return 0
+        async with transaction(self.engine) as connection:
+            given = item_arrays(again) | {"fences": list(again.values()), "worker": self.worker}
+            return len((await connection.execute(_DISOWN, given)).all())

@@ -155,8 +155,8 @@ class LeaseKeeper:
 
     `redis`: the broker's Redis; None if the broker is not Redis. `lease`: the length of the lease in seconds.
 
-    `on_expired` is awaited when an expired lease is renewed, because other workers may have taken the items. If it
-    raises `LedgerUnavailable`, it is awaited again.
+    `after_renewal(expired)` is awaited after each renewal. `expired`: the lease had expired, so other workers may have
+    taken the items. If it raises `LedgerUnavailable`, it is awaited again.
     """
 
     engine: AsyncEngine
@@ -165,7 +165,7 @@ class LeaseKeeper:
     backpressure: Backpressure
     _: KW_ONLY
     lease: float
-    on_expired: Callable[[], Awaitable[None]]
+    after_renewal: Callable[[bool], Awaitable[None]]
     _changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
 
     async def begin(self) -> None:
@@ -190,8 +190,7 @@ class LeaseKeeper:
             overdue = loop.call_later(self.lease, self.backpressure.failed, RequiredServer.LEDGER, "heartbeat", silence)
             try:
                 await recovery.renew_lease(self.engine, self.report(), lease=self.lease)
-                if loop.time() - renewed > self.lease:
-                    await self.on_expired()
+                await self.after_renewal(loop.time() - renewed > self.lease)
             except LedgerUnavailable as error:
                 self.backpressure.failed(RequiredServer.LEDGER, "heartbeat", error)
                 pause = min(AGAIN, interval)

@@ -123,10 +123,10 @@ class EvaluationStack:
             connections=2 * settings.concurrency,
         )
         self.held = HeldClaims()
-        claims = Claims(ledger.statements, worker=worker_id, held=self.held)
+        self.claims = Claims(ledger.statements, worker=worker_id, held=self.held)
         commit = partial(GroupCommit, backpressure=backpressure, measures=measures)
         self._writers = Writers(
-            claims=commit("claims", claims.claim),
+            claims=commit("claims", self.claims.claim),
             outcomes=commit("results", partial(record, ledger.statements, known=KnownPrompts())),
             returns=commit("returns", partial(return_claims, ledger.transactions, dispatcher)),
             cancellations=commit("cancellations", partial(cancel_items, ledger.transactions)),

@@ -40,7 +40,7 @@ from ..engine.backpressure import Backpressure, BrokerProbe, RequiredServer
 from ..engine.batch_interrupts import BatchInterrupts
 from ..event_loop.loop import BackgroundTasks, Looper, LoopThread
 from ..ledger.batches import BatchConfigCache, running_batches
-from ..ledger.claims import HeldClaims, lost
+from ..ledger.claims import lost
 from ..ledger.connection import LedgerEngines
 from ..ledger.shards import close_cancelled
 from ..limiter.limiter import Limiters
@@ -126,13 +126,7 @@ class Runtime:
             self.vitals.report,
             backpressure,
             lease=settings.lease_seconds,
-            on_expired=partial(
-                revoke_lost_claims,
-                self.ledger.transactions,
-                self.evaluation.held,
-                self.evaluation.interrupts,
-                self.worker_id,
-            ),
+            after_renewal=self._compare_claims,
         )
         reconciler = Reconciler(
             self.ledger.transactions,
@@ -199,6 +193,20 @@ class Runtime:
         self.vitals.stop()
         self._loop.call_soon(self.evaluation.interrupts.stop)
         self._loop.call_soon(self._lease.changed)
+
+    async def _compare_claims(self, expired: bool) -> None:
+        """Compare the claims in the ledger with those that this process holds. Raise `LedgerUnavailable`.
+
+        Stop the items that other workers took while the lease was expired. Disown claims that are not held here.
+        """
+        evaluation = self.evaluation
+        if expired:
+            theirs = await lost(self.ledger.transactions, evaluation.held.copy(), worker=self.worker_id)
+            if theirs:
+                log.warning("other workers took %d items while the lease was expired", len(theirs))
+            evaluation.interrupts.revoke(theirs)
+        if disowned := await evaluation.claims.disown_unheld():
+            log.warning("the ledger knew %d claims of this worker that have ended: it went back in time", disowned)
 
     async def _open(self, opened: AsyncExitStack) -> None:
         opened.push_async_callback(self.ledger.dispose)
@@ -275,11 +283,3 @@ class BatchFollower:
             log.info("batch=%s continues with priority %s", batch_id, running[batch_id])
             self.limiters.reweigh(batch_id, running[batch_id])
         return set(batch_ids) - set(running)
-
-
-async def revoke_lost_claims(engine: AsyncEngine, held: HeldClaims, interrupts: BatchInterrupts, worker: str) -> None:
-    """Stop the items in this process that are no longer claimed for this worker. Raise `LedgerUnavailable`."""
-    theirs = await lost(engine, held.copy(), worker=worker)
-    if theirs:
-        log.warning("other workers took %d items while the lease was expired", len(theirs))
-    interrupts.revoke(theirs)

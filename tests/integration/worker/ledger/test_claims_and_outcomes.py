@@ -280,3 +280,28 @@ async def test_of_what_is_refused_it_is_said_whether_it_is_cancelled(engine: Asy
     ]
     assert await cancelled(engine, keys) == {key(batch, 1)}
     assert not await cancelled(engine, [])
+
+
+async def test_claims_that_a_worker_does_not_hold_are_disowned_at_the_second_look(
+    engine: AsyncEngine, batch: Batch
+) -> None:
+    """As after a failover to a standby that did not know how they ended."""
+    keys = [key(batch, index) for index in range(3)]
+    await claimed(engine, batch, 0, 1, 2)
+    await claimed(engine, batch, 3, worker="w2")
+    claims = Claims(engine, worker="w1", held={keys[0]})
+    assert [await claims.disown_unheld() for _ in range(3)] == [0, 2, 0]
+    (again,) = await claim(engine, [keys[1]], worker="w3")  # as of a dead worker
+    assert again is not None
+    assert again.fence == 2
+    assert await claim(engine, [keys[0], key(batch, 3)], worker="w3") == [None, None]
+
+
+async def test_a_claim_that_is_granted_again_between_two_looks_is_not_disowned(
+    engine: AsyncEngine, batch: Batch
+) -> None:
+    claims = Claims(engine, worker="w1", held=())
+    await claim(engine, [key(batch, 0)], worker="w1")
+    assert await claims.disown_unheld() == 0
+    await claim(engine, [key(batch, 0)], worker="w1", in_doubt=[key(batch, 0)])
+    assert [await claims.disown_unheld() for _ in range(2)] == [0, 1]

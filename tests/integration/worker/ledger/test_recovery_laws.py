@@ -39,7 +39,7 @@ from tamis_schemas import (
 )
 from tamis_worker.engine.backpressure import Backpressure
 from tamis_worker.ledger.cancellations import cancel_items, give_back
-from tamis_worker.ledger.claims import Claim, ItemKey, claim
+from tamis_worker.ledger.claims import Claim, Claims, ItemKey, claim
 from tamis_worker.ledger.connection import connect
 from tamis_worker.ledger.outcomes import ClaimOutcome, record
 from tamis_worker.ledger.recovery import renew_lease
@@ -128,9 +128,14 @@ class Machine(RuleBasedStateMachine):
         self.begin_worker()
         self.take(taken)
 
+    def __contains__(self, key: object) -> bool:
+        """Return whether the worker holds a claim of this item."""
+        return any(held.key == key for held in self.held)
+
     def begin_worker(self) -> None:
         self.workers += 1
         self.worker = f"{self.batch.id}-{self.workers}"
+        self.claims = Claims(self.engine, worker=self.worker, held=self)  # see `__contains__`
         for worker in (self.worker, "sweeper"):
             self.run(renew_lease(self.engine, WorkerReport(id=worker), lease=600))
         self.sql("UPDATE workers SET judges_from = now() - interval '1 min', judges_until = now() + interval '1 h'")
@@ -175,6 +180,11 @@ class Machine(RuleBasedStateMachine):
             self.run(close_shard(self.engine, self.batch.uuid, done.round, done.key.index // SHARD))
 
     @rule()
+    def go_back(self) -> None:
+        """A standby that lags behind is promoted: it knows the claim of an item that has ended, but not the end."""
+        self.held = self.held[1:]
+
+    @rule()
     def return_claims(self) -> None:
         """As for a batch that is paused, or a worker that stops."""
         returned, self.held = self.held, []
@@ -196,6 +206,10 @@ class Machine(RuleBasedStateMachine):
             self.redis.messages.clear()
 
     @rule()
+    def renew_lease(self) -> None:
+        self.run(self.claims.disown_unheld())
+
+    @rule()
     def sweep(self) -> None:
         with suppress(BrokerUnavailable):
             self.run(self.reconciler.sweep())
@@ -206,15 +220,18 @@ class Machine(RuleBasedStateMachine):
             assert self.batch.status().counts.identity_holds
 
     def teardown(self) -> None:
-        """The worker dies, Redis is back, people resume a paused batch: then two sweeps end what one window holds."""
+        """Redis is back, people resume a paused batch, a worker with claims dies: two sweeps end a window."""
         if not hasattr(self, "batch"):
             return
-        self.die()
+        if self.held:  # a worker that lives ends them
+            self.die()
         self.redis.away = False
         if self.batch.status().state is BatchStatus.PAUSED:
             self.command("resume", away=False, then="resume")
         view = self.batch.status()
         windows = -(-view.counts.n_items // SHARD)
+        self.renew_lease()
+        self.renew_lease()
         for _ in range(SWEEPS * windows):
             self.sweep()
             while self.redis.messages:

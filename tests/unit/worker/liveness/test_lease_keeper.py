@@ -32,7 +32,9 @@ class Postgres:
         await self.answers.wait()
         self.renewed += 1
 
-    async def on_expired(self) -> None:
+    async def after_renewal(self, expired: bool) -> None:
+        if not expired:
+            return
         self.in_trouble.append(self.backpressure.in_trouble(RequiredServer.LEDGER))
         if self.fails:
             self.fails -= 1
@@ -47,7 +49,7 @@ async def held(postgres: Postgres) -> AsyncIterator[None]:
         lambda: None,  # type: ignore[arg-type, return-value]
         postgres.backpressure,
         lease=LEASE,
-        on_expired=postgres.on_expired,
+        after_renewal=postgres.after_renewal,
     )
     task = asyncio.create_task(keeper.renew())
     try:
