@@ -66,3 +66,29 @@ async def test_claims_are_taken_back_only_by_a_worker_that_was_there_for_a_lease
     }
     await engine.dispose()
     app.close()
+
+
+async def test_what_postgres_alone_can_end_is_ended_while_redis_is_away(client: Client, database_url: str) -> None:
+    ended, cancelled, open_ = (client.submit(Filter(criteria="Is it?"), abstracts(3)) for _ in range(3))
+    engine = connect(database_url)
+    app = make_app(client.settings.model_copy(update={"broker_url": "redis://127.0.0.1:1/0"}))  # nothing listens there
+    sweeper = Reconciler(
+        engine,
+        client.engine,
+        app,
+        Dispatcher(client.engine, app),
+        worker="sweeper",
+        grace=0.0,
+        max_claims=5,
+        backpressure=Backpressure(),
+    )
+    async with engine.begin() as connection:
+        await connection.execute(
+            text("UPDATE item_states SET state = 'cancelled' WHERE batch_id = :id"), {"id": ended.id}
+        )
+    cancelled.cancel()
+    swept = await sweeper.sweep()
+    assert (swept.closed, swept.lost, swept.dispatched) == (2, 0, 0)
+    assert [batch.status().finished_at is not None for batch in (ended, cancelled, open_)] == [True, True, False]
+    await engine.dispose()
+    app.close()

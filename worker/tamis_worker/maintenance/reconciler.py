@@ -20,8 +20,10 @@ from tamis_producer.runs.completion import follow
 from tamis_producer.runs.control import resume_due
 from tamis_producer.transport.broker import queue_depths
 from tamis_producer.transport.dispatch import Dispatcher, ItemAddress
+from tamis_schemas import BrokerUnavailable
+from tamis_schemas.batches import wire
 
-from ..engine.backpressure import Backpressure
+from ..engine.backpressure import Backpressure, RequiredServer
 from ..ledger import recovery
 from ..ledger.connection import transaction
 from ..ledger.shards import Closing, close_cancelled, close_shard
@@ -63,16 +65,18 @@ class Reconciler:
     measures: Measures = NULL_MEASURES
 
     async def look(self) -> None:
-        """Wait until the servers work, and sweep once. Raises `Unavailable`."""
-        await self.backpressure.clear()  # no repair would succeed, and much would appear lost
+        """Wait until the ledger works, and sweep once. Raises `Unavailable`."""
+        await self.backpressure.clear_for_calls()
         swept = await self.sweep()
         if swept.anything:
             log.info("repaired: %s", swept)
 
     async def sweep(self) -> Swept:
-        """Sweep once, and return the repairs. If another worker is sweeping, do nothing. Raises `Unavailable`."""
-        depths = await asyncio.to_thread(queue_depths, self.app)
-        empty = [queue for queue, depth in depths.items() if depth == 0]
+        """Sweep once, and return the repairs. If another worker is sweeping, do nothing. Raises `Unavailable`.
+
+        While the broker is unavailable, repairs that need no message are made, and no message counts as lost.
+        """
+        empty = await self._empty_queues()
         async with transaction(self.engine) as connection:
             if not await recovery.try_lock(connection):
                 return Swept()
@@ -80,12 +84,11 @@ class Reconciler:
             if await recovery.may_judge(connection, self.worker):
                 given_up = await recovery.give_up_poison(connection, max_claims=self.max_claims)
                 released += await recovery.release_dead(connection)
-            lost = await recovery.find_lost(connection, grace=self.grace, empty=empty)
+            lost = [] if empty is None else await recovery.find_lost(connection, grace=self.grace, empty=empty)
             unclosed = await recovery.find_unclosed(connection, grace=self.grace)
             waiting = await recovery.find_undispatched(connection, grace=self.grace)
             passed = await recovery.find_unadvanced(connection, grace=self.grace)
             cancelled = await recovery.find_unfinished(connection)
-        await self._republish([*released, *lost])
         closed = 0
         for shard in unclosed:
             with tracing.aggregating(str(shard.batch_id), shard.round, shard.shard, of=shard.traceparent):
@@ -93,21 +96,34 @@ class Reconciler:
             closed += closing is not Closing.OPEN
         for batch_id in cancelled:
             closed += await close_cancelled(self.engine, batch_id)
-        dispatched = 0
         resumed = await asyncio.to_thread(self._resume_due)
-        for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *waiting, *resumed]):
-            dispatched += await asyncio.to_thread(self.dispatcher.fill_window, batch_id)
-        begun = 0
-        for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *passed]):
-            for following in await asyncio.to_thread(follow, self.dispatch_engine, batch_id):
-                begun += 1
-                dispatched += await asyncio.to_thread(self.dispatcher.fill_window, following)
-        swept = Swept(given_up, len(released), len(lost), closed, dispatched, len(resumed), begun)
+        begun = [
+            following
+            for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *passed])
+            for following in await asyncio.to_thread(follow, self.dispatch_engine, batch_id)
+        ]
+        dispatched = 0
+        if empty is not None:  # without a broker, the next sweeps find what was not published
+            await self._republish([*released, *lost])
+            for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *waiting, *resumed, *begun]):
+                dispatched += await asyncio.to_thread(self.dispatcher.fill_window, batch_id)
+        swept = Swept(given_up, len(released), len(lost), closed, dispatched, len(resumed), len(begun))
         if swept.anything:
             self.measures.swept(asdict(swept))
             async with transaction(self.engine) as connection:
                 await recovery.count(connection, asdict(swept))
         return swept
+
+    async def _empty_queues(self) -> list[wire.ItemQueue] | None:
+        """Return the queues without a waiting message; None if the broker is unavailable."""
+        if self.backpressure.in_trouble(RequiredServer.BROKER):
+            return None
+        try:
+            depths = await asyncio.to_thread(queue_depths, self.app)
+        except BrokerUnavailable as error:
+            log.debug("the sweep publishes nothing: %s", error)
+            return None
+        return [queue for queue, depth in depths.items() if depth == 0]
 
     def _resume_due(self) -> list[UUID]:
         with ledger_errors(), self.dispatch_engine.begin() as connection:

@@ -37,7 +37,7 @@ from tamis_schemas import (
     Provenance,
     Usage,
 )
-from tamis_worker.engine.backpressure import Backpressure
+from tamis_worker.engine.backpressure import Backpressure, RequiredServer
 from tamis_worker.ledger.cancellations import cancel_items, give_back
 from tamis_worker.ledger.claims import Claim, Claims, ItemKey, claim
 from tamis_worker.ledger.connection import connect
@@ -102,6 +102,7 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.run = self.runner.run
         self.redis = Redis()
+        self.backpressure = Backpressure()
         app = make_app(self.client.settings)
         self.dispatcher = ListDispatcher(self.client.engine, app, self.redis)
         self.reconciler = Reconciler(
@@ -112,7 +113,7 @@ class Machine(RuleBasedStateMachine):
             worker="sweeper",
             grace=0.0,
             max_claims=100,
-            backpressure=Backpressure(),
+            backpressure=self.backpressure,
         )
         self.workers = 0
         self.held: list[Claim] = []
@@ -147,12 +148,20 @@ class Machine(RuleBasedStateMachine):
     @rule(name=st.sampled_from(NAMES), away=st.booleans(), then=st.sampled_from(["cancel", "pause", *NAMES]))
     def command(self, name: str, away: bool, then: str) -> None:
         """Two commands as the client gives them: the ledger first, then the messages, if Redis takes them."""
-        self.redis.away = away
+        self.be_away(away)
         for command in (name, then):
             with suppress(IllegalTransition, InvalidRequest), self.client.engine.begin() as connection:
                 COMMANDS[command](connection, self.batch.uuid)
             with suppress(BrokerUnavailable):
                 self.dispatcher.fill_window(self.batch.uuid)
+
+    def be_away(self, away: bool) -> None:
+        """Redis goes or comes back, and the worker's probe notices."""
+        self.redis.away = away
+        if away:
+            self.backpressure.failed(RequiredServer.BROKER, "probe", "away")
+        else:
+            self.backpressure.worked(RequiredServer.BROKER, "probe")
 
     @rule(index=st.integers(0, 6))
     def revoke(self, index: int) -> None:
@@ -201,7 +210,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(forgets=st.booleans())
     def come_back(self, forgets: bool) -> None:
-        self.redis.away = False
+        self.be_away(False)
         if forgets:
             self.redis.messages.clear()
 
@@ -211,8 +220,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def sweep(self) -> None:
-        with suppress(BrokerUnavailable):
-            self.run(self.reconciler.sweep())
+        self.run(self.reconciler.sweep())
 
     @invariant()
     def every_item_is_counted_once(self) -> None:
@@ -225,7 +233,7 @@ class Machine(RuleBasedStateMachine):
             return
         if self.held:  # a worker that lives ends them
             self.die()
-        self.redis.away = False
+        self.be_away(False)
         if self.batch.status().state is BatchStatus.PAUSED:
             self.command("resume", away=False, then="resume")
         view = self.batch.status()
