@@ -1,4 +1,4 @@
-"""The first sweep after an outage takes nothing from workers that live."""
+"""Sweeps after an outage of the ledger, and during one of the broker."""
 
 from uuid import UUID
 
