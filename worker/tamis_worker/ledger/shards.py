@@ -180,12 +180,10 @@ def _summary(connection: Connection, batch_id: UUID) -> Summary:
 def _failed() -> ColumnElement[bool]:
     """Return an SQL condition that is true for results whose item is failed.
 
-    The result alone does not show this: a failed item can be cancelled later. The state is a scalar subquery, which
-    looks each item up. Postgres may turn `exists` into a join that reads the batch once for each of its items.
+    The result alone does not show this: a failed item can be cancelled later.
     """
     same = (items.c.batch_id == results.c.batch_id) & (items.c.idx == results.c.idx)
-    state = select(items.c.state).where(same).scalar_subquery()
-    return results.c.error_kind.is_not(None) & (state == ItemStatus.FAILED)
+    return exists().where(same, items.c.state == ItemStatus.FAILED)
 
 
 def _confidence(connection: Connection, batch_id: UUID) -> ConfidenceDistribution:
