@@ -9,10 +9,11 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import psycopg
-from sqlalchemy import URL, Connection, Engine, create_engine
+from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from tamis_schemas import ConfigurationError
+from tamis_schemas.ledger.driver_outages import READ_ONLY
 from tamis_schemas.ledger.outages import interruption, outage, unusable
 from tamis_schemas.ledger.pooler import Address, address, session, set_in_transactions
 
@@ -31,6 +32,7 @@ def connect(database_url: str, kind: PoolKind = CLIENT) -> Engine:
     with _readable():
         server = address(database_url)
         engine = create_engine(server.url, hide_parameters=True, pool_pre_ping=True, **_usual(server, kind))
+    _leave_standbys(engine)
     set_in_transactions(engine, server, kind.limits)
     return engine
 
@@ -42,6 +44,7 @@ def connect_on_loop(database_url: str, kind: PoolKind = CLIENT) -> "AsyncEngine"
     with _readable():
         server = address(database_url)
         engine = create_async_engine(server.url, hide_parameters=True, pool_pre_ping=True, **_usual(server, kind))
+    _leave_standbys(engine.sync_engine)
     set_in_transactions(engine.sync_engine, server, kind.limits)
     return engine
 
@@ -55,7 +58,10 @@ def connect_without_transactions(database_url: str, kind: PoolKind) -> "AsyncEng
 
     with _readable():
         place = address(database_url)
-        return create_async_engine(place.url, hide_parameters=True, isolation_level="AUTOCOMMIT", **_usual(place, kind))
+        arguments = _usual(place, kind)
+        engine = create_async_engine(place.url, hide_parameters=True, isolation_level="AUTOCOMMIT", **arguments)
+    _leave_standbys(engine.sync_engine)
+    return engine
 
 
 @asynccontextmanager
@@ -80,11 +86,27 @@ def _usual(server: Address, kind: PoolKind) -> dict[str, Any]:
     driver = session(server, kind.limits)
     if "options" in driver:
         driver["options"] = f"{driver['options']} {_options(server.url)}".rstrip()
+    if _several_hosts(server.url) and "target_session_attrs" not in server.url.query:
+        driver["target_session_attrs"] = "read-write"  # the primary among them
     return {
         "pool_size": kind.kept,
         "max_overflow": kind.most - kind.kept,
         "connect_args": {**NOTICE_A_LOST_NETWORK, "fallback_application_name": kind.name, **driver},
     }
+
+
+def _several_hosts(url: URL) -> bool:
+    hosts = url.query.get("host", ())
+    return "," in (hosts if isinstance(hosts, str) else ",".join(hosts)) or "," in (url.host or "")
+
+
+def _leave_standbys(engine: Engine) -> None:
+    """Empty the pool when a server refuses to write: it was the primary, and connections to it would stay open."""
+
+    @event.listens_for(engine, "handle_error")
+    def _is_disconnect(context: ExceptionContext) -> None:
+        if getattr(context.original_exception, "sqlstate", None) == READ_ONLY:
+            context.is_disconnect = True
 
 
 def _options(url: URL) -> str:

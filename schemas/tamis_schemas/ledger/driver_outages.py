@@ -34,6 +34,7 @@ OUTAGES: Mapping[str, str] = MappingProxyType(
         "XX002": "reports damaged data",
     }
 )
+READ_ONLY = "25006"  # the server was the primary when the connection began
 # Two transactions conflicted: the server works.
 CONFLICTS = frozenset({"40001", "40P01"})
 
