@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..errors import ConfigurationError
+
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
 
 MARK = "pgbouncer"
+DRIVER = "postgresql+psycopg"
+POSTGRES = ("postgresql", "postgres")  # names in URLs
 YES = ("true", "1", "yes", "on")
 
 
@@ -24,10 +28,18 @@ class Address:
 
 
 def address(database_url: str) -> Address:
-    """Return the address in a URL. Raises SQLAlchemy's `ArgumentError` if it is invalid."""
+    """Return the address in a URL, also in the form of another driver: `postgres://`, `postgresql+asyncpg://`.
+
+    Raises:
+        ConfigurationError: the URL names another database than Postgres.
+        ArgumentError: SQLAlchemy's error for an invalid URL.
+    """
     from sqlalchemy import make_url
 
     url = make_url(database_url)
+    if url.get_backend_name() not in POSTGRES:
+        raise ConfigurationError(f"TAMIS_DATABASE_URL names {url.get_backend_name()}, but the ledger needs Postgres")
+    url = url.set(drivername=DRIVER)
     mark = url.query.get(MARK)
     return Address(url.difference_update_query([MARK]), pooled=isinstance(mark, str) and mark.lower() in YES)
 
