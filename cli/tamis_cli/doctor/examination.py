@@ -45,6 +45,7 @@ class LedgerReading:
     connections: int  # in use
     connections_at_most: int  # for ordinary users
     read_only: bool
+    encoding: str = "UTF8"  # of the database
     pooler: bool = False  # a pooler such as PgBouncer is in front
     pooled: bool = False  # the URL declares pooled transactions
 
@@ -69,6 +70,7 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
                 connections_at_most=int(scalar("SHOW max_connections"))
                 - int(scalar("SHOW superuser_reserved_connections")),
                 read_only=scalar("SHOW transaction_read_only") == "on",
+                encoding=scalar("SHOW server_encoding"),
                 pooler=_stands_between(connection),
                 pooled=address(url).pooled,
             )
@@ -96,6 +98,9 @@ def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Sequence
     if reading.read_only:
         mend = "name the primary in TAMIS_DATABASE_URL, or make Postgres writable"
         findings.append(failure(subject, "it is read-only: a standby, or configured so", mend))
+    if reading.encoding != "UTF8":
+        mend = "create a database with ENCODING 'UTF8' TEMPLATE template0, and run `tamis migrate` there"
+        findings.append(failure(subject, f"its encoding is {reading.encoding}: it cannot hold every text", mend))
     if reading.pooler and not reading.pooled:
         what = "a pooler (PgBouncer) is in front of Postgres, but TAMIS_DATABASE_URL does not say so"
         mend = "if it pools transactions, add ?pgbouncer=true to TAMIS_DATABASE_URL: docs/operations.md"

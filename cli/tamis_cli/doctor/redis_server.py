@@ -1,9 +1,11 @@
-"""A Redis server: whether it answers, keeps its data, and has free memory."""
+"""A Redis server: whether it answers, does a worker's work, keeps its data, and has free memory."""
 
 from dataclasses import dataclass
 
 import redis
 from redis.exceptions import NoPermissionError
+
+from tamis_schemas.batches import wire
 
 from .finding import Finding, failure, ok, ok_if, warning
 from .surroundings import read_clock
@@ -11,6 +13,14 @@ from .surroundings import read_clock
 ANSWER_WITHIN = 5.0  # s
 SLOW = 0.05  # s per answer; each claim of a rate limit waits for an answer
 FULL = 0.8  # of maxmemory
+# A worker's work in small: a script that writes and reads two keys, with a letter that is not ASCII.
+WORK = """
+redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000)
+redis.call('LPUSH', KEYS[2], redis.call('GET', KEYS[1]))
+redis.call('DEL', KEYS[1])
+return redis.call('RPOP', KEYS[2])
+"""
+LETTER = "\u03b1"
 KEEP_ALL = "redis-cli CONFIG SET maxmemory-policy noeviction, and the same in redis.conf"
 
 
@@ -28,6 +38,8 @@ class RedisReading:
     maxmemory: int | None = None  # bytes; 0: no bound
     evicted: int | None = None  # keys, since its start
     replica: bool | None = None
+    cluster: bool | None = None
+    refusal: str | None = None  # of a script on two of Tamis's keys
 
 
 @dataclass(frozen=True)
@@ -44,10 +56,11 @@ def read_redis_server(url: str) -> RedisReading | Unreachable:
         with redis.Redis.from_url(url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN) as client:
             client.ping()
             latency, ahead = read_clock(lambda: _time(client))
+            refusal = _refusal(client)
             try:
                 info = client.info()
             except redis.ResponseError:  # forbidden for this user, or for all but administrators
-                return RedisReading("of unknown version", latency, ahead)
+                return RedisReading("of unknown version", latency, ahead, refusal=refusal)
     except (redis.AuthenticationError, NoPermissionError) as error:
         return Unreachable(str(error).splitlines()[0], refused=True)
     except (redis.RedisError, OSError, ValueError) as error:
@@ -65,7 +78,19 @@ def read_redis_server(url: str) -> RedisReading | Unreachable:
         maxmemory=info.get("maxmemory"),
         evicted=info.get("evicted_keys"),
         replica=info.get("role") == "slave",
+        cluster=bool(info.get("cluster_enabled")),
+        refusal=refusal,
     )
+
+
+def _refusal(client: "redis.Redis") -> str | None:
+    """Return why the server refuses a worker's work; None if it does the work."""
+    keys = [f"{wire.KEY_PREFIX}doctor:{name}" for name in ("value", "list")]
+    try:
+        read = client.eval(WORK, len(keys), *keys, LETTER)
+    except redis.ResponseError as error:
+        return str(error).splitlines()[0]
+    return None if read == LETTER.encode() else f"it returned {read!r} for {LETTER!r}"
 
 
 def _time(client: "redis.Redis") -> float:
@@ -87,6 +112,12 @@ def judge_redis_server(subject: str, where: str, reading: RedisReading | Unreach
     if reading.replica:
         mend = "name the primary in TAMIS_BROKER_URL"
         findings.append(failure(subject, "it is a replica, which accepts no writes", mend))
+    elif reading.cluster:
+        what = "it is a Redis Cluster, and a script of the rate limit uses keys of several slots"
+        findings.append(failure(subject, what, "use one server, for example with a replica that takes over"))
+    elif reading.refusal is not None:
+        mend = "grant this user the keys tamis:* with scripts, lists, hashes, and publish/subscribe"
+        findings.append(failure(subject, f"it refuses a script on Tamis's keys: {reading.refusal}", mend))
     return [*findings, *_memory(subject, reading), _persistence(subject, reading)]
 
 

@@ -18,7 +18,7 @@ from tamis_schemas.ledger.outages import interruption, outage, unusable
 from tamis_schemas.ledger.pooler import Address, address, session, set_in_transactions
 
 from .direct import no_tables
-from .pool_kinds import CLIENT, NOTICE_A_LOST_NETWORK, PoolKind
+from .pool_kinds import CLIENT, ISO_TIMES, NOTICE_A_LOST_NETWORK, READABLE, PoolKind
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -32,7 +32,7 @@ def connect(database_url: str, kind: PoolKind = CLIENT) -> Engine:
     with _readable():
         server = address(database_url)
         engine = create_engine(server.url, hide_parameters=True, pool_pre_ping=True, **_usual(server, kind))
-    _leave_standbys(engine)
+    _listen(engine)
     set_in_transactions(engine, server, kind.limits)
     return engine
 
@@ -44,7 +44,7 @@ def connect_on_loop(database_url: str, kind: PoolKind = CLIENT) -> "AsyncEngine"
     with _readable():
         server = address(database_url)
         engine = create_async_engine(server.url, hide_parameters=True, pool_pre_ping=True, **_usual(server, kind))
-    _leave_standbys(engine.sync_engine)
+    _listen(engine.sync_engine)
     set_in_transactions(engine.sync_engine, server, kind.limits)
     return engine
 
@@ -60,7 +60,7 @@ def connect_without_transactions(database_url: str, kind: PoolKind) -> "AsyncEng
         place = address(database_url)
         arguments = _usual(place, kind)
         engine = create_async_engine(place.url, hide_parameters=True, isolation_level="AUTOCOMMIT", **arguments)
-    _leave_standbys(engine.sync_engine)
+    _listen(engine.sync_engine)
     return engine
 
 
@@ -91,7 +91,7 @@ def _usual(server: Address, kind: PoolKind) -> dict[str, Any]:
     return {
         "pool_size": kind.kept,
         "max_overflow": kind.most - kind.kept,
-        "connect_args": {**NOTICE_A_LOST_NETWORK, "fallback_application_name": kind.name, **driver},
+        "connect_args": {**NOTICE_A_LOST_NETWORK, **READABLE, "fallback_application_name": kind.name, **driver},
     }
 
 
@@ -100,8 +100,20 @@ def _several_hosts(url: URL) -> bool:
     return "," in (hosts if isinstance(hosts, str) else ",".join(hosts)) or "," in (url.host or "")
 
 
-def _leave_standbys(engine: Engine) -> None:
-    """Empty the pool when a server refuses to write: it was the primary, and connections to it would stay open."""
+def _listen(engine: Engine) -> None:
+    """Read times in any database, and leave a server that refuses to write.
+
+    Such a server was the primary when its connections began, and they would stay open.
+    """
+
+    @event.listens_for(engine, "connect")
+    def _read_times(connection: Any, _: object) -> None:
+        driver = getattr(connection, "driver_connection", connection)  # psycopg's, under SQLAlchemy's for event loops
+        if not driver.info.parameter_status("DateStyle").startswith("ISO"):
+            cursor = connection.cursor()
+            cursor.execute(ISO_TIMES)
+            cursor.close()
+            connection.commit()
 
     @event.listens_for(engine, "handle_error")
     def _is_disconnect(context: ExceptionContext) -> None:

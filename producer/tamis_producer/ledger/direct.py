@@ -12,7 +12,7 @@ from tamis_schemas import ConfigurationError
 from tamis_schemas.ledger.driver_outages import driver_outage, driver_unusable
 from tamis_schemas.ledger.pooler import start_options
 
-from .pool_kinds import NOTICE_A_LOST_NETWORK, PoolKind
+from .pool_kinds import ISO_TIMES, NOTICE_A_LOST_NETWORK, READABLE, PoolKind
 
 SCHEME = "postgresql+psycopg"
 UNDEFINED_TABLE = "42P01"
@@ -67,8 +67,11 @@ def direct_connection(arguments: Mapping[str, str], kind: PoolKind) -> Iterator[
     """
     usual = {"fallback_application_name": kind.name, "options": start_options(kind.limits)}
     try:
-        connection = psycopg.connect(**{**NOTICE_A_LOST_NETWORK, **usual, **arguments}, row_factory=namedtuple_row)
+        settings = {**NOTICE_A_LOST_NETWORK, **READABLE, **usual, **arguments}
+        connection = psycopg.connect(**settings, row_factory=namedtuple_row)
         try:
+            if not str(connection.info.parameter_status("DateStyle")).startswith("ISO"):
+                connection.execute(ISO_TIMES)
             yield DirectConnection(connection)
         finally:
             connection.close()

@@ -45,6 +45,8 @@ def worst(findings: list[Finding]) -> Finding:
         ({"append_only": False}, WARNING, "has no append-only file"),
         ({"last_write_ok": False}, FAILURE, "last write to disk failed"),
         ({"replica": True}, FAILURE, "a replica"),
+        ({"cluster": True, "refusal": "CROSSSLOT"}, FAILURE, "a Redis Cluster"),
+        ({"refusal": "NOPERM"}, FAILURE, "refuses a script on Tamis's keys: NOPERM"),
     ],
 )
 def test_redis_is_judged(changes: dict[str, object], level: Level, says: str) -> None:
@@ -67,6 +69,7 @@ def test_redis_that_does_not_answer_is_told_from_one_that_refuses_the_password()
         ({}, OK, "Postgres answers in 1.0 ms"),
         ({"latency": 0.2}, WARNING, "answers in 200.0 ms"),
         ({"read_only": True}, FAILURE, "read-only"),
+        ({"encoding": "LATIN1"}, FAILURE, "its encoding is LATIN1"),
         ({"revision": None}, FAILURE, "has no tables yet"),
         ({"revision": "1"}, FAILURE, "older (revision 1)"),
         ({"revision": "3"}, FAILURE, "newer (revision 3)"),
