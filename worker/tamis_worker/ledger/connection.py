@@ -19,6 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tamis_producer.ledger.connection import connect_on_loop, connect_without_transactions
 from tamis_producer.ledger.pool_kinds import PoolKind
+from tamis_schemas import LedgerUnavailable
 from tamis_schemas.ledger.outages import outage
 from tamis_schemas.values.unstorable import UNSTORABLE
 
@@ -29,6 +30,9 @@ IDLE_WITHIN = 10  # s between two statements of a transaction
 # Six connections: claims, results, heartbeat, aggregates, reconciler, one spare. A slower statement means trouble in
 # the server; waiting does not help.
 WORKER = PoolKind("tamis worker", statement_within=30, idle_within=IDLE_WITHIN, kept=6, most=8)
+
+# The schema was complete when the worker began: an operator restores a dump.
+RESTORING = frozenset({"3D000", "3F000", "42703", "42883", "42P01", "42P10", "55000", "57P04"})
 
 log = logging.getLogger(__name__)
 
@@ -77,9 +81,17 @@ async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
             finally:
                 given_up.cancel()
     except (SQLAlchemyError, psycopg.Error, OSError) as error:
-        if (away := outage(error)) is None:
+        if (away := outage(error) or _restoring(error)) is None:
             raise
         raise away from error
+
+
+def _restoring(error: BaseException) -> LedgerUnavailable | None:
+    """Return the error for a ledger without one of its parts; None for any other error."""
+    driver = error.orig if isinstance(error, DBAPIError) else error
+    if not isinstance(driver, psycopg.Error) or driver.sqlstate not in RESTORING:
+        return None
+    return LedgerUnavailable(f"the ledger is incomplete: {refusal_words(error)}. Is a dump being restored?")
 
 
 def _hang_up(connection: AsyncConnection) -> None:
