@@ -223,5 +223,5 @@ class Claims:
         if not again:
             return 0
         async with transaction(self.engine) as connection:
-            given = item_arrays(again) | {"fences": list(again.values()), "worker": self.worker}
-            return len((await connection.execute(_DISOWN, given)).all())
+            claims = item_arrays(again) | {"fences": list(again.values()), "worker": self.worker}
+            return len((await connection.execute(_DISOWN, claims)).all())
