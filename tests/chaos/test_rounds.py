@@ -40,7 +40,7 @@ def with_failures(
     client: Client, start_worker: StartWorker, double: Double, items: int, **settings: str
 ) -> tuple[WorkerProcess, Batch]:
     """A batch in which every item whose number ends in 7 failed, and its worker, which is free again."""
-    faults = [Fault(Kind.BAD_REQUEST, contains=f"number {n}.") for n in range(items) if n % 10 == 7]
+    faults = [Fault(Kind.CONTEXT_LENGTH, contains=f"number {n}.") for n in range(items) if n % 10 == 7]
     double.script(faults=faults)
     worker = start_worker(lease_seconds="2", sweep_interval="1", **settings)
     batch = client.submit(ONCOLOGY, abstracts(items))
@@ -189,7 +189,7 @@ def test_ctrl_c_while_a_round_is_followed_leaves_it_to_the_workers(
     assert "Traceback" not in errors
     assert batch.wait(timeout=60).decided == 50
     shown = tamis("status", batch.id, env=environment, cwd=tmp_path)
-    assert "round 1  decided 45, failed 5: invalid_request 5" in shown.out
+    assert "round 1  decided 45, failed 5: context_length 5" in shown.out
     assert "round 2  decided 5, failed 0" in shown.out
     reckon(client, batch, double)
 
@@ -211,7 +211,7 @@ def test_round_after_round_with_a_worker_asleep_over_the_end_of_each(
     """Fault 17, its long form: a worker sleeps from the middle of each round to the middle of the next."""
     items, concurrency = 2000, 16
     # Drawn anew each time that a record is asked about: a third of what is left fails in each round.
-    double.script(latency=0.1, faults=[Fault(Kind.BAD_REQUEST, probability=0.33)])
+    double.script(latency=0.1, faults=[Fault(Kind.CONTEXT_LENGTH, probability=0.33)])
     workers = [
         start_worker(lease_seconds="2", sweep_interval="1", max_claims="50", concurrency=str(concurrency))
         for _ in range(2)
