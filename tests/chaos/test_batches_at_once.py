@@ -15,7 +15,7 @@ from tamis_schemas.batches import wire
 pytestmark = pytest.mark.chaos
 
 BATCHES = 8
-ITEMS = 200  # of a batch: all wait for several leases
+ITEMS = 100  # of a batch: all wait for several leases
 
 
 def test_eight_batches_at_once_lose_nothing_share_the_lanes_and_let_a_single_item_pass(tmp_path: Path) -> None:

@@ -63,13 +63,13 @@ def is_said(batch: Batch) -> bool:
     return "the endpoint fails for double-1: " in (batch.status().waits_for or "")
 
 
-@pytest.mark.parametrize("kind", [Kind.SERVER_ERROR, Kind.DROPPED])
+@pytest.mark.parametrize("kind", [Kind.SERVER_ERROR])
 def test_an_outage_fails_no_item_and_spends_no_attempt(house: FaultHouse, faults: Faults, kind: Kind) -> None:
     outlast(house, faults, kind, items=300, seconds=6)
 
 
 @pytest.mark.night
-@pytest.mark.parametrize("kind", [Kind.UNAVAILABLE, Kind.BAD_GATEWAY, Kind.CUT, Kind.SLOW])
+@pytest.mark.parametrize("kind", [Kind.UNAVAILABLE, Kind.BAD_GATEWAY, Kind.DROPPED, Kind.CUT, Kind.SLOW])
 def test_other_outages_fail_no_item_and_spend_no_attempt(house: FaultHouse, faults: Faults, kind: Kind) -> None:
     outlast(house, faults, kind, items=300, seconds=15)
 

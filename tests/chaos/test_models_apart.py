@@ -29,8 +29,10 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultHouse]:
     ("fault", "priority"),
     [
         (Fault(Kind.RATE_LIMITED, retry_after="200", model="away"), Priority.NORMAL),
-        (Fault(Kind.RATE_LIMITED, retry_after="200", model="also-away"), Priority.HIGH),
-        (Fault(Kind.SERVER_ERROR, model="broken"), Priority.NORMAL),
+        pytest.param(
+            *(Fault(Kind.RATE_LIMITED, retry_after="200", model="also-away"), Priority.HIGH), marks=pytest.mark.night
+        ),
+        pytest.param(*(Fault(Kind.SERVER_ERROR, model="broken"), Priority.NORMAL), marks=pytest.mark.night),
     ],
     ids=["rate limit", "rate limit, high priority", "outage"],
 )

@@ -273,12 +273,14 @@ def checked_reply(request: ChatRequest, reply: Reply) -> Reply:
 
     Some servers drop the beginning or the middle of a long prompt without an error (Ollama with a small `num_ctx`). A
     tokenizer makes at least about one token of a word. The user's message is counted alone, because endpoints may omit
-    cached tokens, and no cache has a record that is asked about for the first time.
+    cached tokens, and no cache has a record that is asked about for the first time. A run of spaces, as in tables, is
+    not more than one token.
     """
     if not isinstance(reply, ChatAnswer) or len(request.messages) > 2:
         return reply
-    words, tokens = request.messages[-1].content.count(" "), reply.usage.prompt_tokens
-    if tokens == 0 or tokens >= TOKENS_OF_WORD * words:
+    tokens = reply.usage.prompt_tokens + reply.usage.cached_tokens
+    words = len(request.messages[-1].content.split())
+    if reply.usage.prompt_tokens == 0 or tokens >= TOKENS_OF_WORD * words:
         return reply
     return _failed(
         ErrorKind.CONTEXT_LENGTH,

@@ -11,7 +11,8 @@ The endpoint is unknown at the start, after a refusal, and after a minute withou
 time is made, so a wrong key or an unknown model costs few calls.
 
 While the endpoint fails, no call of an item is made. A probe is a small question; one at a time is asked, at growing
-intervals, until it is answered.
+intervals, until it is answered. An endpoint that answers only probes does not heal: without this rule, calls that time
+out would be repeated for ever.
 
 A failed call is the endpoint's fault if a later probe fails too, and the item's own if the endpoint answers. An
 endpoint's fault never counts against an item, with one exception: for ten seconds after an answered probe, no other
@@ -37,6 +38,7 @@ FRESH = 60.0  # an older answer does not show the present state of the key
 GRACE = 1.0  # for other calls to be answered, before a probe is asked about a failure
 PROVEN = 10.0  # an answered probe shows for this time that the endpoint answers, if it does not fail
 FAULTS = 3  # failed calls in a row, without an answer between, after which the endpoint fails
+RELAPSES = 5  # faults in a row, between which only probes were answered: then waiting does not help
 LONGEST_INTERVAL = 4.0  # between two probes
 RECENT = 5.0  # a failure older than this is confirmed by a probe before a batch is paused for it
 UNKNOWN_NAME = 60.0  # a name that is unknown for this time is wrong: before that, its server may be at fault
@@ -50,9 +52,21 @@ class EndpointFault:
 
     error: CallError  # of the latest failed call
     since: float  # the first failed call's end, by the loop's clock
+    relapses: int = 1  # faults in a row, with this one, between which only probes were answered
+
+    @property
+    def message(self) -> str:
+        """The reason for people, in one line."""
+        if self.relapses < RELAPSES:
+            return self.error.message
+        slow = self.error.kind is ErrorKind.TIMEOUT
+        advice = ". Raise TAMIS_CALL_TIMEOUT, or lower TAMIS_LIMIT_CONCURRENCY" if slow else ""
+        return f"the endpoint answers small questions only: {self.error.message}{advice}"
 
     def heals(self, now: float) -> bool:
         """Return whether the fault may end by itself."""
+        if self.relapses >= RELAPSES:
+            return False
         match self.error.obstacle:
             case Obstacle.TLS | Obstacle.PAGE:
                 return False
@@ -66,8 +80,8 @@ class EndpointBroken(Exception):
     """The endpoint fails, and waiting does not help: pause the batch."""
 
     def __init__(self, fault: EndpointFault) -> None:
-        super().__init__(fault.error.message)
-        self.pause = Pause(kind=PauseKind.ENDPOINT, message=fault.error.message)
+        super().__init__(fault.message)
+        self.pause = Pause(kind=PauseKind.ENDPOINT, message=fault.message)
 
 
 class EndpointHealth:
@@ -87,6 +101,7 @@ class EndpointHealth:
         self._next_trial = 0.0  # earliest time, by the loop's clock
         self._trial: Admission | None = None  # half open: the trial call
         self._faults = 0  # failed calls in a row
+        self._relapses = 0  # faults in a row, between which only probes were answered
         self._first_fault = 0.0  # the end of the first of them
         self._failed_at = -math.inf  # the end of the latest failed call
         self._probe_failed_at = -math.inf
@@ -167,6 +182,8 @@ class EndpointHealth:
             if self._faults >= FAULTS:
                 self._fail(reply)
             return 0
+        if not (isinstance(reply, CallError) and reply.obstacle is Obstacle.CUT):
+            self._relapses = 0
         if isinstance(reply, ChatAnswer) or reply.status == 200:
             self._forbidden = 0
             if refused_before == self._refused:  # an older call does not show the present state of the key
@@ -209,7 +226,8 @@ class EndpointHealth:
         assert isinstance(reply, CallError)  # noqa: S101 - an answer is no fault
         interval = min(LONGEST_INTERVAL, self._spacing * 2.0 ** min(self._faults - 1, 8))
         self._next_probe = _now() + max(interval, min(reply.retry_after or 0.0, FRESH))
-        self.fault = EndpointFault(reply, self._first_fault)
+        self._relapses += self.fault is None
+        self.fault = EndpointFault(reply, self._first_fault, self._relapses)
         self._move()
 
     def _is_closed(self) -> bool:

@@ -135,7 +135,7 @@ class Vitals:
             return _Doing(WorkerState.HOLDING_BACK, trouble.reason), trouble.since
         if self.deliveries.evaluating and (faults := self.faults()):
             model, fault = min(faults.items(), key=lambda entry: entry[1].since)
-            return _Doing(WorkerState.WAITING, f"the endpoint fails for {model}: {fault.error.message}"), fault.since
+            return _Doing(WorkerState.WAITING, f"the endpoint fails for {model}: {fault.message}"), fault.since
         if self.deliveries.evaluating and (blocked := self.limiters.blocked()):
             return _Doing(WorkerState.WAITING, f"the endpoint accepts no calls to {', '.join(sorted(blocked))}"), None
         if (waiting := self.capacity.waiting) and waiting >= self.deliveries.evaluating:

@@ -262,7 +262,7 @@ def test_every_batch_ends_after_any_commands_and_any_deaths_with_redis_up_and_do
             run_state_machine_as_test(
                 type("OnThisLedger", (Machine,), {"client": client, "engine": engine, "runner": runner}),
                 settings=settings(
-                    max_examples=settings().max_examples,
+                    max_examples=settings().max_examples // 2,
                     stateful_step_count=12,
                     deadline=None,
                     suppress_health_check=list(HealthCheck),

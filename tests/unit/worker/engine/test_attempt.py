@@ -394,6 +394,21 @@ def test_an_answer_to_a_prompt_that_the_endpoint_has_cut_is_no_answer(prompt_tok
     assert steps(reply) == [Fail(Failure(ErrorKind.CONTEXT_LENGTH, reply.message))]
 
 
+@pytest.mark.parametrize(
+    ("record", "usage"),
+    [
+        (RECORD.replace(" ", "     "), Usage(200, 5)),  # columns of a table
+        (RECORD, Usage(20, 5, cached_tokens=180)),  # an endpoint that leaves cached tokens out
+    ],
+    ids=["runs of spaces", "cached tokens"],
+)
+def test_an_answer_to_a_whole_prompt_is_used_however_its_words_are_spaced_and_counted(
+    record: str, usage: Usage
+) -> None:
+    given = replace(answer(), usage=usage)
+    assert checked_reply(replace(REQUEST, messages=(Message("user", record),)), given) is given
+
+
 def test_a_prompt_that_was_asked_before_may_be_in_a_cache_that_no_count_includes() -> None:
     asked = (
         Message("system", "x"),

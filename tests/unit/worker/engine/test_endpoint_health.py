@@ -7,7 +7,7 @@ import pytest
 
 from tamis_schemas import ErrorKind, Pause, PauseKind, Usage
 from tamis_worker.engine import endpoint_health
-from tamis_worker.engine.endpoint_health import FAULTS, EndpointBroken, EndpointHealth
+from tamis_worker.engine.endpoint_health import FAULTS, RELAPSES, EndpointBroken, EndpointHealth
 from tamis_worker.llm.chat import CallError, ChatAnswer, Obstacle, Reply
 
 BOUND = 10.0  # s
@@ -331,6 +331,30 @@ async def test_a_batch_that_is_resumed_later_is_paused_again_only_if_a_probe_fai
     probes = Probes(ANSWER)
     assert await health.admit(probes)
     assert probes.made == 1
+
+
+async def test_an_endpoint_that_answers_only_probes_pauses_the_batch(health: EndpointHealth) -> None:
+    slow = CallError(ErrorKind.TIMEOUT, "slow")
+    for _ in range(RELAPSES - 1):
+        for _ in range(FAULTS):
+            await call(health, slow)
+        with await health.admit(Probes(DOWN, ANSWER)):  # a failed probe begins no further fault
+            assert health.fault is None
+    for _ in range(FAULTS):
+        await call(health, slow)
+    with pytest.raises(EndpointBroken, match=r"answers small questions only: slow\. Raise TAMIS_CALL_TIMEOUT"):
+        await health.admit(no_probe)
+    with pytest.raises(EndpointBroken):
+        await health.is_own_fault(now(), no_probe)
+
+
+async def test_an_answered_call_of_an_item_ends_the_count_of_relapses(health: EndpointHealth) -> None:
+    for _ in range(3 * RELAPSES):
+        for _ in range(FAULTS):
+            await call(health, DOWN)
+        with await health.admit(Probes(ANSWER)):
+            pass
+        await call(health, ANSWER)
 
 
 async def test_an_unknown_name_may_be_known_again_within_a_minute(
