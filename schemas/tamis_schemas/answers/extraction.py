@@ -49,9 +49,9 @@ class RecallAnswer(Frozen):
 
 
 class ExtractionDetail(Frozen):
-    """The evidence behind the value of an item with chunks: a result's `detail`.
+    """The evidence for the value or fields of an item with chunks. It is the `detail` of the item's result.
 
-    `fields` maps the name of each extracted field to its evidence. `extract` has no field names: its only key is "".
+    `fields` has the evidence by field name. The operation `extract` has no field names: its only key is "".
     """
 
     fields: dict[str, FieldExtractions]

@@ -28,7 +28,7 @@ class FilterRule(StrEnum):
 
 
 class FilterResult(Frozen):
-    """The filter's decision on one paper; a rejection has the rule, and the deciding text of the paper."""
+    """The filter's decision on one paper. A rejection names the rule, and the text of the paper that decided."""
 
     passed: bool
     reason: str  # one sentence for a reader

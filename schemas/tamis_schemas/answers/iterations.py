@@ -30,7 +30,7 @@ class IterationData(Frozen):
 
 
 class AnswerResult(Frozen):
-    """The best answer, with every attempt in the order made.
+    """The best answer, with all attempts in order.
 
     `success` says whether the final answer reached the threshold. If no attempt did, the final answer is the best
     attempt, or the first of several equally good attempts.

@@ -26,7 +26,7 @@ class EvidenceType(StrEnum):
 class Judgement(Frozen):
     """The judge's answer, and the confidence before and after it.
 
-    A classification that is `blocked` should not be kept at all: its evidence is below the batch's threshold.
+    A `blocked` classification should not be kept at all: the quality of its evidence is below the batch's threshold.
     """
 
     is_valid: bool
@@ -73,6 +73,6 @@ _BANDS: Final[Mapping[EvidenceType, Band]] = MappingProxyType(
 
 
 def milder_band(evidence_type: EvidenceType, quality: float) -> Band | None:
-    """Return the band for this type and quality of evidence; None: a confidence is multiplied by the quality itself."""
+    """Return the band for this type and quality of evidence. None: there is none, and the quality itself is the factor."""
     band = _BANDS.get(evidence_type)
     return band if band is not None and band.holds(quality) else None

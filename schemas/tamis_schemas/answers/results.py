@@ -23,7 +23,7 @@ Confidence = float  # 0 to 1, by the rubric of `CONFIDENCE_BANDS`
 class EvaluationResult(Frozen):
     """The result of one item (spec 1): a value with its confidence, or an error; never both.
 
-    `value=None` with `error=None` is a result: the source data does not contain the information.
+    If `value` and `error` are both None, the source data does not contain the information.
     """
 
     value: str | bool | float | int | None = None
@@ -110,8 +110,8 @@ class Difference(Frozen):
 class Quote(Frozen):
     """A model's quote for a verdict, and whether the record contains this quote.
 
-    The place is that of the most similar passage in the record. It is set only if the quote is found or altered in a
-    text field. For a list or an object, only the field is named.
+    `field`, `start` and `end` are the place of the most similar passage in the record. They are None if the quote was
+    not found. In a list or an object, only `field` is set.
     """
 
     text: str  # as the model wrote it
@@ -133,7 +133,7 @@ class Quote(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
     @property
     def found(self) -> bool:
-        """True if the record contains the quote, except for marks and function words."""
+        """True if the record contains the quote. Only marks and function words may differ."""
         return self.state is QuoteState.FOUND
 
 
@@ -167,7 +167,7 @@ class InclusionDecision(Frozen):
 
     @property
     def quote_words(self) -> str | None:
-        """The quotes that were not found in the record: `I1 altered: "men" for "women"; E1 not found: "in rats"`.
+        """The altered and missing quotes, for people: `I1 altered: "men" for "women"; E1 not found: "in rats"`.
 
         None if there are none.
         """
@@ -184,7 +184,7 @@ class InclusionDecision(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the endpoint counted them, over all calls that an item took."""
+    """The tokens of all calls for an item, as the endpoint counted them."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -334,7 +334,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def error(self) -> str | None:
-        """The reason why there is no value; None if there is one, or the item has not ended."""
+        """The error of the item's result; None if it has no error, or the item has not ended."""
         return None if self.result is None else self.result.error
 
     @computed_field(return_type=Any)  # type: ignore[prop-decorator]  # mypy knows no decorated property

@@ -46,10 +46,7 @@ class Callback(Frozen):
     @field_validator("url")
     @classmethod
     def _can_be_called(cls, url: str) -> str:
-        """Refuse a URL that cannot be called, or has a password, which the ledger would keep.
-
-        A receiver needs no password, because it can check the webhook's signature.
-        """
+        """Refuse a URL that cannot be called, or that contains a user or password."""
         try:
             parts = urlsplit(url)
             _ = parts.port

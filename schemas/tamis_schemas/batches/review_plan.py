@@ -84,7 +84,7 @@ class ReviewPlan(Frozen):
         return self.model_copy(update={"stages": tuple(stages)})
 
     def steered(self, steering: Steering) -> Self:
-        """Return the same plan, with the fields set in `steering` in place of each stage's own."""
+        """Return the same plan, with `steering` overriding each stage's own steering."""
         stages = [stage.model_copy(update={"steering": steering.over(stage.steering)}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
 
@@ -105,8 +105,7 @@ class ReviewPlan(Frozen):
     def content(self) -> dict[str, Any]:
         """The content that identifies the plan, as JSON values.
 
-        Budgets (which may be raised), tiers, and examples from a batch (see `as_asked_for`) are omitted. A stage
-        without steering has no key for it.
+        Budgets, tiers, and examples from a batch (see `as_asked_for`) are omitted.
         """
         content = self.model_dump(mode="json", exclude={"stages": {"__all__": {"max_cost", "steering"}}})
         for stage, fields in zip(self.stages, content["stages"], strict=True):

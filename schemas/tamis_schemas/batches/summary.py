@@ -51,9 +51,9 @@ class PossiblyUnbilled(Frozen):
 
 
 def possibly_unbilled_cost(n: int, mean: Decimal | None) -> Decimal | None:
-    """Return n * mean: dollars for `n` calls and claims with an unknown end, at the mean cost of the paid items.
+    """Return n * mean, rounded up: the possible dollars for `n` calls and claims with an unknown end.
 
-    12 claims of items that cost 0.0026 on average: 12 * 0.0026 = 0.0312. None if `n` is 0, or no item's cost is known.
+    `mean`: the mean cost of an item. None: `n` is 0, or the mean is unknown.
     """
     return None if not n or mean is None else (n * mean).quantize(NANO, ROUND_CEILING)
 
@@ -108,7 +108,7 @@ class MetricFigures(Frozen):
 
 
 class Summary(PossiblyUnbilled):
-    """A round of a batch in numbers, taken from the ledger when its last item became terminal."""
+    """A round of a batch in numbers, read from the ledger at the end of the round."""
 
     batch_id: str
     round: int

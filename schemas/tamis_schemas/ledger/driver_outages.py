@@ -1,8 +1,8 @@
 """Errors of the driver: an unavailable ledger, or a refused statement.
 
-Unavailable means that the same transaction can succeed later, so the writer keeps its data and tries again. Any other
-error is a refusal, which will recur. The classes in the table are from the SQL standard and Postgres's appendix on
-error codes. `outages.py` uses the same table for SQLAlchemy's errors.
+If the ledger is unavailable, the same transaction can succeed later, so the writer keeps its data and tries again. Any
+other error is a refusal, which will recur. The classes in the table are from the SQL standard and Postgres's appendix
+on error codes.
 """
 
 from collections.abc import Mapping

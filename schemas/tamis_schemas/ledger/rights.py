@@ -1,6 +1,6 @@
 """Rights of workers and gateways in the ledger: the least that they need, granted by the owner of the tables.
 
-docs/security.md shows these statements, and tests run a batch with them.
+docs/security.md shows these statements.
 """
 
 from dataclasses import dataclass

@@ -114,8 +114,7 @@ def mean_score(votes: Sequence[Vote]) -> float:
 def confidence_in(status: InclusionStatus, score: float) -> float:
     """Return a panel's confidence in its decision, from its `score` for inclusion.
 
-    An include has `score`, an exclude `1 - score`, and `uncertain` has `1 - |2 * score - 1|`. So `uncertain` has 1 at a
-    score of 0.5, and 0 at a score of 0 or 1.
+    It is `score` for an include, `1 - score` for an exclude, and `1 - |2 * score - 1|` for `uncertain`.
     """
     match status:
         case InclusionStatus.INCLUDE:
@@ -144,6 +143,6 @@ def models_of(operation: object, model: str | None) -> tuple[str | None, ...]:
 
 
 def models_in(params: Mapping[str, Any], model: str | None) -> tuple[str | None, ...]:
-    """Return the models from an operation's parameters in the ledger."""
+    """Return the models that a batch asks, from its parameters in the ledger; None: the workers' model."""
     panel = params.get("panel")
     return (model,) if panel is None else tuple(panel["models"])

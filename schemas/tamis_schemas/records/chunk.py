@@ -83,7 +83,7 @@ class Retrieved(Frozen):
 
     @property
     def numbered(self) -> list[Chunk]:
-        """The chunks in the order in which they are numbered, from 1, in prompts and citations: each id only once."""
+        """The chunks, each id once, in order. Prompts and citations number them from 1 in this order."""
         return distinct(self.chunks)
 
 
