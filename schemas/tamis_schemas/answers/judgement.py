@@ -73,6 +73,6 @@ _BANDS: Final[Mapping[EvidenceType, Band]] = MappingProxyType(
 
 
 def milder_band(evidence_type: EvidenceType, quality: float) -> Band | None:
-    """Return the band for this type and quality of evidence. None: there is none, and the quality itself is the factor."""
+    """Return the band for this type and quality of evidence; None if there is none, and the quality is the factor."""
     band = _BANDS.get(evidence_type)
     return band if band is not None and band.holds(quality) else None

@@ -112,7 +112,7 @@ class StopFigure(Frozen):
 
 
 class StopAnswer(Frozen):
-    """The answer of the stop rule: whether people may stop reading and promise a recall, and what evidence is missing."""
+    """The stop rule's answer: whether people may stop reading and promise a recall, and what evidence is missing."""
 
     batch_id: str
     verdict: StopVerdict
