@@ -75,7 +75,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
         self.foreign.refuse(message, names_no_task())
 
     def on_unknown_task(self, body: Any, message: Any, exc: KeyError) -> None:
-        """Refuse a message of an unregistered task. The message's sender gets the failure as the result."""
+        """Refuse a message of an unregistered task, and report the failure to the message's sender."""
         name = exc.args[0]
         self.foreign.refuse(message, unknown_task(name, VERSION))
         task_id = message.headers.get("id")

@@ -70,8 +70,8 @@ class Cache:
     async def keep(self, key: str, answer: ChatAnswer, probability: float | None = None) -> None:
         """Cache an answer in place of an older answer, and wait for the commit.
 
-        If the ledger rejects the answer, the log says so. `probability`: the probability of inclusion, computed from
-        the answer's tokens. The tokens are not stored.
+        If the ledger rejects the answer, only the log says so. `probability`: the probability of inclusion, computed
+        from the answer's tokens.
         """
         usage = answer.usage
         kept = KeptAnswer(answer.content, answer.model, usage.prompt_tokens, usage.completion_tokens, probability)

@@ -114,7 +114,10 @@ class EndpointHealth:
 
     @property
     def state(self) -> str:
-        """The state of the circuit breaker: closed, half open (a trial call is in flight) or open; only on the loop."""
+        """The state of the circuit breaker: closed, half open (a trial call is in flight) or open.
+
+        Read it on the loop only.
+        """
         if self._is_closed():
             return "closed"
         return "open" if self._trial is None else "half open"
@@ -124,9 +127,9 @@ class EndpointHealth:
         return Admission(self) if self._is_closed() else None
 
     async def admit(self, probe: Probe) -> "Admission":
-        """Wait until the endpoint does not fail, and no trial call is in flight; return the admission.
+        """Wait until the endpoint works and no trial call is in flight, and return the admission of a call.
 
-        A trial call is waited for at most `patience` seconds. `probe` asks the endpoint a small question. Raises
+        The wait for a trial call lasts at most `patience` seconds. `probe` asks the endpoint a small question. Raises
         `EndpointBroken`.
         """
         while not self._is_closed() and (self.fault is not None or self._trial is not None):
@@ -149,7 +152,7 @@ class EndpointHealth:
         return admission
 
     async def is_own_fault(self, failed_at: float, probe: Probe) -> bool:
-        """Return, once the endpoint answers, whether a call that failed at this time failed by its own fault.
+        """Wait until the endpoint answers. Return whether the call that failed at `failed_at` caused its own failure.
 
         Other calls have a second to be answered; then `probe` asks. Raises `EndpointBroken`.
         """
@@ -204,7 +207,7 @@ class EndpointHealth:
         return 0
 
     def _note_fault(self, reply: Reply, began: float) -> bool:
-        """Record whether the endpoint answered; return True if the call failed by a fault of the endpoint, perhaps."""
+        """Record whether the endpoint answered. Return True if the endpoint may have caused a failure of the call."""
         if isinstance(reply, CallError) and reply.obstacle is Obstacle.CUT:
             return False
         if isinstance(reply, ChatAnswer) or reply.kind not in TRANSIENT:
@@ -273,9 +276,9 @@ class Admission:
             self._health._move()  # the waiting calls can measure their patience from now on
 
     def record(self, reply: Reply) -> int:
-        """Record the reply. Return the number of refusals in a row in this process, if the reply is one; otherwise 0.
+        """Record the reply. Return the number of refusals in a row in this process; 0 if the reply is no refusal.
 
-        A refusal of the key, the quota or the model counts apart from other refusals with status 403.
+        Refusals of the key, the quota or the model are counted apart from other refusals with status 403.
         """
         return self._health._record(reply, self._refused_before, self.began)
 

@@ -160,10 +160,7 @@ class GroupCommit(Generic[Entry, Reply]):
 
 
 def gathering(interval: float, busy: float = GATHER_BUSY) -> float:
-    """Return the seconds to wait for entries before a statement, if an entry comes every `interval` seconds.
-
-    Even without a wait, entries from the same iteration of the event loop share a statement.
-    """
+    """Return the seconds to wait for entries before a statement, if an entry comes every `interval` seconds."""
     if interval >= QUIET:
         return 0.0
     return busy if interval < BUSY else GATHER

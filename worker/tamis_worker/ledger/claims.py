@@ -170,14 +170,11 @@ RETURNING i.batch_id, i.idx
 
 @dataclass(eq=False)
 class Claims:
-    """The claims of one worker. A lost reply of the ledger does no harm, nor does a ledger that went back in time.
+    """The claims of one worker.
 
-    If the connection fails during a claim, the ledger may have granted the claim without the worker's knowledge. No
-    other worker would ever take over the item, because this worker is alive. So the next call of `claim` requests such
-    items again.
-
-    After a failover to a standby that lags behind, or after the restore of a dump, the ledger may know claims of this
-    worker that have ended. No other worker would ever take over these items either. `disown_unheld` disowns them.
+    If the reply to a claim is lost, the ledger may have granted the claim. The next call of `claim` requests such items
+    again. If the ledger went back in time (a failover, a restored dump), it may know claims that have ended.
+    `disown_unheld` disowns them. Otherwise no worker would take over these items while this worker is alive.
 
     `held`: the items that the worker evaluates.
     """
@@ -209,10 +206,10 @@ class Claims:
         return [new or ClaimRefusal(key in gone) for key, new in zip(keys, granted, strict=True)]
 
     async def disown_unheld(self) -> int:
-        """Disown the claims that the ledger knows, and that this worker held neither now nor at the last call.
+        """Disown the ledger's claims that this worker did not hold at two calls in a row, and return their number.
 
-        Return their number. The reconciler treats a disowned claim like a claim of a dead worker. Two calls are needed
-        because a claim may be granted in the ledger a moment before this worker knows it. Raise `LedgerUnavailable`.
+        The reconciler treats a disowned claim like a claim of a dead worker. One call is not enough, because a claim
+        may be granted in the ledger a moment before this worker knows it. Raise `LedgerUnavailable`.
         """
         async with transaction(self.engine) as connection:
             rows = (await connection.execute(_MINE, {"worker": self.worker})).all()

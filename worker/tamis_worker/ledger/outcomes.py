@@ -47,7 +47,7 @@ class KnownPrompts:
         self._known: dict[tuple[UUID, str], None] = {}
 
     def new(self, claims: Iterable[TranscribedClaim]) -> dict[tuple[UUID, str], str]:
-        """Return the texts of these claims that the ledger may lack.
+        """Return the texts of these claims, without the texts that the ledger is known to have.
 
         The texts are sorted, so that workers that write at the same time do not deadlock.
         """
@@ -174,9 +174,8 @@ async def record(
 ) -> Sequence[bool]:
     """Write outcomes, and return, in their order, whether each was accepted.
 
-    An outcome is not accepted if a newer claim has raised the fence number, which is no error. If a reply is lost and
-    the outcome is written a second time, the second result is False, because the first row stays. `known`: the texts
-    that need not be sent; None: send all. Raise `LedgerUnavailable`.
+    An outcome is not accepted if a newer claim has raised the fence number, or if it was written before and the reply
+    was lost. `known`: the texts that need not be sent; None: send all. Raise `LedgerUnavailable`.
     """
     known = known or KnownPrompts()
     transcribed = [TranscribedClaim(o.claim, o.transcript) for o in outcomes if o.transcript is not None]

@@ -79,9 +79,9 @@ class _Doubt:
 
 
 class Spending:
-    """The writer of changes to batches' spending, each exactly once.
+    """The writer of changes to batches' spending. Each change is written exactly once.
 
-    If it is unknown whether a commit succeeded, it is looked up before the next write.
+    If it is unknown whether a commit succeeded, the ledger is asked before the next write.
 
     Write one group at a time. After `LedgerUnavailable`, the next call must pass the same group again.
     """

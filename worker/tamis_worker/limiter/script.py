@@ -4,7 +4,6 @@
 `aimd.lua` and `usage.lua`.
 
 Between two requests a process observes the limits that the endpoint reports, and forwards only changes to the script.
-Reading an answer's limits takes about a microsecond, and most answers contain no change.
 """
 
 import math
@@ -149,7 +148,7 @@ class LimiterRequest:
     reports: LimitReports = field(default=LimitReports())
 
     def arguments(self, holder: str, limits: Limits, block: float, shared: SharedLimitState) -> list[str | int]:
-        """Return the arguments of the script. `block`: seconds until any process may get a permit."""
+        """Return the arguments of the script. `block`: seconds for which no process may get a permit."""
         return [
             holder,
             self.name,

@@ -56,7 +56,7 @@ class _ModelDialect:
 
     @property
     def settled(self) -> bool:
-        """Return True if calls need not wait until another call has tried the format."""
+        """True if calls need not wait until another call has tried the format."""
         return self.rung_state.proven or self.open
 
     def apply(self, rung_state: RungState) -> None:

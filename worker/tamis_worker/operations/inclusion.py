@@ -297,7 +297,7 @@ def _fails(criterion: Criterion, verdict: Verdict, unclear: UnclearPolicy) -> bo
 
 
 def _verified(verdict: CriterionVerdict, *, invents: bool) -> bool:
-    """Return True if a failed criterion is verified. `invents`: True if the record has no quote of the answer."""
+    """Return True if a failed criterion is verified. `invents`: the answer has quotes, but none is in the record."""
     if verdict.verdict is Verdict.UNCLEAR:
         return True
     if verdict.quote is None:

@@ -189,7 +189,7 @@ class Runtime:
             yield
 
     def drain(self) -> None:
-        """Begin to stop: calls in flight finish, and waiting items are returned. It may be called from any thread."""
+        """Begin to stop: calls in flight finish, and waiting items are released. Any thread may call this."""
         self.vitals.stop()
         self._loop.call_soon(self.evaluation.interrupts.stop)
         self._loop.call_soon(self._lease.changed)
