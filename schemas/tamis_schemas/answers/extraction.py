@@ -1,4 +1,4 @@
-"""Extractions: the chunk and the words behind a value."""
+"""Extractions: extracted values, each with the chunk and the words that support it."""
 
 from typing import Annotated, Any
 
@@ -25,7 +25,7 @@ class Extraction(Frozen):
 
 
 class FieldExtractions(Frozen):
-    """All extractions for one value."""
+    """All extractions that support one value."""
 
     extractions: tuple[Extraction, ...] = ()
 

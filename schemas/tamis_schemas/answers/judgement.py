@@ -24,7 +24,7 @@ class EvidenceType(StrEnum):
 
 
 class Judgement(Frozen):
-    """The judge's answer, and the confidence before and after it.
+    """The judge's answer, with the original and the adjusted confidence.
 
     A `blocked` classification should not be kept at all: the quality of its evidence is below the batch's threshold.
     """
@@ -48,7 +48,7 @@ def after_quotes(confidence: float, unverified: int, quotes: int) -> float:
 
 
 class Band(NamedTuple):
-    """A range of evidence quality. Within it, a confidence is multiplied by `share`, which exceeds the quality."""
+    """A range of evidence quality in which a confidence is multiplied by `share` instead of the lower quality."""
 
     low: float  # included
     high: float  # included
@@ -73,6 +73,6 @@ _BANDS: Final[Mapping[EvidenceType, Band]] = MappingProxyType(
 
 
 def milder_band(evidence_type: EvidenceType, quality: float) -> Band | None:
-    """Return the band for this type and quality of evidence; None if there is none, and the quality is the factor."""
+    """Return the band for this type and quality of evidence; None if the factor is the quality itself."""
     band = _BANDS.get(evidence_type)
     return band if band is not None and band.holds(quality) else None

@@ -72,7 +72,7 @@ class Remark(Frozen):
 
 
 class ScreeningMode(StrEnum):
-    """The rule for the decisions that people see while they read the records of a batch."""
+    """The rule that says which decisions people see while they read the records of a batch."""
 
     SINGLE = "single"  # all decisions
     PAIR = "pair"  # no decision on a record, by people or the model, until two people have decided on it

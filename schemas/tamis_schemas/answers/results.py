@@ -46,7 +46,7 @@ class FieldsResult(Frozen):
 
 
 class InclusionStatus(StrEnum):
-    """The decision on a record's screening."""
+    """The status of a screened record."""
 
     INCLUDE = "include"
     EXCLUDE = "exclude"
@@ -222,7 +222,7 @@ class Provenance(Frozen):
 
 
 class PanelVerdict(Frozen):
-    """One panel model's answer on one record, or the reason why there is none; and the cost of asking the model."""
+    """One panel model's answer on one record, or the reason of its failure, with the cost of the calls."""
 
     model: str  # as the panel names it
     status: InclusionStatus | None = None  # for a filter `include` for yes, `exclude` for no; None: it failed

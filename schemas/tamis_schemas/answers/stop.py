@@ -84,7 +84,7 @@ class StopEstimate(Frozen):
 
 
 class ExpectedIncludes(Frozen):
-    """The includes to expect from further reading: not a promise."""
+    """The expected number of includes among the next records: an estimate, not a promise."""
 
     records: int  # records to read next
     expected: float | None  # includes among them; None: unknown

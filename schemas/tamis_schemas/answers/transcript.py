@@ -29,7 +29,7 @@ class TranscribedMessage(Frozen):
 
 
 class TranscribedFormat(Frozen):
-    """The requested form of the answer, beside the messages."""
+    """The requested form of an answer."""
 
     type: str  # json_schema or json_object
     name: str | None = None

@@ -26,7 +26,7 @@ class Tally(Frozen):
 
 
 def total(tallies: tuple[Tally, ...]) -> int:
-    """Return the number of records of all kinds."""
+    """Return the sum of the tallies."""
     return sum(tally.n for tally in tallies)
 
 
@@ -86,7 +86,7 @@ class FlowStage(Frozen):
 
     @property
     def decides(self) -> bool:
-        """True for a screening, whose excluded records do not continue."""
+        """True if the stage's operation includes and excludes records."""
         return kind_of(self.operation).decides()
 
     @property

@@ -84,7 +84,7 @@ class RoundFailures(Frozen):
 
 
 class RetryBias(Frozen):
-    """A batch's rounds, in order, without rounds that no record ended in."""
+    """A batch's rounds in which at least one record ended, in order."""
 
     rounds: tuple[RoundFailures, ...] = ()
 

@@ -21,7 +21,7 @@ _BELONG = {"passes": "an inclusion", "at_least": "a score"}  # fields of a stage
 
 
 class ReviewStage(Frozen):
-    """One operation of a review, and the rule for records that continue."""
+    """One stage of a review: an operation, and the rule that decides which records continue."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -72,7 +72,7 @@ class ReviewStage(Frozen):
 
 
 class ReviewPlan(Frozen):
-    """The stages of a review in order; each but the first takes the records that passed the stage before it."""
+    """The stages of a review in order. Each stage after the first takes the records that passed the previous stage."""
 
     model_config = ConfigDict(extra="forbid")
 

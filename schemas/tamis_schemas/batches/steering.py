@@ -52,7 +52,7 @@ _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?")
 
 
 class Tier(StrEnum):
-    """The price and speed at which an endpoint works."""
+    """A service tier of an endpoint, which determines price and speed."""
 
     STANDARD = "standard"
     FLEX = "flex"  # half the price, slow, and now and then without capacity
@@ -101,7 +101,7 @@ def _body(body: Any) -> Any:
 
 
 def checked_headers(headers: dict[str, str]) -> dict[str, str]:
-    """Return the headers if they may be sent with Tamis's own.
+    """Return the headers if they may be added to Tamis's own headers.
 
     Raises `ValueError` for a forbidden header. The message never contains a value, which may be a secret.
     """

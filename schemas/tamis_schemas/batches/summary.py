@@ -59,7 +59,7 @@ def possibly_unbilled_cost(n: int, mean: Decimal | None) -> Decimal | None:
 
 
 class Counts(Frozen):
-    """The number of a batch's items in each state. They always add up to `n_items`: the accounting identity."""
+    """The numbers of a batch's items by state. They always add up to `n_items`: the accounting identity."""
 
     n_items: int = 0
     excluded_by_filter: int = 0

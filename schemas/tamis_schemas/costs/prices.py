@@ -34,7 +34,7 @@ Factor = Annotated[Decimal, Field(ge=0, max_digits=6, decimal_places=4)]
 
 
 def tier_name(tier: str | None) -> str | None:
-    """Return the name of a tier in price tables; None for the standard tier, under any of its names."""
+    """Return a tier's name in price tables; None for the standard tier, under any of its names."""
     name = (tier or "").strip().lower()
     return None if name in _STANDARD else _RENAMED.get(name, name)
 

@@ -40,7 +40,7 @@ CONFLICTS = frozenset({"40001", "40P01"})
 
 
 class LedgerConflict(LedgerUnavailable):
-    """Another transaction came first. The same transaction succeeds on a second try."""
+    """Another transaction came first. A second try succeeds."""
 
 
 def driver_outage(error: BaseException) -> LedgerUnavailable | None:

@@ -20,7 +20,7 @@ SCRAM = b"scram-sha-256"
 
 @dataclass(frozen=True)
 class Rights:
-    """The rights of a role. It reads every table, adds and changes rows in most tables, and deletes in few."""
+    """The rights of a role, which reads every table, adds and changes rows in most tables, and deletes in few."""
 
     only_read: tuple[str, ...]
     only_added_to: tuple[str, ...] = ()

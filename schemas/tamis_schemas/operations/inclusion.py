@@ -53,7 +53,7 @@ class Inclusion(OperationKind):
         return str
 
     def goes_on(self, value: object, narrowed: Any) -> bool:
-        """Return whether a record with this status continues: `narrowed` has the statuses that the stage passes."""
+        """Return whether `value`, a record's status, is in `narrowed`, the statuses that the stage lets pass."""
         return value in narrowed
 
 

@@ -35,7 +35,7 @@ class OperationKind(Frozen):
 
     @classmethod
     def decides(cls) -> bool:
-        """Return whether a result decides on its record: one value includes the record, another excludes it."""
+        """Return whether the operation's values include and exclude records."""
         return cls.includes is not None
 
     def value_type(self) -> type[Any]:

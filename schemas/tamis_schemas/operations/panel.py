@@ -7,7 +7,7 @@
 | `mean` | by the mean of the models' scores for inclusion: included above 0.5, excluded below, uncertain at 0.5 |
 | `unanimous-exclude` | excluded if all models exclude it; included if any includes it; else uncertain |
 
-A model's score for inclusion is its confidence in an inclusion, 1 - its confidence in an exclusion, and 0.5 if it is
+A model's score for inclusion is its confidence if it includes, 1 - its confidence if it excludes, and 0.5 if it is
 uncertain. A model that failed has no vote. The panel then has a decision only if all possible votes of the missing
 models lead to the same decision.
 """

@@ -11,7 +11,7 @@ from .item import resolve_item_id
 
 
 class PaperData(Frozen):
-    """A record under the names of spec 3. Only a title is required, and it may be empty."""
+    """A record with the field names of spec 3. Only a title is required, and it may be empty."""
 
     model_config = ConfigDict(extra="forbid")
 
