@@ -83,7 +83,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
             self.tell_not_registered(task_id, str(name))
 
     def on_invalid_task(self, body: Any, message: Any, exc: Exception) -> None:
-        """Refuse a message with wrong arguments, or with a body of another type than JSON."""
+        """Refuse a message with wrong arguments, or with a body that is not JSON."""
         refused = isinstance(exc, InvalidTaskError)
         self.foreign.refuse(message, str(exc) if refused else unreadable(message.content_type, exc))
 
@@ -283,10 +283,7 @@ def is_message(raw: bytes) -> bool:
 
 
 class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no types
-    """The record of messages that are delivered but not acknowledged.
-
-    The record is kept in this process and, if Redis accepts the record, in Redis too.
-    """
+    """The list of messages that are delivered but not acknowledged, in this process and, if possible, in Redis."""
 
     def __init__(
         self, channel: Any, prefetch_count: int, holds_back: Callable[[], bool], refused: Callable[[Exception], None]

@@ -82,7 +82,7 @@ class ItemStrategy:
 
     @property
     def in_flight(self) -> int:
-        """The number of messages in flight, without the items in `aside`."""
+        """The number of messages in flight, without the items that `aside` counts."""
         return len(self._unsettled) - self.aside + len(state.reserved_requests) + self.foreign_held()
 
     @property

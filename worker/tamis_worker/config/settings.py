@@ -127,7 +127,7 @@ class WorkerSettings(ProducerSettings):
     @field_validator("webhook_secret")
     @classmethod
     def _long_enough(cls, secret: SecretStr | None) -> SecretStr | None:
-        """Return the secret, or raise an error that never repeats it."""
+        """Return the secret if it is long enough. The error for a short secret never repeats it."""
         if secret is None:
             return None
         try:

@@ -10,13 +10,13 @@
 The endpoint is unknown at the start, after a refusal, and after a minute without an answer. Then one trial call at a
 time is made, so a wrong key or an unknown model costs few calls.
 
-While the endpoint fails, no call of an item is made. A probe is a small question; one at a time is asked, at growing
-intervals, until it is answered. An endpoint that answers only probes does not heal: without this rule, calls that time
-out would be repeated for ever.
+While the endpoint fails, no call of an item is made. A probe is a small question. One at a time is asked, at growing
+intervals, until it is answered. If an endpoint repeatedly answers probes but no other call, the batch is paused.
+Otherwise calls that time out would be repeated for ever.
 
-A failed call is the endpoint's fault if a later probe fails too, and the item's own if the endpoint answers. An
-endpoint's fault never counts against an item, with one exception: for ten seconds after an answered probe, no other
-probe is asked about one or two failed calls alone, so these count as attempts.
+A failed call is the endpoint's fault if a later probe fails too, and the item's own fault if the endpoint answers. An
+endpoint's fault never counts against an item, with one exception: for ten seconds after an answered probe, one or two
+failed calls cause no new probe, so they count as attempts.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class EndpointFault:
 
     @property
     def message(self) -> str:
-        """The reason for people, in one line."""
+        """The reason of the failure in one line, for people."""
         if self.relapses < RELAPSES:
             return self.error.message
         slow = self.error.kind is ErrorKind.TIMEOUT

@@ -1,8 +1,8 @@
 """The optional parameters of requests, and the models whose endpoint fails because of them.
 
 Some servers answer 500 or 400 to an optional parameter without naming it. So a question that fails is asked once
-without its optional parameters. If three questions of a model needed this, and no question was answered with them, they
-are omitted for an hour.
+without its optional parameters. If three questions of a model needed this, and no question was answered with its
+optional parameters, the parameters are omitted for an hour.
 """
 
 from collections import Counter

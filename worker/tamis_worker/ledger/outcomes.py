@@ -41,7 +41,7 @@ class TranscribedClaim:
 
 
 class KnownPrompts:
-    """A record of the prompts' texts that the ledger already has, so that they are not sent a second time."""
+    """The texts of prompts that the ledger already has, so that they are not sent a second time."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[UUID, str], None] = {}
@@ -74,7 +74,7 @@ def transcript_rows(claims: Sequence[TranscribedClaim]) -> str:
 
 
 def prompt_rows(texts: Mapping[tuple[UUID, str], str]) -> str:
-    """Return texts that calls refer to as JSON for a statement."""
+    """Return the texts that calls refer to, as JSON for a statement."""
     rows = [{"batch_id": str(batch_id), "sha256": sha256, "text": text} for (batch_id, sha256), text in texts.items()]
     return json.dumps(rows, ensure_ascii=False)
 

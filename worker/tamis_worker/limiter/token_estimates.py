@@ -44,7 +44,7 @@ class TokenEstimates:
     def learn(
         self, operation_name: str, model: str, characters: int, prompt_tokens: int, completion_tokens: int
     ) -> None:
-        """Correct the estimates by a call. If the endpoint reported no tokens, nothing changes."""
+        """Correct the estimates with the tokens of a call. If the endpoint reported no tokens, nothing changes."""
         if characters <= 0 or prompt_tokens <= 0:
             return
         learned = self._learned[operation_name, model]

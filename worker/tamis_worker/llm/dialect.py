@@ -263,7 +263,7 @@ class AnswerCounts:
 
 
 def adherence_of(value: Any, schema: Schema) -> Adherence:
-    """Return how far an answer that the operation has refused followed the schema.
+    """Return how far a refused answer followed the schema.
 
     `value`: the decoded answer, or the `Malformed` that was raised instead.
     """

@@ -127,14 +127,11 @@ def program(operation: Answer, item: Item, *, shown: Item | None = None) -> Oper
     """Iterate until an attempt's score reaches the threshold, or no iterations are left. Return the best attempt.
 
     Of attempts with equal scores, the first is returned. A failed attempt is kept with its kind of error. The
-        iterations
-    also end if the endpoint refuses the key or the model, and no attempt has a score. `shown` is the item as sent;
-        None:
-    the whole item.
+    iterations also end if the endpoint refuses the key or the model, and no attempt has a score. `shown` is the item as
+    sent; None: the whole item.
 
     Raises:
-        EvaluationFailed: no attempt was both generated and evaluated. The kind of the error is the kind of the last
-            failure.
+        EvaluationFailed: no attempt was both generated and evaluated. The error's kind is that of the last failure.
     """
     history: list[IterationData] = []
     feedback: str | None = None

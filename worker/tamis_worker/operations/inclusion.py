@@ -128,7 +128,7 @@ class _Answer(StrictAnswer):
 
 
 def program(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgram:
-    """Return the program: one question about `shown`. The answer's quotes are searched in the whole item."""
+    """Return the program: one question about `shown`. The answer's quotes are looked up in the whole item."""
     return ask_one(
         Question(
             messages(operation, shown),

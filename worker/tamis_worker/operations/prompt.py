@@ -4,8 +4,8 @@ Every value is on one line. So no record can end its field, begin a heading or l
 change the message's structure. A space splits text that a model's template would read as the end of a message.
 
 An item that is too long is cut to fit, and the cuts are recorded. The longest fields are cut first: a title stays whole
-while a full text can be shortened. A cut field ends at the end of a word, with a note for the model. Quotes are
-searched in the whole item.
+while a full text can be shortened. A cut field ends at the end of a word, with a note for the model. Quotes are looked
+up in the whole item.
 
 An item's chunks are shown as numbered fields.
 """

@@ -1,4 +1,4 @@
-"""One worker process and its parts. Each part gets the parts that it needs when it is made.
+"""One worker process and its parts. Each part is given the other parts that it needs.
 
 Two small parts are here as well: the answers to services that have only Celery, and the follower of batches that users
 pause, cancel or give another priority.

@@ -1,4 +1,4 @@
-"""The alignment of a quote's words with the most similar passage: their differences, and where these are."""
+"""The alignment of a quote's words with the most similar passage, and the differences between the two."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -120,7 +120,7 @@ def _left_out_behind(quote: Tokens, record: Tokens, last: int) -> list[WordDiffe
 def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> list[WordDifference]:
     """Return the difference at one edge of a quote, as a list of one; without a difference, an empty list.
 
-    `outward`: the record's tokens from that edge, read away from the quote.
+    `outward`: the record's tokens from that edge on, away from the quote.
 
     The quote may have function words that the record lacks. If there are more of them than content tokens in the quote,
     all function words at the edge are the difference. Otherwise the difference is a word of the record that the quote
