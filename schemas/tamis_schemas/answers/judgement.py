@@ -39,11 +39,7 @@ class Judgement(Frozen):
 
 
 def after_quotes(confidence: float, unverified: int, quotes: int) -> float:
-    """Return the confidence, lowered for quotes that are not verified.
-
-    This is `confidence * (1 - 0.5 * unverified / quotes)`: unchanged without quotes, half of it if no quote is
-    verified.
-    """
+    """Return `confidence * (1 - 0.5 * unverified / quotes)`; without quotes, the confidence itself."""
     return confidence * (1 - QUOTE_PENALTY * unverified / quotes) if quotes else confidence
 
 

@@ -116,10 +116,9 @@ class RoundTally:
                 self._failed[trait][value] += 1
 
     def compared(self, number: int) -> RoundFailures:
-        """Return the figures of the round with this number, and its failures by length, year and neighbours.
+        """Return the failures of the round with this number, grouped by length, year and neighbours.
 
-        At least one record must have been added. Records are grouped by length and by year into quarters. Records
-        without a year are a separate group. Records without two neighbours are in no group of neighbours.
+        At least one record must have been added.
         """
         evaluated, failed = self._decided.total(), self._kinds.total()
         comparisons: tuple[Comparison, ...] = ()
@@ -181,10 +180,9 @@ class RoundTally:
 
 
 def quarters(counts: Mapping[int, int]) -> list[tuple[int, int]]:
-    """Return the first and last value of each quarter of the records.
+    """Return the first and last value of each quarter of the records. `counts`: the number of records by value.
 
-    `counts`: the number of records by value. If many values are equal, there are fewer than four quarters. Without
-    values, there is no quarter.
+    If many values are equal, there are fewer than four quarters.
     """
     ordered = sorted(counts)
     reached = list(accumulate(counts[value] for value in ordered))  # running total at each value

@@ -127,10 +127,7 @@ def checked_headers(headers: dict[str, str]) -> dict[str, str]:
 
 
 def _depth(value: object) -> int:
-    """Return how deep containers are nested.
-
-    The recursion is safe, because `json.dumps` has accepted the value before.
-    """
+    """Return how deep containers are nested. The recursion is safe: `json.dumps` has accepted the value before."""
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     return 1 + max(map(_depth, inner), default=0) if isinstance(value, Mapping | list | tuple) else 0
 
@@ -193,10 +190,7 @@ class Steering(Frozen):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The fields that can change an answer.
-
-        The tier is omitted: like a priority, it changes price and speed only.
-        """
+        """The fields that can change an answer. They omit the tier, which changes price and speed only."""
         return {name: value for name, value in self.set_fields.items() if not name.startswith("tier")}
 
     @property

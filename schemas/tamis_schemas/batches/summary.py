@@ -20,11 +20,7 @@ CONFIDENCE_BANDS: tuple[tuple[str, float], ...] = (
 
 
 class PossiblyUnbilled(Frozen):
-    """The costs that a batch's figures may lack.
-
-    A call that was sent and never answered may have been paid for. A claim whose worker died may include any number of
-    uncounted calls.
-    """
+    """The costs that a batch's figures may lack: for calls without an answer, and claims whose worker died."""
 
     unanswered: int = 0  # calls that were sent and not answered
     lost_claims: int = 0  # claims whose worker died

@@ -141,8 +141,7 @@ class Prices:
     def of(self, model: str) -> ModelPrice | None:
         """Return the price of a model by its name, or by its name without a date or `-latest`; None if unknown.
 
-        `gpt-4o-2024-08-06` has the price of `gpt-4o` unless the same table has its own price. `gpt-4o-audio` is
-        unknown.
+        `gpt-4o-2024-08-06` has the price of `gpt-4o` unless it has its own price. `gpt-4o-audio` is unknown.
         """
         general = _SNAPSHOT.sub("", model)
         for table in self._tables:
@@ -184,10 +183,10 @@ class Prices:
         return cost.quantize(NANO, ROUND_HALF_EVEN) if cost < MOST_OF_A_CALL else None
 
     def at_most(self, model: str, prompt_tokens: int, max_tokens: int, tier: str | None = None) -> Decimal | None:
-        """Return the most dollars that a call may cost: its prompt at the highest input price, and its longest answer.
+        """Return the most dollars that a call may cost; None if a price is not known.
 
-        The call may cost the price of `tier` or the standard price: the higher price counts. None: a price is not
-        known.
+        The prompt costs the highest input price. Of the prices at `tier` and at the standard tier, the higher price
+        counts.
         """
         prices = [self._per_token(model, name) for name in {None, tier_name(tier)}]
         per_token = [price for price in prices if price is not None]

@@ -58,10 +58,9 @@ class Inclusion(OperationKind):
 
 
 def as_asked_for(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of an operation's parameters that the caller chose, as JSON, to compare submissions.
+    """Return the parameters that the caller chose, as JSON, to compare submissions.
 
-    Examples from a batch are omitted, because a repeated submission may choose others. The default policy for
-    unverified exclusions is omitted, because earlier releases had no such policy.
+    Examples from a batch and the default policy for unverified exclusions are omitted.
     """
     result = dict(params)
     if result.get("unverified") == UnverifiedPolicy.REFER:
