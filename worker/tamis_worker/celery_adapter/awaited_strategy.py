@@ -76,11 +76,9 @@ class SentTask:
 
 
 class AwaitedStrategy:
-    """The strategy for tasks that services send by name.
+    """The strategy for tasks that services send by name. Call all methods on the consumer's thread.
 
-    It awaits the answer, then passes the message with the answer to Celery's own strategy.
-
-    Call all methods on the consumer's thread. Answers are awaited on the loop.
+    It awaits the answer on the loop, then passes the message with the answer to Celery's own strategy.
     """
 
     def __init__(self, loop: LoopThread, answer: Answer) -> None:

@@ -52,10 +52,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
     foreign: ForeignMessages  # set by the step that settles, before a message is taken
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
-        """Return the receiver for messages.
-
-        Unlike Celery's receiver, it survives a message whose task name is a list.
-        """
+        """Return the receiver for messages. It survives a message whose task name is a list."""
         usual = super().create_task_handler(*args, **options)
 
         def receive(message: Any) -> None:
@@ -105,8 +102,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
 class UnrepeatedEvents(EventDispatcher):  # type: ignore[misc] # Celery ships no types
     """The sender of a worker's events. While the broker is away, events wait for the next connection.
 
-    Celery's own sender would retry a heartbeat until the broker is back. That would block the thread that must also
-    notice a request to stop.
+    Celery's own sender would block the thread that must also notice a request to stop.
     """
 
     def send(self, type: str, *args: Any, retry: bool = False, **fields: Any) -> None:  # noqa: A002 - Celery's name

@@ -67,10 +67,7 @@ class Policy:
 
 
 class WorkerSettings(ProducerSettings):
-    """The settings of a worker, as a frozen object.
-
-    Every field can be set as `TAMIS_<NAME>`. All times are in seconds.
-    """
+    """The settings of a worker. Every field can be set as `TAMIS_<NAME>`. All times are in seconds."""
 
     llm_base_url: str | None = None  # unset: OPENAI_BASE_URL, else OpenAI's own if a key is set
     llm_api_key: SecretStr | None = None  # unset: OPENAI_API_KEY

@@ -69,10 +69,7 @@ class GroupCommit(Generic[Entry, Reply]):
         self._task = asyncio.create_task(self._run(), name=f"group commit of {self.name}")
 
     async def submit(self, entry: Entry) -> Reply:
-        """Write an entry, wait for the commit, and return the reply.
-
-        Raise the ledger's error if it rejects the entry.
-        """
+        """Write an entry, wait for the commit, and return the reply. Raises the ledger's error for a rejected entry."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._interval += SMOOTHING * (min(1.0, now - self._last) - self._interval)

@@ -130,10 +130,7 @@ def _verdict_of(extraction: Extraction) -> bool | None:
 
 
 def multi_source_agreement(results: Iterable[ExtractionLike]) -> Evaluation:
-    """Return the share of sources with the most common value, rounded to three places.
-
-    0, False and "" count as values.
-    """
+    """Return the share of sources with the most common value, to three places. 0, False and "" count as values."""
     agreement = _agreement(results)
     return no_value(AGREEMENT, "score", TOO_FEW) if agreement is None else score(AGREEMENT, round(agreement, PLACES))
 
@@ -249,10 +246,7 @@ def context_relevance(chunks: Iterable[ChunkLike]) -> Evaluation:
 
 
 def _ids(chunks: list[Chunk], method: str) -> set[tuple[bool, str]]:
-    """Return the ids of the chunks that a method found.
-
-    A chunk without an id is identified by its place in the list.
-    """
+    """Return the ids of the chunks that a method found. The place in the list identifies a chunk without an id."""
     return {
         (chunk.id is not None, str(place) if chunk.id is None else chunk.id)
         for place, chunk in enumerate(chunks)
@@ -307,10 +301,7 @@ def no_value(label: str, metric_type: MetricType, reason: str) -> Evaluation:
 
 
 class ItemMetrics:
-    """The evaluations of one item with chunks.
-
-    If a metric fails, only its value is missing, and the item does not fail.
-    """
+    """The evaluations of one item with chunks. If a metric fails, only its value is missing."""
 
     def __init__(self, retrieved: Retrieved, extractions: Mapping[str, Sequence[Extraction]]) -> None:
         """Compute the recall estimates.

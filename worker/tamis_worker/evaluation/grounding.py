@@ -29,10 +29,7 @@ _ENDED = re.compile(r"\w*(?:[.,\u00b7]\d+)*")
 
 
 class Passages:
-    """The chunks of one item, which are searched for the evidence of one answer.
-
-    The number of comparisons is limited.
-    """
+    """The chunks of one item, searched for the evidence of one answer with a limited number of comparisons."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._chunks = chunks

@@ -92,8 +92,8 @@ async def claim(
 ) -> Sequence[Claim | None]:
     """Return, in the order of the keys, a claim for each key; None if the claim is refused (see `ClaimRefusal`).
 
-    A repeated key (two deliveries of one message) is granted once. The keys in `in_doubt` may already be claimed for
-    this worker, after a lost reply. Such keys are granted as if they were free. Raise `LedgerUnavailable`.
+    A repeated key is granted once. `in_doubt`: keys that may already be claimed for this worker, after a lost reply.
+    They are granted as if they were free. Raise `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
         rows = await connection.execute(

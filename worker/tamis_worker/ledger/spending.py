@@ -91,10 +91,7 @@ class Spending:
         self._doubt: _Doubt | None = None
 
     async def change(self, changes: Sequence[BudgetChange]) -> Sequence[BudgetState]:
-        """Write changes.
-
-        Return, in the order of the changes, the state of each change's batch. Raise `LedgerUnavailable`.
-        """
+        """Write changes, and return, in the same order, the state of each change's batch. Raise `LedgerUnavailable`."""
         if self._doubt is not None:
             doubt, ended = self._doubt, await self._ended(self._doubt.transaction)
             if ended == "in progress":

@@ -128,10 +128,7 @@ NO_DEMAND = Demand()
 
 
 class LocalAllotment:
-    """The share of one process in one limit.
-
-    If the process sends no request for `lease` seconds, Redis ends the share.
-    """
+    """The share of one process in one limit. If it sends no request for `lease` seconds, Redis ends the share."""
 
     def __init__(self, lease: float) -> None:
         self._lease = lease

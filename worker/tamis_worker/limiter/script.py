@@ -123,10 +123,9 @@ class SharedLimitState:
 
 @dataclass(frozen=True, slots=True)
 class LimiterRequest:
-    """A report and a request of a process.
+    """A process's report and request. See `allotment` for slots and permits.
 
-    If no reply comes, the process sends the same request again. The script recognises a repetition by the name. See
-    `allotment` for slots and permits.
+    If no reply comes, the same request is sent again. The script recognises it by its `name`.
     """
 
     name: str
@@ -247,10 +246,7 @@ class ObservedLimits:
         )
 
     def take_reports(self, now: float, requests: SharedLimit, tokens: SharedLimit) -> LimitReports:
-        """Return the reports since this method was last called.
-
-        Once a minute, they repeat limits that answers confirmed.
-        """
+        """Return the reports since the last call. Once a minute, they repeat limits that answers confirmed."""
         reports = LimitReports(self._requests, self._tokens)
         if self._confirmed and now >= self._confirmed_at + CONFIRM:
             self._confirmed, self._confirmed_at = False, now

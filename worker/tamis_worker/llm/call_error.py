@@ -113,10 +113,7 @@ LARGEST_INNER = 10_000  # characters of an error in JSON text
 
 
 def of_exception(error: Exception, *, api_key: str) -> CallError:
-    """Return the error for an exception of the `openai` package or its transport.
-
-    The error's message omits the API key.
-    """
+    """Return the error for an exception of the `openai` package or its transport, without the API key."""
     if isinstance(error, openai.APIStatusError):
         headers = error.response.headers
         return of_answer(error.status_code, error.body, text=error.message, headers=headers, api_key=api_key)

@@ -254,8 +254,7 @@ class AnswerCounts:
     def beyond_tolerance(self, adherence: Adherence) -> bool:
         """Return True if there are too many bad answers for a format that works: at least 5, and more than 5 % of all.
 
-        After an answer out of bounds, more than 1 % is enough, because the next format (`bounded`) costs only some
-        tokens.
+        After an answer out of bounds, more than 1 % is enough.
         """
         if adherence is Adherence.OUT_OF_BOUNDS:
             return self.bad > STRAYS * self.answers

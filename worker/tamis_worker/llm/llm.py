@@ -92,7 +92,7 @@ class LlmClient:
                 the call.
             max_answer_bytes: limit on the bytes of an HTTP answer; the call fails if the answer has more.
             dialects: request formats, shared by all clients of the endpoint; None: there is no other client.
-            compiles_grammars: True if the endpoint is known to compile schemas into grammars. False: answers show it.
+            compiles_grammars: True if the endpoint surely compiles schemas into grammars; otherwise its headers decide.
 
         Raises:
             ConfigurationError: `base_url` is no URL, or the key cannot be sent.

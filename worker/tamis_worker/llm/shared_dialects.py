@@ -265,10 +265,7 @@ class DialectTurn:
         return self.dialect.rung_state.rung is START and self.shape not in self.dialect.followed
 
     async def _wait_for_the_first(self) -> None:
-        """Wait at most 30 seconds for the first call with this schema.
-
-        So if the format fails, only one call is lost.
-        """
+        """Wait at most 30 seconds for the first call with this schema, so that a failing format costs one call only."""
         first = self.dialect.first.setdefault(self.shape, asyncio.Lock())
         with suppress(TimeoutError):
             async with asyncio.timeout(LEASE):

@@ -188,10 +188,7 @@ def judged(schema: JsonSchema, answered: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """A writer of schemas in the subset of strict modes.
-
-    If `bounds` is True, the limits of values stay in the schema.
-    """
+    """A writer of schemas in the subset of strict modes. `bounds`: the limits of values stay in the schema."""
 
     root: JsonSchema
     bounds: bool

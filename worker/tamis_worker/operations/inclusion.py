@@ -247,9 +247,9 @@ Verdicts = Mapping[str, CriterionVerdict]  # by label
 class Conclusion:
     """The status of a record, and the criteria that decide it.
 
-    An exclusion is decided by at least one criterion that failed and is verified. The first such criterion is the
-    reason of the exclusion. An inclusion is decided by the inclusion criteria that are met. An uncertain status is
-    decided by the criteria that are not settled.
+    The deciding criteria of an exclusion failed and are verified; the first is the reason of the exclusion. For an
+    inclusion, they are the inclusion criteria that are met. For an uncertain record, they are the criteria that are not
+    settled.
 
     `uncertain_reason`: why the status is uncertain, if the model gave another status.
     """

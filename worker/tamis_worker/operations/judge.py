@@ -95,9 +95,7 @@ class _Answer(StrictAnswer):
 
 
 def program(operation: Judge, item: Item, *, shown: Item | None = None) -> OperationProgram:
-    """Check, without a call, that no cited number is above the classification's batch size. Then ask the judge once.
-
-    If a number is above, the evidence is invalid, and the judge is not asked.
+    """Ask the judge once. If a cited number is above the batch's size, the evidence is invalid without a call.
 
     `shown` is the item as sent; None: the whole item. Citations are checked in the whole item.
 

@@ -336,10 +336,9 @@ class QuotedRecord:
 
 
 def confidence_after(confidence: float, quotes: Sequence[Quote]) -> float:
-    """Return the confidence after the check of the quotes: `confidence * (1 - 0.5 * missing / all)`.
+    """Return `confidence * (1 - 0.5 * missing / all)` after the check of the quotes.
 
-    A quote is missing if the record does not contain it. If all quotes are missing, half of the confidence remains.
-    Without quotes, the confidence stays the same.
+    A quote is missing if the record does not contain it. Without quotes, the confidence stays the same.
     """
     return after_quotes(confidence, sum(not quote.found for quote in quotes), len(quotes))
 
