@@ -133,7 +133,7 @@ class Quote(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
     @property
     def found(self) -> bool:
-        """True if the record contains the quote. Only marks and function words may differ."""
+        """True if the record contains the quote. Only punctuation and function words may differ."""
         return self.state is QuoteState.FOUND
 
 

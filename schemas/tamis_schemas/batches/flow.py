@@ -76,7 +76,7 @@ class FlowStage(Frozen):
 
     @property
     def overridden(self) -> int:
-        """The number of records that people decided, and that the software decided differently or not at all."""
+        """The number of records that people decided against the software, or without a decision of the software."""
         return self.passed_by_human + self.excluded_by_human
 
     @property

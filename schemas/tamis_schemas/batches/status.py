@@ -37,7 +37,7 @@ class BatchStatus(StrEnum):
 
     @property
     def terminal(self) -> bool:
-        """True if nothing more will be dispatched without a request."""
+        """True if the batch has ended: nothing more is dispatched unless a user asks for it."""
         return self in (BatchStatus.COMPLETED, BatchStatus.CANCELLED)
 
 

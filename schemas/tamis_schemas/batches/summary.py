@@ -79,7 +79,7 @@ class Counts(Frozen):
 
 
 class ConfidenceDistribution(Frozen):
-    """The confidence of the decided items: mean, extremes, quartiles, and a count for each band of the rubric.
+    """The confidence of the decided items: mean, extremes, quartiles, and a count for each band of confidences.
 
     If no item is decided, mean, extremes and quartiles are None.
     """

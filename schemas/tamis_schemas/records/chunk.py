@@ -38,7 +38,7 @@ class Chunk(Frozen):
     retrieval_method: str | None = None
 
     def found_by(self, method: str) -> bool:
-        """Return whether this method, `bm25` or `knn`, found the chunk; `both` counts as either method."""
+        """Return whether the method (`bm25` or `knn`) found the chunk, alone or together with the other method."""
         return self.retrieval_method in (method, BOTH)
 
 

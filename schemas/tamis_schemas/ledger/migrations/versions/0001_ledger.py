@@ -45,7 +45,7 @@ def _add(columns: tuple[str, ...]) -> str:
 
 
 def _difference(table: str, rows: str) -> str:
-    """Return the statement that adds the change of `rows` to this connection's tally, unless the change is zero."""
+    """Return the statement that adds the changes in `rows` to this connection's tally, unless they sum to zero."""
     figures = OF_ITEMS if table == "item_states" else OF_RESULTS
     taken = ", ".join(f"coalesce({figure}, 0) AS {name}" for name, figure in figures.items())
     names = ", ".join(figures)
