@@ -28,7 +28,7 @@ class Halted(Exception):
 
 
 class CutOff(Exception):
-    """Raised if a call was cut off, because the cancellation of its item did not wait for the call."""
+    """Raised if a call was cut off, because its item was cancelled without waiting for the call."""
 
 
 @dataclass(slots=True)

@@ -77,7 +77,7 @@ class EndpointFault:
 
 
 class EndpointBroken(Exception):
-    """The endpoint fails, and waiting does not help: pause the batch."""
+    """Raised if the endpoint fails, and waiting does not help. The batch must be paused."""
 
     def __init__(self, fault: EndpointFault) -> None:
         super().__init__(fault.message)

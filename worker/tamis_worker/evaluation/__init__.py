@@ -112,8 +112,8 @@ def aggregated_confidence(
 def semantic_validation(extractions: Iterable[ExtractionLike]) -> Evaluation:
     """Return `pass` if at least half of the values with evidence are in their evidence, else `fail`.
 
-    Return `skipped` if no value has evidence. If a value was already checked against its chunk, that verdict counts.
-    For all other values, `says` decides whether the evidence contains the value.
+    Return `skipped` if no value has evidence. `says` checks the values that were not already checked against their
+    chunk.
     """
     verdicts = [verdict for verdict in map(_verdict_of, extractions_of(extractions)) if verdict is not None]
     if not verdicts:

@@ -84,7 +84,7 @@ class Vitals:
             await asyncio.sleep(PULSE)
 
     def stop(self) -> None:
-        """Record that the process was asked to stop. Only the first time counts."""
+        """Record that the process was asked to stop. Later calls change nothing."""
         self._stopping = self._stopping or time.monotonic()
 
     def observe(self) -> Observation:

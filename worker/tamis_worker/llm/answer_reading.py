@@ -57,7 +57,7 @@ def read_answer(content: str, schema: Schema) -> ReadAnswer:
 
 
 class _Reading:
-    """The reading of one answer, and its notes."""
+    """The reading of one answer, with notes about its deviations."""
 
     __slots__ = ("_by_fold", "_more", "_notes")
 
@@ -89,10 +89,7 @@ class _Reading:
         return value
 
     def _holds_objects(self, name: str, schema: Schema) -> bool:
-        """Return True if a property of the schema has this name and may be an object.
-
-        Then the name is not that of a wrapper.
-        """
+        """Return True if a property of the schema has this name and may be an object, so it is no wrapper's name."""
         properties = _properties(schema)
         meant = self._texts(properties).get(_folded(name), ())
         return any(properties[key].get("type") not in _SCALARS for key in meant)

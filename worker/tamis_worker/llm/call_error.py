@@ -166,8 +166,8 @@ def of_redirect(status: int, origin: str) -> CallError:
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
     """Return the seconds that `retry-after-ms` or Retry-After asks to wait; None if neither header is there.
 
-    A date in Retry-After counts from the answer's Date, so that only the endpoint's clock matters; without a Date, from
-    `now`.
+    If Retry-After is a date, the answer's Date is subtracted, so that only the endpoint's clock matters. Without a
+    Date, `now` is subtracted.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:

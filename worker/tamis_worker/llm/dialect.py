@@ -3,8 +3,7 @@
 The first request has everything: a strict schema, `max_tokens`, the temperature, the options. Each refusal removes or
 replaces one part of the request. A refused part never returns, so the retries end. A refused request costs nothing.
 
-Our schemas use type, object, properties, required, additionalProperties, enum, maxLength, minimum, maximum, array.
-Endpoints treat these keywords differently, so there are two forms of a schema:
+Endpoints support different keywords of JSON Schema, so there are two forms of a schema:
 
 | form | for | change |
 |---|---|---|

@@ -1,4 +1,4 @@
-"""The store of the request format of each model of one endpoint.
+"""The store of the request formats of an endpoint's models.
 
 The store in `tamis_worker.ledger.dialects` uses the ledger. The store in this file uses the memory of one process. Both
 implement `DialectStore`.

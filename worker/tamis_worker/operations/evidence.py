@@ -160,7 +160,7 @@ def _invented(citation: str, batch_size: int, noun: CitedNoun) -> Evidence:
 
 
 def _number(digits: str) -> int:
-    """Return the number in a text of digits. Only its first 18 digits are read, which exceed the size of any batch."""
+    """Return the number in a text of digits. Only the first 18 digits are read: any batch is smaller."""
     return int(digits.lstrip("0")[:LONGEST_NUMBER] or "0")
 
 

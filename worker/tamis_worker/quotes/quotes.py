@@ -59,7 +59,7 @@ _FIRST_UNSPACED_SCRIPT = "\u2e80"  # from here on, most scripts do not separate 
 
 @dataclass(eq=False)
 class QuotedField:
-    """A field of the record, with its folded text, that is searched for quotes."""
+    """A field of the record that is searched for quotes, with its folded text."""
 
     name: str
     text: str
@@ -377,7 +377,7 @@ def _parts(named: QuotePart) -> Iterator[QuotePart]:
 
 
 def _core(words: str, start: int, end: int, offset: int = 0) -> QuotePart:
-    """Return a part of a quote without the marks around it. A number at its beginning keeps its sign."""
+    """Return a part of a quote without the punctuation around it. A number at its beginning keeps its sign."""
     core = words[start:end].lstrip(_AROUND)
     begin = end - len(core)
     if core[:1].isdigit() and (sign := _SIGN.search(words, start, begin)):
