@@ -359,7 +359,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def decision_words(self) -> str | None:
-        """Each reviewer's decision, for people: `Reviewer A: include; Reviewer B: exclude (settles)`; or None."""
+        """Each reviewer's decision: `Reviewer A: include; Reviewer B: exclude (settles)`; None without decisions."""
         decisions = []
         for row in self.decisions:
             value = row.value if isinstance(row.value, str) else json.dumps(row.value, ensure_ascii=False)

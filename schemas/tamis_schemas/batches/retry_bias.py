@@ -55,7 +55,7 @@ class Group(Frozen):
 
 
 class Comparison(Frozen):
-    """A round's records in groups of one trait, tested for independence of failure and group."""
+    """The records of a round, grouped by one trait, with a test whether failures depend on the group."""
 
     trait: Trait
     groups: tuple[Group, ...]
