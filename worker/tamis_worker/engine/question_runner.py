@@ -142,8 +142,8 @@ class QuestionRunner:
 
         Raises:
             Halted: the worker stops, or the batch or item is halted. The batch is paused first if the endpoint refuses
-                the key or the model, or if waiting cannot mend its failure. It is also paused if the call could exceed
-                the budget.
+                the key or the model, or if waiting cannot mend the endpoint's failure. It is also paused if the call
+                could exceed the budget.
         """
         if key is not None and not fresh:
             cached = await self._kept(key, request, parse, accounting, transcript)

@@ -326,7 +326,8 @@ class ItemMetrics:
     ) -> tuple[Evaluation, ...]:
         """Return the evaluations of all metrics.
 
-        `answers`: a model's answers about recall, by field. `unanswered`: why fields among `in_doubt` have no answer.
+        `answers`: a model's answers about recall, by field. `unanswered`: the reason why fields in `in_doubt` have no
+        answer.
         """
         of_item = [_guarded(RELEVANCE, "score", context_relevance, self._chunks), self._warning]
         for field in self._extractions:

@@ -121,7 +121,7 @@ class SharedDialects:
     ) -> RungState:
         """Record for all workers the consequence of an answer, and return the state of the model's format.
 
-        `repair`: the answer is to the second question about a record. Only the first answer is counted.
+        `repair`: this is the second answer about a record. Only the first answer is counted.
         """
         dialect = self._models[model]
         if adherence in (Adherence.USABLE, Adherence.FOLLOWED):
@@ -152,7 +152,7 @@ class SharedDialects:
         return state
 
     async def hopeless(self, model: str) -> int | None:
-        """Return the number of unusable answers, and restart the count, if the model is hopeless; else return None."""
+        """If the model is hopeless, return the number of unusable answers and restart the count; else return None."""
         state = self.rung_state(model)
         if state.rung is not LOWEST or state.proven or state.unusable < self._hopeless_after:
             return None

@@ -95,7 +95,7 @@ class _Answer(StrictAnswer):
 
 
 def program(operation: Judge, item: Item, *, shown: Item | None = None) -> OperationProgram:
-    """Ask the judge once. If a cited number is above the batch's size, the evidence is invalid without a call.
+    """Ask the judge once. If a cited number is above the batch's size, return invalid evidence without asking.
 
     `shown` is the item as sent; None: the whole item. Citations are checked in the whole item.
 
