@@ -206,7 +206,7 @@ class Claims:
         return [new or ClaimRefusal(key in gone) for key, new in zip(keys, granted, strict=True)]
 
     async def disown_unheld(self) -> int:
-        """Disown this worker's claims in the ledger that it held neither at the last call nor now; return their number.
+        """Disown claims of this worker in the ledger that it did not hold at the last two calls; return their number.
 
         The reconciler treats a disowned claim like a claim of a dead worker. One call is not enough, because a claim
         may be granted in the ledger a moment before this worker knows it. Raise `LedgerUnavailable`.
