@@ -139,7 +139,7 @@ class FairQueue(Generic[T]):
         return remaining
 
     def _forget(self) -> None:
-        """Forget batches without waiting calls, if possible only batches whose clock is not ahead: they lose nothing."""
+        """Forget batches without waiting calls, if possible only batches whose clock is not ahead."""
         for name in [
             name for name, batch in self._batches.items() if not batch.queued and batch.clock <= self._clock
         ] or [name for name, batch in self._batches.items() if not batch.queued]:
