@@ -15,8 +15,8 @@ intervals, until it is answered. If an endpoint repeatedly answers probes but no
 Otherwise calls that time out would be repeated for ever.
 
 A failed call is the endpoint's fault if a later probe fails too, and the item's own fault if the endpoint answers. An
-endpoint's fault never counts against an item, with one exception: for ten seconds after an answered probe, one or two
-failed calls cause no new probe, so they count as attempts.
+endpoint's fault does not count against an item. There is one exception: for ten seconds after an answered probe, one or
+two failed calls cause no new probe. They count as attempts.
 """
 
 import asyncio

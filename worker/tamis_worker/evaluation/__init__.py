@@ -93,8 +93,8 @@ def aggregated_confidence(
 ) -> Evaluation:
     """Return the confidence in a value.
 
-    A single source with a confidence gives this confidence. Otherwise a word for the agreement of the sources gives the
-    confidence: HIGH gives 0.9, MEDIUM 0.75, LOW 0.5, any other word or no word 0.7.
+    A single source with a confidence gives this confidence. Otherwise a word for the agreement of the sources gives it:
+    HIGH gives 0.9, MEDIUM 0.75, LOW 0.5, any other word or no word 0.7.
 
     The word is `aggregation_confidence`. If that is None, the word is HIGH for unanimous sources, MEDIUM for a
     majority, otherwise LOW; a single source has no word.

@@ -22,8 +22,8 @@ verdict makes every status uncertain.
 
 A failed criterion is verified if the record holds its quote. Without a quote, it is verified if its verdict is "not met
 by silence", or if its verdict is unclear and counts as failed. If all quotes of an answer are invented or altered,
-silence does not verify a criterion: such an answer cannot show that the record is silent. Under the policy `exclude`
-for unverified exclusions, every failed criterion counts as verified.
+silence does not verify a criterion. Under the policy `exclude` for unverified exclusions, every failed criterion counts
+as verified.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """One worker process and its parts. Each part is given the other parts that it needs.
 
-Two small parts are here as well: the answers to services that have only Celery, and the follower of batches that users
-pause, cancel or give another priority.
+`SentTasks` answers services that have only Celery. `BatchFollower` follows batches that users pause, cancel or give
+another priority.
 """
 
 import asyncio
