@@ -109,8 +109,8 @@ def read_json(content: str) -> object:
     """Return the JSON value of an answer. It may be of any type: operations refuse values other than objects.
 
     Raises:
-        Malformed: there is no single value, or it is cut off. It must not contain NaN, Infinity, a repeated name, half
-            a surrogate pair or NUL.
+        Malformed: there is not exactly one value, or the value is cut off or contains NaN, Infinity, a repeated name,
+            half a surrogate pair or NUL.
     """
     if len(content) > MAX_CHARACTERS:
         raise Malformed(f"longer than {MAX_CHARACTERS} characters")

@@ -1,8 +1,8 @@
 """Extract fields: several values at once, by a JSON schema. A value that the source data does not hold is null.
 
 A strict mode knows few keywords and requires every property. So the requested schema allows more than the caller's
-schema, and null for every property. The caller's schema then checks the answer, as if null properties were absent and
-not required. A text that only means "not present" is null (`not_present`).
+schema, including null for every property. Afterwards the answer is checked by the caller's schema. Null properties then
+count as absent, and none is required. A text that only means "not present" is null (`not_present`).
 """
 
 import json
