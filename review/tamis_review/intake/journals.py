@@ -64,7 +64,7 @@ def journal_of(names: Iterable[str], issns: Iterable[str]) -> Journal:
 
 
 def _names(text: str) -> Iterator[str]:
-    """Yield every name in a text: in each language, as a leading acronym, and without an addition after a dash."""
+    """Yield every name in a text: in each language, as a leading acronym, and without the words after a dash."""
     for name in _TWO_NAMES.split(text):
         yield name
         before, dash, after = name.partition(" - ")
@@ -108,7 +108,8 @@ def _stands_in_order(letters: str, word: str) -> bool:
 def _may_be_same(first: Words, second: Words) -> bool:
     """Return True if two names may mean one journal.
 
-    Names in different scripts may. Names of congresses may if one name has the words of the other, in order.
+    This is so for names in different scripts. It is also so for names of congresses if one has the words of the other,
+    in order.
     """
     if first[0].isascii() != second[0].isascii():
         return True

@@ -62,7 +62,7 @@ _ESCAPES = str.maketrans(
 def decode(latex: str, *, typeset: bool = True) -> str:
     """Return the text of `latex`. One line break becomes a space, an empty line a line break.
 
-    With `typeset` false, as for addresses, `~`, `--` and `$` are literal.
+    If `typeset` is False, as for addresses, `~`, `--` and `$` are literal.
     """
     text = latex.strip(" \t\n")
     if "\n" in text:
