@@ -96,9 +96,9 @@ def may_stop(
 
     Args:
         batch: the batch.
-        recall: the wanted share of all includes, above 0 and at most 1. None: as for the last sample, or 0.95 without
-            one.
-        confidence: the wanted confidence, between 0 and 1. None: as for the last sample, or 0.95 without one.
+        recall: the wanted share of all includes, above 0 and at most 1. None: as for the last sample, or 0.95 if there
+            is no sample.
+        confidence: the wanted confidence, between 0 and 1. None: as for the last sample, or 0.95 if there is no sample.
         human_errors: also count includes that people overlook, if two people decided enough of the same records.
 
     Raises:

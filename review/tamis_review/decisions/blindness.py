@@ -72,7 +72,7 @@ def hidden_from(
 ) -> set[int]:
     """Return the places of the records whose decisions this reviewer must not see yet.
 
-    In the mode `single`, nothing is hidden. In the mode `model_audited`, the unjudged records of the current audit are
+    `is_hidden` decides, except in the mode `model_audited`: there, the unjudged records of the current audit are
     hidden. `places`: the places to check; None: the whole batch.
     """
     mode = read_mode(connection, batch_id)

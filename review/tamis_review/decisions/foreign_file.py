@@ -1,7 +1,7 @@
 """A file of decisions from another program: a table, an export of Rayyan, Covidence or ASReview, or references.
 
-Each row contains a record's identifiers and people's decisions, in the file's own words. Tamis guesses the columns of a
-table that the caller does not name.
+Each row contains a record's identifiers and people's decisions, in the file's own words. Tamis guesses each column that
+the caller does not name.
 """
 
 import json
@@ -323,7 +323,7 @@ def _read(text: str, path: Path, named: TableColumns, everything: str | None, ma
 
 
 def _references(form: Format, path: Path, everything: str | None, max_bytes: int) -> ForeignFile:
-    """Return the decisions in a file of references. They are in Rayyan's notes, or `everything` for all records."""
+    """Return the decisions in a file of references: from Rayyan's notes, or `everything` for each record."""
     foreign_rows = []
     for record in read_records(path, max_bytes=max_bytes):
         fields = {name: str(record[name]) for name in RECORD if record.get(name)}

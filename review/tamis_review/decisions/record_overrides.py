@@ -271,7 +271,7 @@ def _repeated(connection: Connection, batch_id: UUID, decision: HumanDecision, r
 
 
 def checked_value(operation: Operation, decision: HumanDecision) -> Any:
-    """Return a decision's value as stored. Raise `InvalidParameters` if its stage does not allow it."""
+    """Return a decision's value as stored. Raise `InvalidParameters` if the stage does not allow this value."""
     value = UNSURE if decision.unsure else decision.value
     if decision.stage is not HumanStage.OWN:
         allowed = decision.stage.values

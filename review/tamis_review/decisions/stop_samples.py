@@ -125,7 +125,7 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
 def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, bool]) -> DoubleReading | None:
     """Return the counts of records that two people decided independently, or None if there are no such records.
 
-    The first two decisions on a record count, without settling decisions, whose authors saw the other decisions.
+    The first two decisions on a record count. Settling decisions do not, because their authors saw the other decisions.
     """
     human = standing(batch_id)
     pairs: dict[int, list[bool | None]] = {}

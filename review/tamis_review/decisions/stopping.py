@@ -242,9 +242,8 @@ def read_stop(
     Args:
         recall: the wanted share of all includes. None: as for the last sample, or 0.95 if there is no sample.
         confidence: the wanted confidence. None: as for the last sample, or 0.95 if there is no sample.
-        human_errors: whether to count includes that people overlook too, if two people decided enough of the same
-            records.
-        priced: whether to add the price list, which takes most of the time.
+        human_errors: also count the includes that people overlook, if two people decided enough of the same records.
+        priced: add the price list, which takes most of the time.
 
     Raises:
         InvalidParameters: an invalid recall or confidence.

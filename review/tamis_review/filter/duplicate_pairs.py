@@ -76,7 +76,7 @@ def find_pairs(
 ) -> DuplicatePairs:
     """Return every pair of duplicates within and between the files, compared together as in a screening.
 
-    Files of one source are joined as by `read_sources`. `names`: names of files to show instead of their paths. If
+    Files of one source are joined as in `read_sources`. `names`: names of files to show instead of their paths. If
     reading is `strict`, an unreadable record is an error.
 
     Raises `InputError` if a file cannot be read, is empty, or has more than `max_bytes`.

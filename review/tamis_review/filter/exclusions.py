@@ -73,7 +73,7 @@ class Exclusions:
         self._stops = [stop for _, stop in stretches]
 
     def cover(self, at: int) -> bool:
-        """Return whether the byte at the place `at` is in such a passage."""
+        """Return whether the byte at the place `at` is in a list of excluded papers."""
         place = bisect_right(self._starts, at) - 1
         return place >= 0 and at < self._stops[place]
 
@@ -116,8 +116,8 @@ def _kind(words: bytes) -> _Kind:
 def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> int:
     """Return the start of the enumeration before a verb.
 
-    It is `begin`, or after the last semicolon unless "and" or "or" follows it. With `after_verb`, the first member
-    after `begin` belongs to another verb and is skipped.
+    If neither "and" nor "or" follows the last semicolon, the result is the place after this semicolon. In other cases
+    it is `begin`. With `after_verb`, the first member after `begin` is skipped, because it belongs to another verb.
     """
     if after_verb:
         member = _MEMBER_ENDS.search(text[begin:verb])
@@ -128,8 +128,8 @@ def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> in
 def _listed(text: bytes, verb: int, end: int) -> int:
     """Return the end of the enumeration after a verb.
 
-    It is the first semicolon, or `end` if there is none. It is also `end` if "and" or "or" follows the last semicolon,
-    or if words after the verb announce a list.
+    If there is no semicolon, if "and" or "or" follows the last semicolon, or if words after the verb announce a list,
+    the result is `end`. In other cases it is the first semicolon.
     """
     if _one_enumeration(text, verb, end) or _LIST_BEGINS.search(text[verb : verb + 100]) is not None:
         return end

@@ -54,8 +54,7 @@ def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
     `@string` names are replaced by their texts. A repeated field keeps both texts. A broken entry, or an entry with a
     part outside its braces, is lost.
 
-    Raises `InputError` if no entry can be read. With strict `notes`, the first lost entry also raises it, with its
-    line.
+    Raises `InputError` if no entry can be read. With strict `notes`, a lost entry is an error too.
     """
     records: list[dict[str, Any]] = []
     macros = Macros()

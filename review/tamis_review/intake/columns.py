@@ -142,7 +142,7 @@ class Columns:
 
     @cached_property
     def _order(self) -> dict[str, list[int]]:
-        """Return for each canonical name, and ACCESSION, the positions of its columns, best first."""
+        """Return the positions of the columns of each canonical name, and of ACCESSION, best first."""
         order: dict[str, list[int]] = {}
         for name in dict.fromkeys(self.known.values()):
             best_first = [column for mapping in self.mappings for column in mapping.names.get(name, ())]
@@ -153,7 +153,7 @@ class Columns:
 
     @cached_property
     def own_names(self) -> list[str]:
-        """Return a unique name for each column, under which a record keeps the cell if it fills no canonical field.
+        """Return a unique name for each column, for the cells that fill no canonical field.
 
         An empty name is replaced by the column's position. A repeated name is numbered.
         """

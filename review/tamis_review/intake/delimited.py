@@ -237,8 +237,8 @@ def _values(texts: Mapping[str, str], mapping: ColumnMapping | None) -> dict[str
 def write_csv(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format = Format.DELIMITED) -> None:
     """Write a table with commas, or with the delimiter of the records' own table (unless it is a tab).
 
-    A record from a table (CSV or TSV) keeps its columns. Added values get columns after these, the decision last.
-    Records from other formats get their canonical names as columns, then their names without an underscore. Lists are
+    A record from a table (CSV or TSV) keeps its columns. Added values get columns after these, the decision last. Other
+    records get columns for their canonical names, then for other names without a leading underscore. Lists are
     separated by semicolons; a semicolon within a name or a keyword becomes a comma.
     """
     layout = next((stored for record in records if (stored := layout_of(record, form))), {})

@@ -67,8 +67,8 @@ _STRENGTH = {key: rank for rank, key in enumerate(Key)}
 def find_duplicates(records: Sequence[Mapping[str, Any]]) -> Duplicates:
     """Return the copies and the doubtful pairs among the records, by place in the file.
 
-    Of several copies, the most useful record stays: with a title, then with the longest abstract, then with the most
-    fields, then the first in the file. The time is linear in the number of records.
+    Among copies, a record with a title stays. If several have a title, the longest abstract decides, then the number of
+    fields, then the order in the file. The time is linear in the number of records.
     """
     traits = [traits_of(record) for record in records]
     groups = _Groups(traits)

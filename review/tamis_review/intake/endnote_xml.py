@@ -60,8 +60,8 @@ def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     Tamis's lines in the research notes become the record's decision, which no model is shown. In broken XML, each
     record is read separately, and broken records are lost.
 
-    Raises `InputError` if no record can be read, or the file has a document type. With strict `notes`, the first lost
-    record also raises it.
+    Raises `InputError` if no record can be read, or the file has a document type. With strict `notes`, a lost record is
+    an error too.
     """
     first = _ELEMENT.search(text)
     if _DOCTYPE.search(text, 0, first.start() if first else len(text)):

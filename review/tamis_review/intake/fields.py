@@ -42,7 +42,7 @@ def fields_of(
 
     If the record's file has this format, its fields come first, with the record's current values. A removed value is an
     empty field. Other values with a place in `places` follow in the order of `places`. A list becomes one field for
-    each element, or one field in all with `joined_by`.
+    each element. With `joined_by`, it becomes a single field.
     """
     entries = entries_of(record, form)
     keys = [_key(entry) for entry in entries]

@@ -47,7 +47,7 @@ class Journal:
     issns: frozenset[str]  # eight characters each
 
     def same(self, other: "Journal") -> bool | None:
-        """Return whether both are the same journal, or None if that is unknown."""
+        """Return whether the other journal is the same, or None if that is unknown."""
         if self.issns & other.issns:
             return True
         pairs = [(first, second) for first in self.names for second in other.names]
@@ -108,7 +108,7 @@ def _stands_in_order(letters: str, word: str) -> bool:
 def _may_be_same(first: Words, second: Words) -> bool:
     """Return True if two names may mean one journal.
 
-    This is so for names in different scripts. It is also so for names of congresses if one has the words of the other,
+    Names in different scripts may mean one journal. So may names of congresses, if one name has the words of the other,
     in order.
     """
     if first[0].isascii() != second[0].isascii():

@@ -40,8 +40,7 @@ def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
 
     An empty line ends a record. A record without its beginning is lost. Text between records is skipped.
 
-    Raises `InputError` if no record can be read. With strict `notes`, the first lost record also raises it, with its
-    line.
+    Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """
     return read_tagged(SCHEME, _blocks, text, notes)
 

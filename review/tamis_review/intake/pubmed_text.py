@@ -69,8 +69,7 @@ class _Block:
 def read_pubmed_text(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record without its number or PMID is lost; text between records is skipped.
 
-    Raises `InputError` if no record can be read. With strict `notes`, the first lost record also raises it, with its
-    line.
+    Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """
     line_break = "" if re.search(r"\S (?:\r\n|\r|\n)", text) else " "  # some programs cut the space at a line's end
     records: list[dict[str, Any]] = []

@@ -116,8 +116,8 @@ def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[d
     `_line` is the record's first line in the file, from 1. `_source` describes the record's fields in the file, so that
     `write_records` can write them again.
 
-    The id is the file's own id. If it is missing, it is the PubMed id, the trial id, the accession number or the DOI;
-    if all are missing, `record-<n>`. Two records may have the same id, because exports contain duplicates.
+    The id is the first of these that the record has: the file's own id, PubMed id, trial id, accession number, DOI,
+    `record-<n>`. Two records may have the same id, because exports contain duplicates.
 
     Raises `InputError` with file and line if a record cannot be read. Text that programs write between records is
     skipped.

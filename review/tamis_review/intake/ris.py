@@ -81,8 +81,7 @@ _LOOKS_TAGGED = re.compile(r"\s|\ufeff|[A-Z][A-Z0-9]\s*-|$")
 def read_ris(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record without its beginning or end is lost; text between records is skipped.
 
-    Raises `InputError` if no record can be read. With strict `notes`, the first lost record also raises it, with its
-    line.
+    Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """
     return read_tagged(SCHEME, partial(ended_blocks, _ENDED), text, notes)
 

@@ -224,7 +224,10 @@ class _Group:
         self.files.append(file)
 
     def read(self, *, alone: bool) -> SourceRead:
-        """Return the source. If it is not `alone` with its name, the file's folder becomes part of the name."""
+        """Return the source.
+
+        `alone`: whether its name is unique. If not, the file's folder becomes part of the name.
+        """
         first, *more = [
             SourceFile(
                 file=file.name,

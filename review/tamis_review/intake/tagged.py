@@ -96,8 +96,7 @@ Blocks: TypeAlias = Callable[[Scheme, str, Notes], Iterator[TaggedRecord]]  # th
 def read_tagged(scheme: Scheme, blocks: Blocks, text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`, which `blocks` splits.
 
-    Raises `InputError` if no record can be read. With strict `notes`, the first lost record also raises it, with its
-    line.
+    Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """
     records = [record_of(scheme, block) for block in blocks(scheme, text, notes)]
     if not records:

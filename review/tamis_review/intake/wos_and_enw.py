@@ -26,8 +26,7 @@ _TAGGED = re.compile(r"%([0-9A-Z?@!#$\]&()*+^><\[=~|:;\\])(?:[ \t]+(.*))?")
 def read_wos(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record without its beginning or end is lost; text between records is skipped.
 
-    Raises `InputError` if no record can be read. With strict `notes`, the first lost record also raises it, with its
-    line.
+    Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """
     return read_tagged(WOS, partial(ended_blocks, _WOS_ENDED), text, notes)
 
@@ -35,8 +34,7 @@ def read_wos(text: str, notes: Notes) -> list[dict[str, Any]]:
 def read_enw(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record needs a beginning or a title; text between records is skipped.
 
-    Raises `InputError` if no record can be read. With strict `notes`, the first lost record also raises it, with its
-    line.
+    Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """
     return read_tagged(ENW, _enw_blocks, text, notes)
 

@@ -50,10 +50,10 @@ def write_records(
     every format. It replaces the file's previous decision, and `read_records` can read it back. The file is UTF-8, and
     appears only when it is complete.
 
-    `records` are iterated several times: pass a list or a `Spool`, not an iterator.
+    The records are iterated several times: pass a list or a `Spool`, not an iterator.
 
-    Raises `InputError` if the file or the format cannot be written. Also raises it if `format` is missing, and the
-    records come from several formats or from no file.
+    Raises `InputError` if the file or the format cannot be written. The same error is raised if `format` is missing,
+    and the records come from several formats or from no file.
     """
     chosen = format_to_write(records, path, format)
     with replacing(path) as stream:

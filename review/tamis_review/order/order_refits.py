@@ -1,8 +1,8 @@
 """The computation of reading orders for a client, in the caller's thread or in a child process.
 
-An order takes seconds to compute. In the child, this does not delay the parent's answers to people. The child runs this
-file as a program, with a line of JSON for each request and each answer. The first line has the database's address,
-because every user of the machine can see a command line.
+An order takes seconds to compute. In a child process, this does not delay the parent's answers to people. The child
+runs this file as a program, with a line of JSON for each request and each answer. The first line has the database's
+address. It is not in the command line, which every user of the machine can see.
 """
 
 import json
@@ -45,9 +45,9 @@ class _Child:
 class OrderRefits:
     """The computation of reading orders for a client. It is thread-safe.
 
-    With `beside`, the child computes all orders except in `cold`, and this process's event loop stays free. Without it,
-    `finished` computes the order in the caller's thread. The child computes one order at a time. A request starts the
-    child if none is running.
+    With `beside`, the child computes all orders except in `cold`, and this process's event loop stays free. If `beside`
+    is False, `finished` computes the order in the caller's thread. The child computes one order at a time. A request
+    starts the child if none is running.
     """
 
     def __init__(self, engine: Engine, database_url: str, *, beside: bool) -> None:

@@ -106,7 +106,7 @@ def rank(
 def _why(fused: Fused) -> list[ReadingReason]:
     """Return the reason for each record's place: text, model, or both.
 
-    It is both if the smaller part of the record's figure is at least half the larger part.
+    It is both if the smaller of the two parts of the order's figure is at least half the larger.
     """
     if fused.text is None:
         return [ReadingReason.EXPLORATION if fused.model is None else ReadingReason.MODEL] * len(fused.rows)
@@ -217,8 +217,8 @@ def judge_unseen(
 def regress(columns: "np.ndarray", included: "np.ndarray", *, expected: Sequence[float], spread: float) -> "np.ndarray":
     """Return the most probable intercept, then the most probable weight of each column, by logistic regression.
 
-    They maximise log L - sum of (weight - expected)^2 / (2 spread^2). L is the likelihood of the records. The sum is a
-    normal prior of each weight.
+    The result maximises log L - sum of (weight - expected)^2 / (2 spread^2). L is the likelihood of the records. The
+    sum is a normal prior of the weights.
 
     Args:
         columns: a row per record, a column per value.

@@ -129,7 +129,7 @@ class Margins:
     def places(self, rows: "np.ndarray", turn: int) -> "np.ndarray":
         """Return the rank of each row among `rows`, from 1: the better of its ranks by the two machines.
 
-        If two rows have equal ranks from different machines, the row of the machine whose turn it is comes first. Rows
+        If different machines give two rows equal ranks, the row from the machine that has its turn comes first. Rows
         that are still equal share a mean rank.
 
         Args:

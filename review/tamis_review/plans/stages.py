@@ -126,7 +126,7 @@ def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
 
 
 def _passed(connection: Connection, plan: ReviewPlan, batch_id: UUID, number: int) -> Spool[NewItem]:
-    """Return the items of the stage `number`, from records that passed the previous stage; none without this stage."""
+    """Return the items of the stage `number`, from the records that passed the previous stage."""
     passed = Spool[NewItem]()
     if number < len(plan.stages):
         before, stage = plan.stages[number - 1], plan.stages[number]

@@ -17,8 +17,8 @@ Source: Callaghan, M. W., Müller-Hansen, F. (2020), Statistical stopping criter
 reviews, Systematic Reviews 9:273. Hong, Y. (2013), On computing the distribution function for the Poisson binomial
 distribution, Computational Statistics and Data Analysis 59, 41-51.
 
-The test gives the same p as `calculate_h0` of its authors' package, buscarpy 0.0.2. Only if more includes are missing
-than records are unread, p is 0 here, but buscarpy returns no number.
+The test gives the same p as `calculate_h0` of its authors' package, buscarpy 0.0.2. There is one exception: if more
+includes are missing than records are unread, p is 0 here, but buscarpy returns no number.
 """
 
 from bisect import bisect_left

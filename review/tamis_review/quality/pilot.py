@@ -6,7 +6,7 @@ threshold's recall is below R" is tested at the level delta. The result is the l
 hypothesis that is not rejected.
 
 A hypothesis is rejected if the one-sided Clopper-Pearson bound on the threshold's recall reaches R. The order of the
-tests is fixed before the labels are seen. So the probability of accepting a false hypothesis stays at delta, for any
+tests is fixed before the labels are seen. So the probability of rejecting any true hypothesis stays at delta, for any
 number of thresholds.
 
 Source: Angelopoulos, A. N., Bates, S., Candès, E. J., Jordan, M. I., Lei, L. (2021), Learn then test: calibrating

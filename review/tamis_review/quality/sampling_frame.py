@@ -4,13 +4,13 @@ A *frame* puts the N unread records into a random order. People read its beginni
 also read other records, and may look at the bound after every record.
 
 The bound is the largest K for which the hypothesis "K or more of the N records are includes" is not rejected. The
-hypothesis is rejected if the first n records contain k includes and n is at least c(k). This is the smallest n with n
+hypothesis is rejected if the first n records contain k includes and n is at least c(k). c(k) is the smallest n with n
 >= k (N + 1) / (K + 1) and
 
     C(c(k-1), k) * C(N - n, K - k) / C(N, K) <= doubt / ((k + 1) (k + 2)),     c(-1) = 0
 
-The doubt is the allowed probability of a wrong bound, at most 1 - confidence. Each later frame, of the records that are
-then unread, gets a smaller part of it (`frame_doubt`). So all frames together are wrong with at most the whole doubt.
+The doubt is the allowed probability of a wrong bound, at most 1 - confidence. A later frame contains the records that
+are then unread, and gets a smaller part of the doubt (`frame_doubt`). All parts together are at most the whole doubt.
 
 Source: the exact hypergeometric test (Buonaccorsi, J. P. (1987), The American Statistician 41, 215-218) at the moments
 of a spending function (Lan, K. K. G., DeMets, D. L. (1983), Discrete sequential boundaries for clinical trials,
