@@ -277,7 +277,7 @@ def read_foreign(
         everything: the decision on every record, if the file lists only records with the same decision.
         max_bytes: the largest file to read.
 
-    Raises `InputError` if the file is unreadable, or its decisions are not found.
+    Raises `InputError` if the file is unreadable, or Tamis finds no decisions in it.
     """
     path = Path(path)
     if not is_zipfile(path):

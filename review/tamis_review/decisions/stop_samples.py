@@ -147,7 +147,7 @@ _EXCLUDED = (Outcome.EXCLUDED, Outcome.INELIGIBLE)
 
 
 def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredFrame]) -> list[Audit]:
-    """Return the audits of all exclusions that were drawn after the last frame and already have decisions."""
+    """Return the audits of all exclusions, drawn after the last frame, for which people have recorded decisions."""
     # People may have seen the results of these audits.
     since = frames[-1].created_at if frames else None
     return [
@@ -227,8 +227,8 @@ def draw_sample(
         confidence: the wanted confidence. None: as for the last sample, or 0.95 if there is no sample.
         seed: the seed of a new sample. The same seed draws the same records if the same records are unread. None: a
             random seed.
-        audit: the id, or unique beginning, of an audit of all exclusions. The new sample begins with its sample, and
-            its decisions become ordinary decisions.
+        audit: the id, or unique beginning, of an audit of all exclusions. The new sample begins with the audit's
+            sample, and the audit's decisions become ordinary decisions.
         human_errors: as in `stopping.read_stop`.
 
     Raises:

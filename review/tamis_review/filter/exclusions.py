@@ -1,8 +1,8 @@
 """Exclusion sentences: a text's enumerations of excluded papers, of any length.
 
 "Animal studies, case reports, ... and abstracts are excluded" covers the text before its verb. "We excluded animal
-studies, case reports, ..." covers the text after it. The covered text ends at the sentence or at another statement: in
-"animal studies were pooled, and reviews, letters, ... were excluded" it begins at "reviews".
+studies, case reports, ..." covers the text after its verb. The covered text ends at the sentence or at another
+statement: in "animal studies were pooled, and reviews, letters, ... were excluded" it begins at "reviews".
 """
 
 from bisect import bisect_right

@@ -99,7 +99,7 @@ def _blocks(traits: Sequence[Traits], key: Key) -> dict[str, list[int]]:
 
 
 def _blocks_of_other_titles(traits: Sequence[Traits]) -> Iterable[list[int]]:
-    """Return, for each title that is also an alternative title, all records with this title or alternative title."""
+    """Return, for each title, its records with the records that have it as an alternative title, if there are both."""
     titles = _blocks(traits, Key.TITLE)
     others: dict[str, list[int]] = {}
     for index, trait in enumerate(traits):

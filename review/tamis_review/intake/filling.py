@@ -1,7 +1,7 @@
 """Filling: missing fields of a record, copied with their origin from its duplicates or from other exports of it.
 
-Existing fields are never overwritten. If another record has a different value, it is kept under `_tamis_contradicted`,
-for a human to see.
+Existing fields are never overwritten. If another record has a different value, that value is kept under
+`_tamis_contradicted`, for a human to see.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -64,7 +64,7 @@ def journal_of(names: Iterable[str], issns: Iterable[str]) -> Journal:
 
 
 def _names(text: str) -> Iterator[str]:
-    """Yield every name in a text: in each language, as a leading acronym, and without the words after a dash."""
+    """Yield every name in a text: the whole text, the name in each language, and the parts before and after a dash."""
     for name in _TWO_NAMES.split(text):
         yield name
         before, dash, after = name.partition(" - ")
