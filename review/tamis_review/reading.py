@@ -129,8 +129,8 @@ def draw_stop_sample(
         confidence: as in `may_stop`.
         seed: the seed of a new sample. The same seed draws the same records if the same records are unread. None: a
             random seed.
-        audit: an audit of all exclusions, if exactly these records are unread. The new sample begins with its sample,
-            and its decisions count.
+        audit: an audit of all exclusions, if exactly these records are unread. The new sample begins with the audit's
+            sample, and the audit's decisions count.
         human_errors: as in `may_stop`.
 
     Raises:

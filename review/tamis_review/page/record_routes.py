@@ -142,8 +142,8 @@ def get_work(
 ) -> WorkList:
     """Return a page of the work list. A hidden record has only its text, and filters by decision skip it.
 
-    In the mode `model_audited`, the list is an audit's sample in the order drawn. It is the last audit with unjudged
-    records or, if there is none, the last audit.
+    In the mode `model_audited`, the list is an audit's sample in the order drawn. The audit is the last with unjudged
+    records or, if there is none, the last of all.
     """
     query = WorkQuery(order, show, outcome, reason or None, label or None, flagged, q or None, after, limit)
     return read_work(client.engine, client.batch(batch_id).uuid, key.label, query, reading.order_refits(client))

@@ -136,8 +136,8 @@ def submit_review(
     """Write a review and its first stage to the ledger, and return the review. The workers begin each later stage.
 
     If the same plan with the same records was submitted before, the existing review is returned, in any state. With
-    `again`, a new review always begins. A stage without a model uses the model of the settings or, if they have none,
-    the workers' model. `steering` overrides the steering of every stage. Other arguments and errors are as in
+    `again`, a new review always begins. A stage without a model uses the model of the settings or, if the settings have
+    none, the workers' model. `steering` overrides the steering of every stage. Other arguments and errors are as in
     `Client.submit`.
     """
     settings = client.settings

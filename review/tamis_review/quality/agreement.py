@@ -11,8 +11,8 @@ raters agree on everything, and stays within -1 to 1.
     limit = chi2 + (-2 log(1 - level) - chi2) / (1 + y),   y = min(agreed yes, agreed no, disagreed)
 
 For large samples, chi2 is the right limit: the chi-square quantile with one degree of freedom. For an empty cell, -2
-log(1 - level) is right (the rule of three). `python -m benchmarks.calibration` measures the coverage of this limit; it
-is not derived.
+log(1 - level) is right (the rule of three). The limit between the two is not derived: `python -m
+benchmarks.calibration` measures its coverage.
 
 Source: Venzon, D. J., Moolgavkar, S. H. (1988), A method for computing profile-likelihood-based confidence intervals,
 Applied Statistics 37, 87-94; Hanley, J. A., Lippman-Hand, A. (1983), If nothing goes wrong, is everything all right?,

@@ -62,8 +62,9 @@ def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
     by place; then ids may repeat. A duplicate is not evaluated: its label counts for the original. An original is
     included if a human included it or any of its duplicates.
 
-    Raises `InvalidRequest` if no label has a record, or a pilot's file does not fit the batch. In a match by id, it
-    also raises this error if labels of an id contradict each other, or several records have a label's id.
+    Raises:
+        InvalidRequest: no label has a record, or a pilot's file does not fit the batch. In a match by id: labels of an
+            id contradict each other, or several records have a label's id.
     """
     everything = [judged(row) for row in rows]
     score = _score_basis(everything)
