@@ -3,9 +3,9 @@
 Each reviewer may have a decision on an item; `ledger.overrides.standing` selects the decision that counts. People may
 decide an item in any state, even while the software works on it.
 
-In two stages of a review only people decide: the search for reports, and the assessment of full texts. Such decisions
-belong to items that passed the review's last screening batch. Decisions on other items are refused. A later exclusion
-of such an item is refused too.
+In two stages of a review only people decide: the search for reports, and the assessment of full texts. These decisions
+are allowed only on items that passed the review's last screening batch. A later exclusion of an item with such a
+decision is refused.
 """
 
 from collections.abc import Collection, Iterable, Sequence

@@ -85,7 +85,7 @@ def read_panel_records(connection: Connection, batch_id: UUID) -> Iterator[Panel
 def read_disputed(connection: Connection, batch_id: UUID) -> Sequence[int]:
     """Return the places of the records on which models differ, in the order of reading.
 
-    Records on which more pairs of models differ come first, then records whose score is nearer to 1/2.
+    Records with a larger share of differing pairs of models come first, then records whose score is nearer to 1/2.
     """
     apart, score = (cast(WORDS.op("->>")(name), Float) for name in ("disagreement", "score"))
     doubt = func.abs(func.round(cast(score - HALF, Numeric), 9))
