@@ -58,7 +58,10 @@ class ApiKey(Frozen):
 
 
 class Restrictions(Frozen):
-    """The models and the money that a key's batches may use, and the key's callback. A field not set stays as it is."""
+    """The models and the money that a key's batches may use, and the key's callback.
+
+    A field that is not set changes nothing.
+    """
 
     models: tuple[str, ...] | None = None
     monthly_cost: Cost | None = None
