@@ -14,7 +14,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A checked thing and its result."""
+    """The result of checking a subject."""
 
     subject: str
     level: Level
