@@ -1,4 +1,4 @@
-"""The declaration of commands: with examples at the end of the help, and a next step for each error."""
+"""The declaration of commands, with examples at the end of their help, and a next step for each error."""
 
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence

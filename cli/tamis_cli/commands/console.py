@@ -19,7 +19,7 @@ class PlainConsole(Console):
         self.print(text, markup=markup, soft_wrap=True)
 
     def render_str(self, text: str, **options: Any) -> Text:  # every printed text, in tables too
-        """Render a text as rich does, without the characters that cannot be printed."""
+        """Render a text as rich does, with U+FFFD for each control character."""
         return super().render_str(printable(text), **options)
 
 
@@ -30,7 +30,7 @@ class PrintableStream:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write the printable part of the text."""
+        """Write the text, with U+FFFD for each control character."""
         return self._stream.write(printable(text))
 
     def __getattr__(self, name: str) -> Any:

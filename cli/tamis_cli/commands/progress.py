@@ -1,4 +1,4 @@
-"""The progress of a batch or a review: bars on a terminal, lines elsewhere. At the end, an exit code."""
+"""The progress of a batch or a review (bars on a terminal, lines elsewhere), and the exit code at its end."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext

@@ -194,7 +194,7 @@ def _named(questions: Iterable[AskedQuestion]) -> str:
 
 
 def judge_bill(model: str, questions: Sequence[AskedQuestion], prices: Prices) -> list[Finding]:
-    """Return the findings about the cost of these questions, with unknown parts. Empty if nothing was paid."""
+    """Return the findings about the cost of these questions; empty if nothing was paid."""
     calls = [call for question in questions for call in question.calls]
     paid = [call for call in calls if isinstance(call.reply, ChatAnswer) or call.reply.usage != Usage()]
     return [*_bill(model, questions, paid, prices), *_uncounted(paid), *_other_tier(questions)] if paid else []

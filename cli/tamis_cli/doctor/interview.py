@@ -113,7 +113,7 @@ async def interview(llm: LlmClient, questions: Sequence[SampleQuestion], *, with
     """Ask the questions, and return each question with its calls, in order.
 
     If the first question shows that no question can be answered, return only this question. `within`: seconds for all
-    questions together. Questions not answered by then count as not answered.
+    questions together. A question that takes longer counts as not answered.
     """
     until = asyncio.get_running_loop().time() + within
     first = await _asked(llm, questions[0], until)

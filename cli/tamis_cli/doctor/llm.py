@@ -115,7 +115,7 @@ async def _ask(
 def _url_of(settings: WorkerSettings) -> str:
     """Return the URL of the endpoint that this terminal names.
 
-    If it names none, return that of the running stack's endpoint.
+    If it names none, return the URL of the running stack's endpoint.
     """
     stack = settings.stack
     if not settings.names_an_llm and stack is not None and stack.llm_base_url is not None:
@@ -176,7 +176,7 @@ def judge_key(expires: datetime | None, now: datetime, *, renewed: str | None) -
 
 
 def _words(left: timedelta) -> str:
-    """Return a duration in words: `3 days`, `5 hours`, `58 minutes`. The unit is the largest with at least two."""
+    """Return a duration in words, in the largest unit that fits at least twice: `3 days`, `5 hours`, `58 minutes`."""
     seconds = left.total_seconds()
     for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * length:

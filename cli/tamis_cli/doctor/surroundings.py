@@ -72,7 +72,10 @@ def judge_times(*, visibility: float, item_deadline: float, call_timeout: float)
 
 
 def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | None, *, version: str) -> list[Finding]:
-    """Return findings about workers. `waiting`: messages by queue (None: unknown). `version`: that of this Tamis."""
+    """Return findings about workers.
+
+    `waiting`: messages by queue (None: unknown). `version`: the version of this Tamis.
+    """
     subject = "workers"
     messages = sum((waiting or {}).values())
     if not workers:

@@ -1,4 +1,4 @@
-"""A rehearsal of a batch: its first questions, rendered as they would be sent, sought in the cache, and counted."""
+"""A rehearsal of a batch: its first questions, rendered as they would be sent, looked up in the cache, and counted."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -71,7 +71,7 @@ class _Experience:
 def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
     """Return the questions that workers with these settings would ask, counted and with their cost.
 
-    Nothing is submitted, and no model is asked. If the batch names no model, the workers' model is used, if the running
+    Nothing is submitted, and no model is asked. For a batch without a model, the workers' model is used if the running
     stack or the ledger knows it. An unknown model has no price. If the ledger does not answer, no question counts as
     cached, and the result's `unseen` says why.
 

@@ -47,8 +47,8 @@ def up(
 ) -> int:
     """Run the stack in the foreground until a signal stops it. Return the process's exit status.
 
-    With `auto`, the small model is served if the environment names no LLM. If it cannot be served either, everything
-    but the workers runs, and the settings for an LLM are printed.
+    With `auto`, the small model is served if the environment names no LLM. If the small model cannot be served,
+    everything but the workers runs, and the settings for an LLM are printed.
 
     Raises:
         ConfigurationError, OperationFailed: as in `Stack.start`.
@@ -127,7 +127,7 @@ def _places(stack: Stack, console: Console) -> dict[str, str]:
 
 
 def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
-    """Return Flower's address and login. Only on a terminal, the text has Flower's random password.
+    """Return Flower's address and login. The text has Flower's random password only if `console` is a terminal.
 
     Other outputs may be stored, and read by others. A password from the settings is never shown.
     """
@@ -139,5 +139,5 @@ def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
 
 
 def page_place(gateway: Gateway, stack: Stack, console: Console) -> str:
-    """Return the page's address. Only on a terminal, the address has the key."""
+    """Return the page's address. It has the key only if `console` is a terminal."""
     return gateway.sign_in_url if console.is_terminal else f"{gateway.url} (key in {stack.home / KEY_FILE})"

@@ -1,8 +1,8 @@
 """A supervised child process: started, watched, stopped within a time limit, and never left behind.
 
 On Linux, the kernel ends the children of a killed supervisor (see `launch`). `children.json` lists the children, so
-that the next supervisor can end any survivors. It is needed on other systems, and for the moment before the kernel
-knows a child's supervisor.
+that the next supervisor can end any survivors. This file is needed on other systems, and for the moment before the
+kernel knows a child's supervisor.
 """
 
 import os
@@ -176,7 +176,7 @@ class Process:
     def ask_to_stop(self) -> None:
         """Send the stop signal without waiting.
 
-        Do so only once, because some servers stop at once at a second signal.
+        Later calls send nothing, because some servers take a second signal as a forced stop.
         """
         if self._asked_at is None:
             self._asked_at = time.monotonic()

@@ -76,7 +76,7 @@ def choose(
     *,
     unfit: Callable[[Version], str | None] = lambda version: None,
 ) -> ServerProgram:
-    """Return the first candidate that runs, is new enough and is not unfit.
+    """Return the first candidate that runs, is new enough and is fit.
 
     Args:
         server: the kind of server.

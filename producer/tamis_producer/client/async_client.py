@@ -164,7 +164,7 @@ Awaited = Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]
 
 
 def awaited(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
-    """Return the method as a coroutine on the caller's event loop."""
+    """Return a coroutine function that runs the method on the caller's event loop."""
 
     @wraps(method)
     async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -174,7 +174,7 @@ def awaited(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
 
 
 def awaited_as(method: Callable[Concatenate[S, P], T], convert: Callable[[Bridge, T], U]) -> Awaited[P, U]:
-    """Return the method as a coroutine whose result is converted to its asynchronous form."""
+    """Return a coroutine function that runs the method, and converts its result to the asynchronous form."""
 
     @wraps(method)
     async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> U:
@@ -184,7 +184,7 @@ def awaited_as(method: Callable[Concatenate[S, P], T], convert: Callable[[Bridge
 
 
 def on_thread(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
-    """Return the method as a coroutine that runs on a thread.
+    """Return a coroutine function that runs the method on a thread.
 
     Use it for methods that read whole batches, or that need a server for which there is no asyncio client.
     """
@@ -197,9 +197,9 @@ def on_thread(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
 
 
 def iterated(method: Callable[Concatenate[S, P], Iterator[T]]) -> Callable[Concatenate[Any, P], AsyncIterator[T]]:
-    """Return a generator method in asynchronous form.
+    """Return an asynchronous generator function that runs a generator method.
 
-    The generator is closed when the iteration ends or is cancelled.
+    The method's generator is closed when the iteration ends or is cancelled.
     """
 
     @wraps(method)
@@ -305,7 +305,7 @@ class AsyncClient(Mirror):
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncConnection]:
-        """Yield a connection whose statements all see the same moment."""
+        """Yield a connection whose statements all see the ledger at the same moment."""
         async with connected(self.engine) as connection:
             yield await connection.execution_options(isolation_level="REPEATABLE READ")
 

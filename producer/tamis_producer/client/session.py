@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 class BrokerAbsence:
     """The last failure of the broker, as this process saw it.
 
-    For `LASTS` seconds afterwards, calls do not try the broker, so that each need not wait for its timeout.
+    For `LASTS` seconds afterwards, no call tries the broker, because each call would probably wait until its timeout.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -79,13 +79,16 @@ class Session:
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Yield a connection whose statements all see the same moment. Raises `LedgerUnavailable`."""
+        """Yield a connection whose statements all see the ledger at the same moment. Raises `LedgerUnavailable`."""
         with self.reading() as connection:
             yield connection.execution_options(isolation_level="REPEATABLE READ")
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Yield a transaction: committed at its end, rolled back if it raises. Raises `LedgerUnavailable`."""
+        """Yield a connection in a transaction. Raises `LedgerUnavailable`.
+
+        The transaction is committed at the end of the block, or rolled back after an error.
+        """
         with ledger.ledger_errors(), self.engine.begin() as connection:
             yield connection
 

@@ -13,7 +13,7 @@ NAME = "stack.json"
 
 
 class StackFile(BaseModel):
-    """The content of the file. The file is written when the stack is healthy, and removed when the stack stops."""
+    """The content of `.tamis/stack.json`. The file is written when the stack is healthy, and removed when it stops."""
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True, defer_build=True)  # the URLs hold passwords
 

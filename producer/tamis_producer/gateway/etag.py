@@ -40,7 +40,7 @@ Humans = tuple[int, ...]
 
 
 def tag_of(view: BatchView, humans: Humans, target: str) -> str:
-    """Return the tag of an answer about a batch in this state. `target`: the request."""
+    """Return the tag of an answer about a batch in this state. `target`: path and query of the request."""
     state = view.model_dump(mode="json", include={"id", "label", "state", "round", "counts", "cost", "budget", "pause"})
     content = json.dumps([version("tamis"), state, view.finished_at and str(view.finished_at), humans, target])
     return f'W/"{hashlib.sha256(content.encode()).hexdigest()[:32]}"'

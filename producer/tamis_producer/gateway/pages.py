@@ -1,7 +1,7 @@
 """Results in pages and streams: the ledger is read in portions.
 
-A portion has as many items as fit into `PIECE_BYTES` of text. While a slow reader receives this text, it waits in
-memory, and occupies neither a thread nor a connection to the ledger.
+A portion has as many items as fit into `PIECE_BYTES` of text. While a slow reader receives a portion, its text waits in
+memory, and no thread or connection to the ledger is occupied.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -69,7 +69,10 @@ class Pages:
     def _portion(
         self, batch_id: UUID, form: Form, after: int | None, rows: int, places: list[int] | None, first: bool
     ) -> tuple[bytes, int, int | None]:
-        """Return up to `rows` items as text, their number, and the last item's place, or None if no item follows."""
+        """Return up to `rows` items as text, their number, and the place of the last item.
+
+        The place is None if no item follows.
+        """
         items, more = self._read(batch_id, after, rows, places)
         text = form(items, first).encode("utf-8", "surrogatepass")
         return text, len(items), items[-1].index if more else None

@@ -201,7 +201,7 @@ class Member:
 
 
 def members(file: IO[bytes], *, streamed: str, longest: int) -> Iterator[Member]:
-    """Yield the members of the object in `file`, in order. Only one is in memory at a time.
+    """Yield the members of the object in `file`, in order. Only one member is in memory at a time.
 
     The list named `streamed` is yielded as a member with the value None; its elements follow, one by one.
 

@@ -1,8 +1,8 @@
 """The allowance of a gateway's key: the allowed models, and the most that its batches may cost in a month.
 
 If a key has a monthly amount, each of its batches gets a budget, which the workers enforce. The money left in a month
-is the amount, minus the cost of ended batches, minus the budgets of other batches. A batch counts in the month (UTC) of
-its submission. A later stage of a review counts in the month in which it began.
+is the amount, minus the cost of ended batches, minus the budgets of batches that have not ended. A batch counts in the
+month (UTC) of its submission. A later stage of a review counts in the month in which it began.
 """
 
 from collections.abc import Sequence
@@ -84,7 +84,8 @@ def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
     """Return the batch with the budget that its key allows, or unchanged if the key has no monthly amount.
 
     Other submissions with the same key wait until the commit. If the key refuses a later stage of a review, the stage
-    is returned as paused: no user is present to see an error. Its budget is then 0 if the key has a monthly amount.
+    is returned as paused, because no user is present to see an error. The stage's budget is then 0 if the key has a
+    monthly amount.
 
     Raises:
         NotAllowed: the key may not ask this model, or a model of the panel.

@@ -94,7 +94,7 @@ class BatchView(PossiblyUnbilled):
 
 
 class ServiceTraffic(Frozen):
-    """The single calls of one service in one hour. Each call is an item in a batch, readable by the batch's id."""
+    """The single calls of one service in one hour. Each call is an item in a batch, which can be read by its id."""
 
     service: str
     hour: datetime  # beginning of the hour, by the database's clock

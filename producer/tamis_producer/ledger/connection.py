@@ -98,9 +98,9 @@ def _several_hosts(url: URL) -> bool:
 
 
 def _listen(engine: Engine) -> None:
-    """Make connections read times in any date style, and drop connections to a server that has become read-only.
+    """Let connections read times in any date style, and drop connections to a server that has become read-only.
 
-    Such a server was the primary when the connections began, and they would stay open.
+    Such a server was the primary when these connections began. Without this function they would stay open.
     """
 
     @event.listens_for(engine, "connect")

@@ -221,7 +221,10 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
 
 
 def apart(detail: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, PanelResult | None]:
-    """Return a result's detail without the panel's answers, and these answers. Each of the two is None if missing."""
+    """Return a result's detail without the panel's answers, and the panel's answers.
+
+    Each of the two is None if missing.
+    """
     if detail is None or PANEL not in detail:
         return None if detail is None else dict(detail), None
     rest = {name: value for name, value in detail.items() if name != PANEL}
@@ -233,7 +236,7 @@ def _decision(detail: Mapping[str, Any], excluded_because: str | None) -> Inclus
 
 
 def result_of(row: Row[Any]) -> EvaluationResult | FieldsResult:
-    """Return the result in a row of `results` that also has the batch's operation. The item is decided or failed."""
+    """Return a decided or failed item's result. `row`: its row of `results`, with the batch's operation."""
     shared = {"confidence": row.confidence or 0.0, "reasoning": row.reasoning, "error": row.error}
     if row.operation == operation_name(ExtractFields):
         return FieldsResult(fields=row.value, **shared)

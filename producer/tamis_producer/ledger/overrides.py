@@ -84,7 +84,7 @@ def standing_at(batch_id: UUID, idx: ColumnElement[int], *, stage: HumanStage = 
 
 
 def read_reviewers(connection: Connection, batch_id: UUID, stage: HumanStage = HumanStage.OWN) -> tuple[str, ...]:
-    """Return the people who decided about the records of a batch in a stage, by name."""
+    """Return the names of the people who decided about records of a batch in a stage, sorted."""
     human = standing(batch_id, stage=stage)
     decision = func.json_array_elements(human.c.decisions).alias("one")
     name = decision.column.op("->>")("reviewer").label("name")

@@ -50,7 +50,7 @@ def read_one(engine: Engine, webhook_id: UUID) -> WebhookView:
 
 
 def replay(engine: Engine, prefix: str) -> list[WebhookView]:
-    """Have workers send an event again, or all events of a batch, with the same ids and bodies. Return these events.
+    """Let workers send an event, or all events of a batch, once more with the same ids and bodies. Return the events.
 
     Their schedule of tries begins again.
 

@@ -48,7 +48,7 @@ class TableFile:
 def archive_rows(
     connection: Connection, subject: Subject, folder: Path, *, going_on: Callable[[], None] = lambda: None
 ) -> Path:
-    """Archive the rows that this transaction has locked in a new folder within `folder`. Return the new folder.
+    """Write the rows locked by this transaction to an archive, a new folder within `folder`. Return the new folder.
 
     It replaces an older archive of the same batch or review. `going_on` is called for each piece of a file, and may
     raise an error to stop. Raises `OperationFailed` if a file cannot be written, or does not contain its rows when read

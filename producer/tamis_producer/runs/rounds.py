@@ -234,7 +234,7 @@ def _check_budget(connection: Connection, batch: Row[Any], amount: Decimal | Non
 def _reopened(
     connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind] | None, *, cancelled: bool
 ) -> Sequence[int]:
-    """Make the items to retry pending, and store their failures. Return the items' places in order."""
+    """Set the items that are to be retried to pending, and store their failures. Return their places in order."""
     failed = and_(items.c.batch_id == batch.id, items.c.state == ItemStatus.FAILED)
     if kinds is not None:
         end = results.alias("end")
