@@ -135,7 +135,6 @@ def _run(console: Console, folder: Path, model: Model, report: Path | None) -> N
 
 
 def _submitted(client: Client, criteria: SearchCriteria, console: Console) -> Batch:
-    """Submit the citations, and print a line about it."""
     identified = identify(CITATIONS, initial_filter=criteria)
     console.print(
         f"Screening {len(identified.records)} fictional citations against {len(criteria.labelled())} criteria. The "

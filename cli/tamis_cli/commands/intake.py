@@ -98,7 +98,7 @@ def _say_of_file(file: FileRead, *, alone: bool) -> None:
 
 
 def say_notes(notes: Sequence[Note], path: Path) -> None:
-    """Print on standard error the parts of a file without a record: skipped lines by kind, and each lost record."""
+    """Print on standard error how many lines of a file were skipped, by kind, and which records were lost."""
     if skipped := [note for note in notes if note.kind is NoteKind.SKIPPED]:
         kinds = ", ".join(f"{note.n:,} × {note.text}" for note in sorted(skipped, key=lambda note: -note.n))
         err.say(f"[dim]{escape(path.name)}: skipped between records: {escape(kinds)}[/]")

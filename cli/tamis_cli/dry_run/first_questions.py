@@ -125,7 +125,7 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
 
 
 def _other_tiers(prices: Prices, model: str, usage: Usage, tier: str | None) -> dict[str, Decimal]:
-    """Return the approximate cost at the other tiers."""
+    """Return the approximate cost in dollars at each of the other tiers."""
     others = [other for other in (STANDARD, FLEX) if tier_name(other) != tier_name(tier) and prices.knows(model, other)]
     return {other: cost for other in others if (cost := prices.cost(model, usage, other)) is not None}
 

@@ -67,8 +67,8 @@ class Batch(Generic[V_co]):
             timeout: longest wait in seconds. None: no limit.
 
         Raises:
-            BatchPaused: a person must correct something before the batch can continue, such as a wrong key or a budget
-                that is used up.
+            BatchPaused: the batch waits until a person corrects something, such as a wrong key or a budget that is used
+                up.
             WaitTimeout: the time is over; the batch continues.
             LedgerUnavailable: the ledger does not answer.
         """

@@ -1,4 +1,4 @@
-"""Redaction: removes the secrets of this process from texts, in any encoding.
+"""Redaction, which removes the secrets of this process from texts, in any encoding.
 
 Libraries and servers receive keys and passwords, and may repeat them in an answer or an exception. So every log line,
 error in the ledger and message on a terminal is redacted here.

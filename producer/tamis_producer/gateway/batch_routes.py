@@ -275,7 +275,6 @@ def get_service_traffic(
 
 
 def _changed(batch: Batch, change: Callable[[Batch], object]) -> BatchStatusView:
-    """Make a change to the batch, and return the batch's state afterwards."""
     change(batch)
     return BatchStatusView.of(batch.status())
 

@@ -1,4 +1,4 @@
-"""Streamed answers: a limit for each key, and the release of their resources at the end."""
+"""Streamed answers. Each key may have a limited number of streams, and their resources are released at the end."""
 
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping

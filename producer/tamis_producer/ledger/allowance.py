@@ -126,7 +126,7 @@ def larger_budget(connection: Connection, batch: Row[Any], wanted: Decimal) -> D
 
 
 def budget_of_round(connection: Connection, batch: Row[Any], requested: Decimal | None) -> Decimal | None:
-    """Return the budget of a batch's next round; `requested` if the key has no monthly amount.
+    """Return the budget of a batch's next round. If the key has no monthly amount, this is `requested`.
 
     Otherwise it is `requested` or the present budget, but no more than the key allows now. Since the batch ended, other
     batches may have used the unspent part of its budget.

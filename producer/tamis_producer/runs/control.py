@@ -52,7 +52,7 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
         InvalidParameters: `max_cost` is not an amount, or is set for a batch without a budget. Also raised if the
             budget is used up and `max_cost` is not larger.
         AllowanceSpent: the key that submitted the batch allows no larger budget.
-        NotAllowed: the batch is paused because its key may not ask its model, and the key still may not.
+        NotAllowed: the batch is paused because its key may not ask its model, and this has not changed.
         IllegalTransition: the batch is completed or cancelled.
     """
     amount = None if max_cost is None else amount_of(max_cost)
