@@ -81,7 +81,7 @@ def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:
 def _print_counts(tier_one: FilterReport, *, labelled: bool) -> None:
     """Print a line for each rule, then lines for rejected, passed and all records.
 
-    With labels, add a column for each label.
+    With labels, also print how many of these records are labelled as included and as excluded.
     """
     table = listing("rule", numbers=("records", "included", "excluded") if labelled else ("records",))
     for count in tier_one.rules:

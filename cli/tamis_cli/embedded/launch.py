@@ -2,8 +2,9 @@
 
 This program ties the child's life to its parent's, and then becomes the child's command. It is run by its path, with
 only the standard library (`python -I -S launch.py PARENT SIGNAL USER PROGRAM ...`). On Linux the kernel sends SIGNAL
-when the process PARENT ends in any way. `preexec_fn` cannot do this safely: if the parent has threads, as the
-supervisor has, Python code between fork and exec may deadlock.
+when the process PARENT ends in any way.
+
+`preexec_fn` would be unsafe: the supervisor has threads, so Python code between fork and exec may deadlock.
 """
 
 import ctypes

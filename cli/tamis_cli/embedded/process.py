@@ -1,8 +1,7 @@
 """A supervised child process: started, watched, stopped within a time limit, and never left behind.
 
-On Linux, the kernel ends the children of a killed supervisor (see `launch`). `children.json` lists the children, so
-that the next supervisor can end any survivors. This file is needed on other systems, and for the moment before the
-kernel knows a child's supervisor.
+`children.json` lists the children, so that the next supervisor can end any survivors. On Linux, the kernel usually ends
+the children of a killed supervisor (see `launch`).
 """
 
 import os

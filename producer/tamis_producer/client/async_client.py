@@ -305,7 +305,7 @@ class AsyncClient(Mirror):
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncConnection]:
-        """Yield a connection whose statements all see the ledger at the same moment."""
+        """Yield a connection whose statements all see the ledger as it was at one moment."""
         async with connected(self.engine) as connection:
             yield await connection.execution_options(isolation_level="REPEATABLE READ")
 

@@ -79,7 +79,10 @@ class Session:
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Yield a connection whose statements all see the ledger at the same moment. Raises `LedgerUnavailable`."""
+        """Yield a connection whose statements all see the ledger as it was at one moment.
+
+        Raises `LedgerUnavailable`.
+        """
         with self.reading() as connection:
             yield connection.execution_options(isolation_level="REPEATABLE READ")
 

@@ -144,7 +144,7 @@ def create_app(
         responses=_UNREADY,
     )
     async def get_health() -> Health:
-        """Answer 503 if for a minute all connections were in use, and none was released.
+        """Answer 503 if all connections were in use for a minute, and none was released.
 
         The check needs no connection.
         """

@@ -71,7 +71,7 @@ def submit_terms(
 def answer(batch: Batch[Any], response: Response, *, replayed: bool) -> BatchStatusView:
     """Return a submitted batch's state.
 
-    Set headers that give its address, and say whether it existed before (`replayed`).
+    The headers of `response` get the batch's address, and show whether the batch existed before (`replayed`).
     """
     response.headers["Location"] = f"/v1/batches/{batch.id}"
     if replayed:

@@ -1,4 +1,4 @@
-"""Results of single calls, read together, and the reasons why items have no result yet."""
+"""The results of single calls, and the reasons why items have no result yet, each read for many calls at once."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

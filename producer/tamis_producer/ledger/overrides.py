@@ -75,8 +75,7 @@ def standing(batch_id: UUID, *of: ColumnElement[bool], stage: HumanStage = Human
 def standing_at(batch_id: UUID, idx: ColumnElement[int], *, stage: HumanStage = HumanStage.OWN) -> FromClause:
     """Return a subquery with the decisions on the item at `idx`, a column of a statement that joins it on `true()`.
 
-    So Postgres finds each item's decisions by the index. With a plain join it might read all decisions for each item of
-    a batch that is younger than the table's statistics.
+    So Postgres finds each item's decisions by the index, even if the batch is younger than the table's statistics.
     """
     view = standing_decisions.c
     of = (view.batch_id == batch_id, view.stage == stage.value, view.idx == idx)

@@ -3,8 +3,7 @@
 Only OpenTelemetry's API is used here. Without a recording SDK, a span is `NO_SPAN` and costs next to nothing. The
 ledger and every message contain a batch's context as W3C's `traceparent`, so any later process continues the trace.
 
-No function here raises an error, because tracing is not part of the work. The first error of each function is logged,
-at debug level.
+No function here raises an error. The first error of each function is logged, at debug level.
 """
 
 import logging

@@ -95,8 +95,8 @@ def resume_due(connection: Connection) -> list[UUID]:
 def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> None:
     """Change the batch's priority from now on. The caller fills the batch's window afterwards.
 
-    Shards in flight are dispatched again, to a queue of the new priority. The messages in the old queue do no harm:
-    only the first message of an item gets the claim. Raises `IllegalTransition` if the batch is completed or cancelled.
+    Shards in flight are dispatched again, to a queue of the new priority. Their old messages do no harm, because an
+    item is claimed only once. Raises `IllegalTransition` if the batch is completed or cancelled.
     """
     batch = _locked(connection, batch_id, "prioritise")
     if batch.priority != priority:

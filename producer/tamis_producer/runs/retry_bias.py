@@ -49,8 +49,7 @@ FROM batches b WHERE b.id = :batch_id
 def read_retry_bias(connection: Connection, batch_id: UUID) -> RetryBias:
     """Return the failures of each round, by traits of the records. Empty if the only round has no failures.
 
-    One trait is whether a record's neighbours passed. These are the nearest decided records before and after the record
-    in the batch, from any round.
+    One of the traits depends on a record's neighbours: the nearest decided records before and after it in the batch.
     """
     batch = connection.execute(_TO_TELL, {"batch_id": batch_id}).one()
     if not batch.worth_telling:

@@ -32,8 +32,8 @@ def to_item(source: object) -> dict[str, Any]:
     `id` is `pmid or str(id)`. A row gives its columns; a row of a single mapped instance gives the columns of the
     instance.
 
-    At any depth, dates and times become ISO text, and a `Decimal` or a `UUID` becomes its text. An enum member becomes
-    its value, and a set a sorted list. NaN and infinite floats are kept; the submission refuses them.
+    At any depth, dates, times, `Decimal` and `UUID` become text, an enum member its value, and a set a sorted list. NaN
+    and infinite floats are kept; the submission refuses them.
 
     Call it in the thread of the object's SQLAlchemy session. Raises `InvalidParameters` with the type or the field that
     cannot be converted.

@@ -76,7 +76,7 @@ def _within_bounds(pairs: Iterable[tuple[WorkedExample, WorkedExample]]) -> Iter
 
 
 def _example(row: ItemResult) -> WorkedExample | None:
-    """Return the example; None if no person decided, no model was asked about the record, or it has no title."""
+    """Return the record as an example. None if no person decided, no model was asked, or it has no title."""
     human = row.override
     title = _text(row.item.get("title"), LONGEST_TITLE)
     if human is None or human.value not in (InclusionStatus.INCLUDE, InclusionStatus.EXCLUDE):
