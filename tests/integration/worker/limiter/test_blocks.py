@@ -76,6 +76,8 @@ async def test_a_lifted_block_does_not_come_back_when_the_server_loses_its_data(
         await redis.flushall()
     await granted(first)
     assert read_blocks(server.url) == []
+    await first.block(200.0)
+    assert [block.model for block in read_blocks(server.url)] == ["m"]  # the new one counts there too
 
 
 def test_a_block_says_until_when_and_how_to_lift_it() -> None:
