@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class _Doing:
     state: WorkerState
-    reason: str | None = None
+    reason: str | None = field(default=None, compare=False)  # may change while the state lasts
 
 
 @dataclass(eq=False)
