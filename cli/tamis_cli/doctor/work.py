@@ -86,13 +86,11 @@ def _row(url: str) -> bool:
 
 
 def _notification(url: str) -> bool:
-    channel = f"tamis_doctor_{uuid4().hex}"
+    token = f"{LETTER} {uuid4()}"
     with single_connection(url, DOCTOR) as listening, single_connection(url, DOCTOR) as other:
         driver: Any = listening.connection.driver_connection
-        listening.exec_driver_sql(f"LISTEN {channel}")
+        listening.exec_driver_sql("LISTEN tamis_doctor")
         listening.commit()
-        other.execute(select(func.pg_notify(channel, LETTER)))
+        other.execute(select(func.pg_notify("tamis_doctor", token)))
         other.commit()
-        return any(
-            notification.payload == LETTER for notification in driver.notifies(timeout=ANSWER_WITHIN, stop_after=1)
-        )
+        return any(notification.payload == token for notification in driver.notifies(timeout=ANSWER_WITHIN))

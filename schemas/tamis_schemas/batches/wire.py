@@ -16,6 +16,7 @@ Postgres finds its content in the ledger.
 |---|---|
 | `tamis_batches` | the batch is paused, cancelled or, unless it is a service's, completed |
 | `tamis_calls` | items of a service's batch have ended |
+| `tamis_doctor` | no batch's id, but a text that the doctor waits for |
 """
 
 import re
