@@ -64,6 +64,8 @@ def read_redis_server(url: str) -> RedisReading | Unreachable:
                 return RedisReading("of unknown version", latency, ahead, refusal=refusal)
     except (redis.AuthenticationError, NoPermissionError) as error:
         return Unreachable(str(error).splitlines()[0], refused=True)
+    except redis.TimeoutError:
+        return Unreachable(f"no answer within {ANSWER_WITHIN:g} s")
     except (redis.RedisError, OSError, ValueError) as error:
         text = str(error)
         return Unreachable(network_words(text) or next(iter(text.splitlines()), type(error).__name__))

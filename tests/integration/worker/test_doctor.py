@@ -1,6 +1,7 @@
 """The doctor with real servers: well, and with one part broken each."""
 
 import json
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from stage import WorkerProcess, abstracts, tamis
 from stage.sample_revision import next_release
 from tamis_cli.doctor.examination import examine
 from tamis_cli.doctor.finding import Finding, Level
+from tamis_cli.doctor.redis_server import Unreachable, read_redis_server
 from tamis_cli.doctor.work import try_ledger, try_messages
 from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Client
@@ -117,6 +119,13 @@ def test_a_redis_that_evicts_or_refuses_the_password_or_says_nothing_of_itself_i
         assert any("no permission for INFO" in one.what for one in bad(worker_settings, **here))
     wrong = own_redis.url.replace(f":{own_redis.password}@", ":s3cret@")
     assert any("denies access" in one.what for one in bad(worker_settings, broker_url=wrong))
+
+
+def test_a_redis_that_is_silent_is_said_to_be_so_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tamis_cli.doctor.redis_server.ANSWER_WITHIN", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        reading = read_redis_server(f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
+    assert reading == Unreachable("no answer within 0.05 s")
 
 
 def test_work_that_a_server_refuses_is_said_with_the_likely_cause(
