@@ -184,7 +184,7 @@ def print_views(views: list[BatchView], console: Console) -> None:
             f"{view.created_at:%Y-%m-%d %H:%M}",
             *([escape(view.submitted_by or "")] if by_keys else []),
             escape(f"{view.operation} {view.label or ''}".strip()),
-            state_words(view) if view.pause is None else f"[yellow]paused: {view.pause.kind.value}[/]",
+            state_words(view) if view.pause is None else f"[yellow]paused: {view.pause.kind_until}[/]",
             str(view.counts.n_items),
             str(view.counts.finished),
             f"[red]{view.counts.failed}[/]" if view.counts.failed else "0",

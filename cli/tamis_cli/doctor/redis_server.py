@@ -6,6 +6,7 @@ import redis
 from redis.exceptions import NoPermissionError
 
 from tamis_schemas.batches import wire
+from tamis_schemas.values.network_words import network_words
 
 from .finding import Finding, failure, ok, ok_if, warning
 from .surroundings import read_clock
@@ -63,8 +64,11 @@ def read_redis_server(url: str) -> RedisReading | Unreachable:
                 return RedisReading("of unknown version", latency, ahead, refusal=refusal)
     except (redis.AuthenticationError, NoPermissionError) as error:
         return Unreachable(str(error).splitlines()[0], refused=True)
+    except redis.TimeoutError:
+        return Unreachable(f"no answer within {ANSWER_WITHIN:g} s")
     except (redis.RedisError, OSError, ValueError) as error:
-        return Unreachable(next(iter(str(error).splitlines()), type(error).__name__))
+        text = str(error)
+        return Unreachable(network_words(text) or next(iter(text.splitlines()), type(error).__name__))
     append_only = info.get("aof_enabled")
     return RedisReading(
         version=str(info.get("valkey_version") or info.get("redis_version") or "of unknown version"),

@@ -65,6 +65,11 @@ def test_a_batch_that_paused_itself_says_why_and_is_seen_to_go_on_when_it_is_res
     )
     batch.resume()
     expect(page.locator("#state")).to_have_text("running", timeout=15_000)
+    reason = {"kind": "rate_limited", "message": "429: later", "until": "2027-01-02T03:04:00Z"}
+    with client.engine.begin() as connection:
+        connection.execute(update(batches).values(state="paused", pause=reason))
+    words = re.compile(r"Paused by itself until .*2027.*, rate limited: 429: later\. It resumes by itself; Resume asks")
+    expect(page.locator("#waits")).to_have_text(words, timeout=15_000)
 
 
 @pytest.mark.night
