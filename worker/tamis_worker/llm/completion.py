@@ -14,6 +14,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tamis_schemas import ErrorKind, Usage
@@ -77,7 +78,8 @@ def read_completion(body: bytes, *, content_type: str = "", api_key: str) -> Rep
         return _of_error(wrong or received, usage, tier, api_key)
     if choice is None and "choices" not in received:
         return _not_an_answer(received, api_key)
-    return _of_choice(choice, _name(received.get("model")), usage, tier, api_key)
+    reply = _of_choice(choice, _name(received.get("model")), usage, tier, api_key)
+    return replace(reply, id=_name(received.get("id")) or None) if isinstance(reply, ChatAnswer) else reply
 
 
 def read_usage(counts: object) -> Usage:
