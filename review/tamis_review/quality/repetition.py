@@ -36,6 +36,7 @@ def ask_again(client: Client, batch: Batch, n: int, *, seed: int, max_cost: Deci
     Raises:
         InvalidParameters: `n` is below 1, or the seed is invalid.
         InvalidRequest: no record is decided.
+        IdempotencyConflict: other records are decided than when this seed was first used.
         LedgerUnavailable: the ledger does not answer.
     """
     operation = batch.operation()
