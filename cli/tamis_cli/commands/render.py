@@ -25,6 +25,7 @@ from .tables import facts_by_name, listing, short
 
 if TYPE_CHECKING:
     from tamis_producer.ledger import HumanCounts
+    from tamis_producer.ledger.snapshots import SnapshotChange
     from tamis_schemas import RetryBias
     from tamis_schemas.batches.retry_bias import Comparison
 
@@ -156,6 +157,14 @@ def print_humans(batch_id: str, humans: "HumanCounts", console: Console) -> None
         f"{humans.confirmed:,} confirmed{conflicts}: [dim]tamis overrides {batch_id}[/]",
         soft_wrap=True,
     )
+
+
+def print_snapshots(batch_id: str, change: "SnapshotChange | None", console: Console) -> None:
+    """Print which models answered, if they changed, and how to measure the difference."""
+    if change is not None:
+        for sentence in change.sentences:
+            console.print(f"[yellow]{escape(sentence)}[/]", soft_wrap=True)
+        console.print(f"[dim]tamis retry {batch_id} --sample 100[/] asks a random sample again.", soft_wrap=True)
 
 
 def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
