@@ -411,7 +411,7 @@ def test_nothing_that_a_record_or_a_person_says_is_run(client: Client, key: str,
     assert browser.said == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.night)])
 def test_text_can_be_read_on_its_ground(client: Client, key: str, opened: Open, scheme: str) -> None:
     double = records()
     page = work(client, key, opened(scheme=scheme), double)
