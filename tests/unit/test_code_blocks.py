@@ -67,10 +67,6 @@ RUN_BY = {
 # What no test runs, by its document and first line, and why.
 EXCUSED = {
     ("README.md", "flowchart LR"): "a picture; tests/acceptance/test_site.py holds the site's drawing to it",
-    (
-        "docs/costs.md",
-        "possibly unbilled  up to about $0.0468 (2 calls with an unknown end, 16 claims whose worker died)",
-    ): "printed",
     ("docs/quality.md", "P(X <= k) = sum over i = 0 .. k of C(K, i) C(N - K, n - i) / C(N, n)"): "a formula",
     (
         "docs/screening.md",
