@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 from standardwebhooks import Webhook
 
 from llm_double import Scripted
