@@ -42,7 +42,7 @@ def held_snapshot(parts: Parts, options: Options) -> list[Table]:
     for held, measured in runs.items():
         means = [sum(seconds) / len(measured) for seconds in zip(*measured, strict=True)]
         rate = sum(rates[held]) / len(measured)
-        quarters = [items / 4 / seconds for seconds in means]
+        quarters = [items / 4 / max(seconds, 0.001) for seconds in means]
         rows.append(["held" if held else "none", rate, ratio(rates[held], rates[False]), *quarters])
     note = (
         f"{items:,} items, {IN_FLIGHT} in flight in one process, {LATENCY:g} s latency; items/s, also of each quarter"

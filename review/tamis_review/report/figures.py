@@ -262,7 +262,7 @@ class Figures(Frozen):
 
     @property
     def finished(self) -> bool:
-        """Return True if no number will change without a new request."""
+        """Return True if the numbers are final, unless a person retries a batch or makes another decision."""
         return self.ended and self.flow.complete and all(batch.state is BatchStatus.COMPLETED for batch in self.batches)
 
     def staged(self, words: str = "Stage {}") -> Iterator[tuple[str, BatchFigures]]:

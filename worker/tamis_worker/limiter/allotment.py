@@ -340,7 +340,7 @@ class LocalAllotment:
         self._dirty = True
 
     def apply_reply(self, request: LimiterRequest, reply: LimiterReply, asked_at: float, now: float) -> None:
-        """Apply the reply to a request. The request was last sent at `asked_at`, and the reply arrived at `now`."""
+        """Update the allotment from Redis's reply, which arrived at `now`. `request` was last sent at `asked_at`."""
         self.slots += reply.more
         self._keep = reply.keep
         self._contended = reply.contended
