@@ -189,6 +189,7 @@ class Client(Session):
         `insert` runs in a transaction. Raises the errors of `insert`, and `LedgerUnavailable`.
         """
         about: dict[str, str | int] = {"tamis.operation": batch.operation, "tamis.items": len(batch.items)}
+        self.ready()
         # A new trace, unless the caller already has one.
         with batch.items, tracing.span("tamis.submit", about, kind=tracing.SpanKind.PRODUCER) as submitted:
             with self.writing() as connection:

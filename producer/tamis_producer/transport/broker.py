@@ -10,14 +10,20 @@ from urllib.parse import urlsplit
 import redis
 from celery import Celery
 from kombu import Exchange, Queue, pools
-from kombu.exceptions import ChannelError, OperationalError
+from kombu.exceptions import BatchPublishError, ChannelError, OperationalError
 from kombu.transport import redis as redis_transport
+from redis.asyncio.sentinel import MasterNotFoundError as AsyncMasterNotFoundError
+from redis.exceptions import MasterDownError
+from redis.sentinel import MasterNotFoundError
 
 from tamis_schemas import BrokerUnavailable, Priority
 from tamis_schemas.batches import wire
 
+from ..config.redis_clients import sentinel_options
+from ..config.sentinel_url import SentinelUrl
 from ..config.settings import ProducerSettings
 from .chord_backend import ChordBackend
+from .failover_transport import FailoverAMQP
 
 AGGREGATES_FIRST = 1000  # messages taken for each message of the lowest priority
 CHORD_JOIN_TIMEOUT = 30  # s; a join's claim lasts twice that, well under the visibility timeout
@@ -39,6 +45,10 @@ REFUSED_ON_AMQP: dict[object, str] = {  # by reply code
 }
 USUAL_PORTS = {"amqp": 5672, "pyamqp": 5672, "amqps": 5671}
 REDIS_PORT = 6379
+# A slower server counts as down. A consumer waits for about four answers in turn before it reconnects, and these waits
+# must be over soon after a failover from a silent server.
+REDIS_ANSWERS_WITHIN = 5.0  # s
+REDIS_CHECK_EVERY = 8  # s; an idle connection to a silent server is noticed after two
 BACKEND = f"{ChordBackend.__module__}:{ChordBackend.__name__}"
 
 
@@ -88,9 +98,11 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
     the usual limits.
     """
     backend = f"{BACKEND}+{settings.result_backend}"
-    app = Celery("tamis", broker=settings.broker, backend=backend, set_as_current=False)
+    sentinels = SentinelUrl.read(settings.broker)
+    broker = sentinels.celery_url if sentinels else settings.broker
+    app = Celery("tamis", broker=broker, backend=backend, amqp=FailoverAMQP, set_as_current=False)
     connections = 2 * concurrency + 50
-    on_amqp = urlsplit(settings.broker).scheme in AMQP_SCHEMES
+    on_amqp = urlsplit(broker).scheme in AMQP_SCHEMES
     app.conf.update(
         # Acknowledge a message only after its result is committed: if its worker dies, the broker delivers it again.
         task_acks_late=True,
@@ -102,10 +114,11 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
         worker_cancel_long_running_tasks_on_connection_loss=False,  # it would lose tasks in flight
         broker_transport_options=dict(ON_AMQP) if on_amqp else _on_redis(settings, connections),
         broker_heartbeat=HEARTBEAT_ON_AMQP,
+        broker_place=place(settings.broker),  # for messages; Celery has no such setting
         result_backend_transport_options={"global_keyprefix": wire.KEY_PREFIX},
         redis_max_connections=connections,
-        redis_socket_timeout=15,
-        redis_backend_health_check_interval=25,
+        redis_socket_timeout=REDIS_ANSWERS_WITHIN,
+        redis_backend_health_check_interval=REDIS_CHECK_EVERY,
         result_backend_always_retry=True,
         result_backend_max_retries=30,
         result_chord_join_timeout=CHORD_JOIN_TIMEOUT,
@@ -129,6 +142,12 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
         task_publish_retry_policy={"max_retries": 3, "interval_start": 0.1, "interval_step": 0.3},
         worker_hijack_root_logger=False,
     )
+    if sentinels:
+        app.conf.update(
+            broker_transport_options=app.conf.broker_transport_options
+            | {"master_name": sentinels.service, "sentinel_kwargs": sentinel_options(sentinels)},
+            broker_use_ssl=dict(sentinels.tls),
+        )
     if within is not None:
         app.conf.update(
             broker_connection_timeout=within,
@@ -147,10 +166,10 @@ def _on_redis(settings: ProducerSettings, connections: int) -> dict[str, Any]:
     return {
         "visibility_timeout": settings.visibility_timeout,
         "max_connections": connections,
-        "socket_timeout": 15,
+        "socket_timeout": REDIS_ANSWERS_WITHIN,
         "socket_connect_timeout": 5,
         "socket_keepalive": True,
-        "health_check_interval": 25,
+        "health_check_interval": REDIS_CHECK_EVERY,
         "unacked_restore_interval": 5,
         "unacked_restore_throttle": 2,
         "global_keyprefix": wire.KEY_PREFIX,
@@ -182,12 +201,13 @@ def broker_errors(app: Celery) -> Iterator[None]:
     try:
         yield
     except _transport_errors(app) as error:
-        server = place(str(app.conf.broker_url))
-        raise BrokerUnavailable(f"the broker at {server} {what_is_wrong(error)}") from error
+        raise BrokerUnavailable(f"the broker at {app.conf.broker_place} {what_is_wrong(error)}") from error
 
 
 def place(url: str) -> str:
     """Return the host and port of a broker or another Redis, without user and password."""
+    if sentinels := SentinelUrl.read(url):
+        return str(sentinels)
     parts = urlsplit(url)
     return f"{parts.hostname or parts.path}:{parts.port or USUAL_PORTS.get(parts.scheme, REDIS_PORT)}"
 
@@ -200,6 +220,8 @@ def what_is_wrong(error: BaseException) -> str:
             return f"has a certificate that is not accepted: {cause.verify_message}"
         if isinstance(cause, redis.ResponseError | redis.BusyLoadingError | redis.AuthenticationError):
             return _refusal(cause)
+        if isinstance(cause, MasterNotFoundError | AsyncMasterNotFoundError):
+            return "has no primary: its Sentinels do not answer, or see none that works"
         if (refused := REFUSED_ON_AMQP.get(getattr(cause, "reply_code", None))) is not None:
             return refused
         cause = cause.__cause__ or cause.__context__
@@ -210,7 +232,7 @@ def _refusal(error: redis.RedisError) -> str:
     match error:
         case redis.OutOfMemoryError():
             return "is full: it has reached its maxmemory"
-        case redis.ReadOnlyError():
+        case redis.ReadOnlyError() | MasterDownError():
             return "accepts no writes: it is a replica"
         case redis.BusyLoadingError():
             return "is still loading its data"
@@ -224,7 +246,7 @@ def _refusal(error: redis.RedisError) -> str:
 
 def _transport_errors(app: Celery) -> tuple[type[Exception], ...]:
     connection: Any = app.connection_for_write()
-    return (OperationalError, OSError, *connection.connection_errors, *connection.channel_errors)
+    return (OperationalError, BatchPublishError, OSError, *connection.connection_errors, *connection.channel_errors)
 
 
 def impatient(within: float) -> dict[str, Any]:

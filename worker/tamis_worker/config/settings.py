@@ -205,6 +205,11 @@ class WorkerSettings(ProducerSettings):
         return verified(self.limiter_url) if self.limiter_url else self._beside_broker(2, "limiter")
 
     @property
+    def redis_urls(self) -> dict[str, str]:
+        """Return the URLs of all servers, by setting. Raise `ConfigurationError` if one is missing."""
+        return super().redis_urls | {"TAMIS_LIMITER_URL": self.limiter}
+
+    @property
     def endpoint(self) -> str:
         """Return the base URL of the LLM. Raise `ConfigurationError` if no LLM is named."""
         if self.llm_base_url is not None:

@@ -22,6 +22,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
+from tamis_producer.config.redis_clients import connect_on_loop
 from tamis_producer.config.settings import REDIS_SCHEMES
 from tamis_producer.transport.broker import place, what_is_wrong
 from tamis_schemas.batches import wire
@@ -136,7 +137,7 @@ class BrokerProbe:
     async def run(self) -> None:
         """Probe until cancelled."""
         clients = {
-            address: Redis.from_url(
+            address: connect_on_loop(
                 url,
                 socket_timeout=ANSWER_WITHIN,
                 socket_connect_timeout=ANSWER_WITHIN,

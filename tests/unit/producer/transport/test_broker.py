@@ -92,7 +92,7 @@ def test_whoever_submits_waits_less_than_a_second_for_each_step_and_tries_nothin
 def test_workers_wait_for_the_broker_with_patience() -> None:
     conf = make_app(settings(REDIS)).conf
     assert "max_retries" not in conf.broker_transport_options
-    assert conf.broker_transport_options["socket_timeout"] >= 15
+    assert conf.broker_transport_options["socket_timeout"] >= 5
 
 
 def test_after_a_fork_the_pools_of_an_application_are_found_by_nobody_and_closed_by_nobody() -> None:
