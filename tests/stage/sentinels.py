@@ -70,6 +70,7 @@ def replica_of(primary: Valkey, folder: Path) -> Iterator[Valkey]:
         for server in (primary, replica):  # the primary will be a replica one day
             with redis.Redis.from_url(server.url) as client:
                 client.config_set("masterauth", primary.password)
+                client.config_set("repl-diskless-sync-delay", 0)
         with redis.Redis.from_url(replica.url) as client:
             client.replicaof(HOST, primary.port)
             wait_until(lambda: client.info("replication")["master_link_status"] == "up", within=20, what="it follows")

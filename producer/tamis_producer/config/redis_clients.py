@@ -6,7 +6,10 @@ primary: at the same address, or at the address that the Sentinels name. Redis-p
 only for one of these errors. Celery's connections do the same: see `transport.failover_transport`.
 """
 
+import socket
+from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 import redis
 from redis import asyncio as on_loop
@@ -23,6 +26,7 @@ REDIS = ("redis://", "rediss://", "unix://", "sentinel://")  # prefixes of the U
 SENTINEL_ANSWERS_WITHIN = 1.0  # s; then the next Sentinel is asked
 # Errors without a class: too few replicas for a write, and a blocked client at the moment when its primary is demoted.
 NO_PRIMARY = ("NOREPLICAS", "UNBLOCKED")
+_leaving: WeakSet[Any] = WeakSet()
 
 
 def connect(url: str, **options: Any) -> "redis.Redis":
@@ -65,6 +69,10 @@ def leave_replicas(pool: Any) -> Any:
     connection: Any = pool.connection_class
 
     class Leaving(connection):  # type: ignore[misc] # the class of the URL's scheme
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            _leaving.add(self)
+
         def read_response(self, *args: Any, **options: Any) -> Any:
             try:
                 return super().read_response(*args, **options)
@@ -76,6 +84,23 @@ def leave_replicas(pool: Any) -> Any:
 
     pool.connection_class = Leaving
     return pool
+
+
+def cut() -> None:
+    """Cut this process's connections, except those on an event loop, in any thread.
+
+    Call it when a silent server has been replaced. Otherwise each connection waits for its own timeout.
+    """
+    for connection in _all_leaving():
+        if (connected := connection._sock) is not None:
+            with suppress(OSError):  # closed in the meantime
+                connected.shutdown(socket.SHUT_RDWR)
+
+
+def _all_leaving() -> "list[Any]":
+    while True:
+        with suppress(RuntimeError):  # another thread made a connection meanwhile
+            return list(_leaving)
 
 
 def sentinel_options(sentinels: SentinelUrl) -> dict[str, Any]:

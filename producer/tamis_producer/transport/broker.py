@@ -45,10 +45,6 @@ REFUSED_ON_AMQP: dict[object, str] = {  # by reply code
 }
 USUAL_PORTS = {"amqp": 5672, "pyamqp": 5672, "amqps": 5671}
 REDIS_PORT = 6379
-# A slower server counts as down. A consumer waits for about four answers in turn before it reconnects, and these waits
-# must be over soon after a failover from a silent server.
-REDIS_ANSWERS_WITHIN = 5.0  # s
-REDIS_CHECK_EVERY = 8  # s; an idle connection to a silent server is noticed after two
 BACKEND = f"{ChordBackend.__module__}:{ChordBackend.__name__}"
 
 
@@ -117,8 +113,8 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
         broker_place=place(settings.broker),  # for messages; Celery has no such setting
         result_backend_transport_options={"global_keyprefix": wire.KEY_PREFIX},
         redis_max_connections=connections,
-        redis_socket_timeout=REDIS_ANSWERS_WITHIN,
-        redis_backend_health_check_interval=REDIS_CHECK_EVERY,
+        redis_socket_timeout=15,
+        redis_backend_health_check_interval=25,
         result_backend_always_retry=True,
         result_backend_max_retries=30,
         result_chord_join_timeout=CHORD_JOIN_TIMEOUT,
@@ -166,10 +162,10 @@ def _on_redis(settings: ProducerSettings, connections: int) -> dict[str, Any]:
     return {
         "visibility_timeout": settings.visibility_timeout,
         "max_connections": connections,
-        "socket_timeout": REDIS_ANSWERS_WITHIN,
+        "socket_timeout": 15,
         "socket_connect_timeout": 5,
         "socket_keepalive": True,
-        "health_check_interval": REDIS_CHECK_EVERY,
+        "health_check_interval": 25,
         "unacked_restore_interval": 5,
         "unacked_restore_throttle": 2,
         "global_keyprefix": wire.KEY_PREFIX,

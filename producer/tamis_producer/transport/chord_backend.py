@@ -36,12 +36,14 @@ return redis.call('SET', KEYS[3], '1', 'NX', 'EX', ARGV[1]) and 1 or 0
 class ChordBackend(RedisBackend):  # type: ignore[misc] # Celery ships no types
     """A result backend that counts the parts of chords and keeps no results."""
 
-    def _params_from_url(self, url: str, defaults: dict[str, Any]) -> dict[str, Any]:
-        """Leave the URL to `_create_client`: Celery knows no URL that names a service of Sentinels."""
-        return defaults
+    def __init__(self, *args: Any, url: str, **options: Any) -> None:
+        """Keep the URL for `client`: Celery knows no URL that names a service of Sentinels."""
+        super().__init__(*args, **options)
+        self.url = url
 
-    def _create_client(self, **params: Any) -> Any:
-        return connect(self.url, **{name: params[name] for name in LIMITS})
+    @cached_property
+    def client(self) -> Any:
+        return connect(self.url, **{name: self.connparams[name] for name in LIMITS})
 
     def as_uri(self, include_password: bool = False) -> str:
         """Return the URL, for Celery's tools."""

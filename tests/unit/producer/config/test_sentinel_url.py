@@ -38,9 +38,7 @@ TWO = "sentinel://:s3cret@h1:26379,h2:26380/3?master_name=main"
         ),
         (
             "sentinel://h1/0?master_name=main&ssl_cert_reqs=required&ssl_ca_certs=/ca.pem",
-            SentinelUrl(
-                (("h1", 26379),), "main", 0, {}, {}, {"ssl_cert_reqs": "required", "ssl_ca_certs": "/ca.pem"}
-            ),
+            SentinelUrl((("h1", 26379),), "main", 0, {}, {}, {"ssl_cert_reqs": "required", "ssl_ca_certs": "/ca.pem"}),
             "sentinel://h1:26379/0",
         ),
     ],
