@@ -34,8 +34,8 @@ def connect(url: str, **options: Any) -> "redis.Redis":
     if (sentinels := SentinelUrl.read(url)) is None:
         client = redis.Redis.from_url(url, **options)
     else:
-        asked: Any = Sentinel(sentinels.hosts, sentinel_kwargs=sentinel_options(sentinels))  # type: ignore[no-untyped-call]
-        client = asked.master_for(sentinels.service, redis.Redis, **_of_servers(sentinels), **options)
+        manager: Any = Sentinel(sentinels.hosts, sentinel_kwargs=sentinel_options(sentinels))  # type: ignore[no-untyped-call]
+        client = manager.master_for(sentinels.service, redis.Redis, **_of_servers(sentinels), **options)
     leave_replicas(client.connection_pool)
     return client
 
@@ -46,11 +46,11 @@ def connect_on_loop(url: str, **options: Any) -> "on_loop.Redis":
         client = on_loop.Redis.from_url(url, **options)
     else:
         asking = sentinel_options(sentinels) | {"retry": RetryOnLoop(NoBackoff(), 0)}
-        asked: Any = sentinel_on_loop.Sentinel(sentinels.hosts, sentinel_kwargs=asking)  # type: ignore[no-untyped-call]
-        client = asked.master_for(sentinels.service, on_loop.Redis, **_of_servers(sentinels), **options)
+        manager: Any = sentinel_on_loop.Sentinel(sentinels.hosts, sentinel_kwargs=asking)  # type: ignore[no-untyped-call]
+        client = manager.master_for(sentinels.service, on_loop.Redis, **_of_servers(sentinels), **options)
     connection: Any = client.connection_pool.connection_class
 
-    class Leaving(connection):  # type: ignore[misc] # the class of the URL's scheme
+    class _Leaving(connection):  # type: ignore[misc] # the class of the URL's scheme
         async def read_response(self, *args: Any, **options: Any) -> Any:
             try:
                 return await super().read_response(*args, **options)
@@ -60,7 +60,7 @@ def connect_on_loop(url: str, **options: Any) -> "on_loop.Redis":
                 await self.disconnect()
                 raise redis.ConnectionError(f"it is not the primary: {error}") from error
 
-    client.connection_pool.connection_class = Leaving
+    client.connection_pool.connection_class = _Leaving
     return client
 
 
@@ -68,7 +68,7 @@ def leave_replicas(pool: Any) -> Any:
     """Make the future connections of a pool leave a server that is not the primary; return the pool."""
     connection: Any = pool.connection_class
 
-    class Leaving(connection):  # type: ignore[misc] # the class of the URL's scheme
+    class _Leaving(connection):  # type: ignore[misc] # the class of the URL's scheme
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
             _leaving.add(self)
@@ -82,7 +82,7 @@ def leave_replicas(pool: Any) -> Any:
                 self.disconnect()
                 raise redis.ConnectionError(f"it is not the primary: {error}") from error
 
-    pool.connection_class = Leaving
+    pool.connection_class = _Leaving
     return pool
 
 

@@ -70,6 +70,6 @@ def no_primary(url: str) -> ConfigurationError | BrokerUnavailable:
     if not answers:
         return BrokerUnavailable(f"no Sentinel of {sentinels} answers")
     if sentinels.service not in services:
-        known = ", ".join(sorted(services)) or "no service"
-        return ConfigurationError(f"the Sentinels do not know {sentinels.service!r}, but {known}: correct master_name")
+        others = ", ".join(sorted(services)) or "no service"
+        return ConfigurationError(f"the Sentinels do not know {sentinels.service!r}, but {others}: correct master_name")
     return BrokerUnavailable(f"the Sentinels see no working primary of {sentinels}")
