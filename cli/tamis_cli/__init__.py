@@ -1,1 +1,1 @@
-"""The command line: commands, the embedded stack, the doctor, dry runs. Only this package imports all others."""
+"""The command line: commands, the embedded stack, the doctor, and dry runs. Only this package imports all others."""

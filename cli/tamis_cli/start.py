@@ -1,4 +1,4 @@
-"""The `tamis` command before its first import: the command line is an extra, and may be missing."""
+"""The `tamis` command before its first import. The command line is an extra of the package, and may be missing."""
 
 import gc
 import sys
@@ -10,7 +10,7 @@ EXIT_WRONG_USE = 2  # as in the command line's own list, which may be missing
 
 
 def main() -> None:
-    """Run the command line; without its extra, print a clear line and exit with code 2."""
+    """Run the command line. If its extra is not installed, print a line about it, and exit with code 2."""
     gc.disable()  # until all imports are done: searching them for garbage takes a third of a short command's CPU
     try:
         with needs("cli"):

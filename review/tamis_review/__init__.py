@@ -1,7 +1,4 @@
-"""Screening: people's work on the batches of a review.
-
-Most functions take a batch. Functions for an existing audit take the client.
-"""
+"""Screening: people's work on the batches of a review. Most functions take a batch."""
 
 from tamis_schemas.lazy import exports
 

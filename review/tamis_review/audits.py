@@ -14,16 +14,17 @@ from .decisions.audits import AuditDecision, Recorded, include_missed_records, r
 
 
 def draw_audit(batch: Batch, n: int, *, seed: int, stratum: Stratum = Stratum.ALL) -> Audit:
-    """Draw a simple random sample, without replacement, of `n` excluded records for a human to judge.
+    """Draw a simple random sample of `n` excluded records, without replacement, for a human to judge.
 
-    If there are fewer such records, all are drawn. The sample comes from the excluded records without a human decision.
-    `stratum` says whether the initial filter, the model, or either of them excluded these records. Duplicates are not
-    drawn, because their originals were screened. The same seed draws the same sample from the same records. If the
-    same audit exists already, it is returned unchanged.
+    The sample comes from the exclusions without a human decision, but not from duplicates. If there are fewer than `n`,
+    all are drawn. The same seed draws the same sample from the same records. If the same audit exists already, it is
+    returned unchanged.
+
+    `stratum`: whether the initial filter, the model, or either of them excluded the records.
 
     Raises:
         InvalidParameters: `n` below 1, or an invalid seed.
-        InvalidRequest: the batch does not decide about records, is not completed, or excluded no record.
+        InvalidRequest: the batch does not decide about records, is not completed, or has no such record.
         LedgerUnavailable: the ledger does not answer.
     """
     check_draw(n, seed)
@@ -60,11 +61,15 @@ def record_audit(
     correct: bool = False,
     include_missed: bool = False,
 ) -> Recorded:
-    """Record a human's decisions on records of a sample, all or none.
+    """Record a human's decisions on records of a sample, all or none. Repeated decisions add nothing.
 
-    Repeated decisions add nothing. A decision that contradicts an earlier decision needs `correct`; both decisions stay
-    in the ledger. With `include_missed`, each missed record of the sample also gets an override that includes it, with
-    the same reviewer and note. A record that already has a human decision gets no override.
+    Args:
+        client: the client.
+        audit_id: the audit's id, or its unique beginning.
+        decisions: the decisions.
+        correct: allow decisions that contradict earlier decisions. Both stay in the ledger.
+        include_missed: also include each missed record of the sample by an override, with the same reviewer and note. A
+            record with a human decision gets no override.
 
     Raises:
         RefusedDecision: a record outside the sample, no reviewer, two decisions on a record, or a changed decision

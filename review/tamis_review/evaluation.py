@@ -20,9 +20,8 @@ from .quality.pilot import Calibrated
 def draw_pilot(batch: Batch, n: int, *, seed: int) -> Pilot:
     """Return a random sample of `n` records for a human to label, without duplicates.
 
-    The same seed draws the same sample.
-
-    Raises `InvalidParameters` for an `n` below 1 or an invalid seed, and `LedgerUnavailable`.
+    The same seed draws the same sample. Raises `InvalidParameters` for an `n` below 1 or an invalid seed, and
+    `LedgerUnavailable`.
     """
     with batch.session.reading() as connection:
         population = ledger.read_originals(connection, batch.uuid)
@@ -32,8 +31,8 @@ def draw_pilot(batch: Batch, n: int, *, seed: int) -> Pilot:
 def evaluate(batch: Batch, labels: Labels, column: str | None = None) -> GoldEvaluation:
     """Return the quality of the batch's decisions by a human's labels: rates, lost includes, calibration, agreement.
 
-    `labels` is a file for `read_labels`, with the `column` of the labels; or a dict from item id to True (included) or
-    False.
+    `labels`: a file for `read_labels`, or a dict from item id to True (included) or False. `column`: the file's column
+    of labels.
 
     Raises:
         InvalidRequest: the operation makes no decisions, there is no label, or labels and records do not match.
@@ -50,7 +49,7 @@ def calibrate(
 ) -> Calibrated:
     """Return the threshold score that keeps `recall` of the includes with probability 1 - `delta`.
 
-    The labels must come from a random sample, such as that of `draw_pilot`. If there is no threshold, the result's
+    The labels must come from a random sample, for example from `draw_pilot`. If there is no threshold, the result's
     `calibration.refusal` says why. `kept(record)` says whether the threshold keeps a record.
 
     Raises `InvalidParameters` if recall or delta is not between 0 and 1, and the errors of `evaluate`.
@@ -70,8 +69,7 @@ def measure_agreement(batch: Batch) -> AgreementFigures:
 def measure_panel(batch: Batch, labels: Labels | None = None, column: str | None = None) -> PanelFigures:
     """Return the agreement of the models of the batch's panel, their joint errors, and each model's contribution.
 
-    Errors are counted against `labels`, which are as in `evaluate`. None: errors are counted against people's decisions
-    about the batch.
+    Errors are counted against `labels`, as in `evaluate`, or against people's decisions if `labels` is None.
 
     Raises `InvalidRequest` if the batch asks a single model, and the errors of `evaluate`.
     """

@@ -35,18 +35,17 @@ def import_decisions(
     Args:
         batch: the batch.
         path: the file.
-        reviewer: the author of the decisions. If the file names several people, only this person's decisions are
-            imported.
+        reviewer: the author of the decisions. If the file names authors, only this person's decisions are imported.
         stage: the subject of the decisions: the batch's question, retrieval of reports, or full texts.
         settles: the decisions override other people's decisions.
-        columns: the names of columns, if Tamis should not guess them.
+        columns: the names of columns that Tamis should not guess.
         words: meanings of words in the file, in addition to the built-in meanings.
         everything: the decision on every record of the file: include, exclude or uncertain.
         dry_run: report the import without recording it.
 
     Raises:
-        InputError: the file is unreadable, or has neither decisions nor their authors.
-        InvalidParameters: a word without a meaning.
+        InputError: the file is unreadable, has no decisions, or names no author although `reviewer` is missing.
+        InvalidParameters: a word without a meaning, or a `reviewer` whom the file does not name.
         InvalidRequest: the operation makes no decisions.
         LedgerUnavailable: the ledger does not answer.
     """

@@ -28,14 +28,14 @@ def override(
 ) -> Override:
     """Record a reviewer's decision about an item, and return it.
 
-    The decision replaces only the same reviewer's earlier decision. If people disagree and no decision settles the
-    conflict, no decision counts.
+    The decision replaces only the same reviewer's earlier decision. If people disagree, no decision counts until one
+    settles the conflict.
 
     Args:
         batch: the batch.
         index: the item's place in the batch, from 0.
-        value: a possible value of the operation: `include`, `exclude` or `uncertain` (read, and left to others), True
-            or False, a number of the scale, an extracted text (None: not present in the record), an object of fields.
+        value: a possible value of the operation: `include`, `exclude` or `uncertain` (read, and left to others); True
+            or False; a number of the scale; an extracted text (None: not present in the record); an object of fields.
             For the retrieval of a report: `retrieved` or `not retrieved`. For a full text: `include`, `exclude` or
             `uncertain`.
         reviewer: the author of the decision.
@@ -43,11 +43,11 @@ def override(
         settles: this decision overrides other people's decisions.
         stage: the subject of the decision: the batch's question, retrieval of the report, or its full text.
         reason: the reason for the exclusion, or for not retrieving the report.
-        decision_id: an id that the caller chooses. If this id is already recorded, nothing is written, and its decision
-            is returned.
+        decision_id: an id that the caller chooses. If it is already recorded, its decision is returned, and nothing is
+            written.
 
     Raises:
-        IdempotencyConflict: this id belongs to another decision.
+        IdempotencyConflict: the `decision_id` belongs to another decision.
         InvalidParameters: an impossible value, an unknown item, or no reviewer.
         LedgerUnavailable: the ledger does not answer.
     """
@@ -60,10 +60,9 @@ def override(
 def withdraw_override(
     batch: Batch, index: int, *, reviewer: str, note: str | None = None, stage: HumanStage = HumanStage.OWN
 ) -> Override:
-    """Withdraw a reviewer's decision about an item. The software's or other people's decision counts again.
+    """Withdraw a reviewer's decision about an item, so that the software's or other people's decision counts.
 
-    Raises `InvalidParameters` if this reviewer has no decision on the item; the message names the people who have one.
-    Also raises the errors of `override`.
+    Raises `InvalidParameters` if this reviewer has no decision on the item, and the errors of `override`.
     """
     return decide(batch, [HumanDecision(index, None, reviewer, note, withdraw=True, stage=stage)])[0]
 
@@ -71,7 +70,7 @@ def withdraw_override(
 def decide(batch: Batch, decisions: Sequence[HumanDecision]) -> list[Override]:
     """Record many decisions, all or none, and return the recorded decisions in the order of `decisions`.
 
-    Raises `RefusedDecision` (a kind of `InvalidParameters`) with the place of the refused decision, and
+    Raises `RefusedDecision` (a kind of `InvalidParameters`), with the place of the refused decision, and
     `LedgerUnavailable`.
     """
     with batch.session.writing() as connection:
@@ -97,7 +96,7 @@ def count_human_decisions(batch: Batch) -> HumanCounts | None:
 
 
 def list_conflicts(batch: Batch) -> list[Conflict]:
-    """Return the records on which people disagree, with all decisions, as long as no decision settles the conflict.
+    """Return the records on which people disagree, with all decisions, unless a decision settles the conflict.
 
     Raises `LedgerUnavailable`.
     """

@@ -15,21 +15,18 @@ from .order.order_refits import OrderRefits
 
 
 def get_screening_mode(batch: Batch) -> ScreeningModeSet:
-    """Return the screening mode of the batch, with the author and the time of the setting.
+    """Return the screening mode of the batch, with the person who set it and the time. The default is `single`.
 
-    The mode says which decisions people may see over HTTP. The default is `single`.
-
-    Raises `LedgerUnavailable`.
+    The mode says which decisions people may see over HTTP. Raises `LedgerUnavailable`.
     """
     with batch.session.reading() as connection:
         return blindness.read_mode_set(connection, batch.uuid)
 
 
 def set_screening_mode(batch: Batch, mode: ScreeningMode | str, *, set_by: str) -> ScreeningModeSet:
-    """Set the screening mode of the batch: a `ScreeningMode`, or its name. `set_by`: the author of the setting.
+    """Set the screening mode of the batch: a `ScreeningMode`, or its name. `set_by`: the person who sets it.
 
-    The mode says which decisions people may see over HTTP. Python and the terminal still show everything, because they
-    are for the operator of the ledger.
+    The mode says which decisions people may see over HTTP. Python and the terminal still show all decisions.
 
     Raises:
         InvalidParameters: an unknown mode, or no name.
@@ -63,18 +60,18 @@ def next_records(
 ) -> NextRecords:
     """Return the records that a person should read next, in order, each with the reason for its place.
 
-    First comes the open sample of `draw_stop_sample`. Then come the records that the model's score and the texts of
-    decided records make most promising. Records excluded by the initial filter's rules come last. For up to 5,000
-    records, the order is updated first if that is quick. If not, the records come from the stored order, without the
-    decided records, and the update runs in the background.
+    First comes the open sample of `draw_stop_sample`, then the most promising records by the model's score and by the
+    texts of decided records. Records that the initial filter excluded come last. With up to 5,000 records, or `fresh`,
+    the order is updated first. In other cases, or if the update is slow, the stored order is used, and the update runs
+    in the background.
 
     Args:
         batch: the batch.
         n: the number of records, at most 1,000.
-        reviewer: for people who read in pairs, or blind. Skip the records that this person has decided, and begin with
-            records that others have decided. None: skip the records that any person has decided.
+        reviewer: skip the records that this person has decided, and begin with records that others have decided. It is
+            for people who read in pairs, or blind. None: skip the records that any person has decided.
         seed: the seed of the random draws. The same seed and decisions give the same order.
-        explore: the share of places for records drawn at random; None: 0.02.
+        explore: the share of places for records drawn at random. None: 0.02.
         fresh: wait until the order includes every decision.
         by: the kind of order. `disagreement` begins with the records on which the models of the batch's panel differ.
         blind: order by number, so that neither places nor figures reveal decisions of the model or other people.
@@ -97,13 +94,11 @@ def may_stop(
 ) -> StopAnswer:
     """Return whether people may stop reading with this recall and confidence, or how much they must still read.
 
-    No records are drawn.
-
     Args:
         batch: the batch.
         recall: the wanted share of all includes, above 0 and at most 1. None: as for the last sample, or 0.95 if there
-            is none.
-        confidence: the wanted confidence, between 0 and 1. None: likewise.
+            is no sample.
+        confidence: the wanted confidence, between 0 and 1. None: as for the last sample, or 0.95 if there is no sample.
         human_errors: also count includes that people overlook, if two people decided enough of the same records.
 
     Raises:
@@ -126,14 +121,23 @@ def draw_stop_sample(
 ) -> StopAnswer:
     """Draw as many unread records as people must read before they may stop, and return the new answer of `may_stop`.
 
-    An open sample is extended. If none is open, a new sample is drawn with this seed (None: a random seed). The same
-    seed draws the same records if the same records are unread. Decisions on drawn records are ordinary decisions. A new
-    sample may begin with an `audit` of all exclusions, if these are all the unread records: the audit's decisions then
-    count.
+    An open sample is extended. If none is open, a new sample begins. Decisions on drawn records are ordinary decisions.
 
-    Raises the errors of `may_stop`. Raises `InvalidParameters` also for an invalid seed, or a seed other than the open
-    sample's. Raises `InvalidRequest` also if the batch is not finished, the recall is out of reach, or the audit does
-    not fit.
+    Args:
+        batch: the batch.
+        recall: as in `may_stop`.
+        confidence: as in `may_stop`.
+        seed: the seed of a new sample. The same seed draws the same records if the same records are unread. None: a
+            random seed.
+        audit: an audit of all exclusions, if exactly these records are unread. The new sample begins with the audit's
+            sample, and the audit's decisions count.
+        human_errors: as in `may_stop`.
+
+    Raises:
+        InvalidParameters: as in `may_stop`; or an invalid seed, or another seed than the open sample's.
+        InvalidRequest: as in `may_stop`; or the batch is not finished, the recall is out of reach, or the audit does
+            not fit.
+        LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.writing() as connection:
         stop_samples.draw_sample(
@@ -143,7 +147,7 @@ def draw_stop_sample(
 
 
 def close_stop_sample(batch: Batch) -> StopAnswer:
-    """Stop drawing from the open sample, and return the answer of `may_stop` afterwards.
+    """Stop drawing from the open sample, and return the new answer of `may_stop`.
 
     The sample's read records still count. The next sample is another attempt, and may need more records.
 

@@ -38,9 +38,9 @@ def results_frame(batch: Batch, library: FrameLibrary | None = None) -> Any:
     """Return a data frame with a row for each item, in order, and the columns of `tamis results`.
 
     `value` and `final_value` have the type of the operation's values. The fields of an extraction are JSON text.
-    `library` is `pandas`, `polars` or `arrow` (a `pyarrow.Table`). None: the first of them that is installed.
+    `library`: `pandas`, `polars` or `arrow` (a `pyarrow.Table`). None: the first of these that is installed.
 
-    Raises `InvalidParameters` for any other library, `ConfigurationError` if the library is not installed, and
+    Raises `InvalidParameters` for another library, `ConfigurationError` if the library is not installed, and
     `LedgerUnavailable`.
     """
     return frame_of(batch.results(), batch.operation(), library)

@@ -30,11 +30,10 @@ def remark(
 ) -> int:
     """Add labels and notes to items, or remove them, all or none. Return the number added or removed.
 
-    `remove`: whether to remove them. `alone`: ignore other reviewers' labels and notes, for blind reading.
+    `remove`: remove the labels and notes. `alone`: ignore other reviewers' labels and notes, for blind reading.
 
     Raises:
         InvalidParameters: an unknown item, no reviewer, or a text that is empty, too long, or cannot be stored.
-            Nothing is written.
         LedgerUnavailable: the ledger does not answer.
     """
     name, _ = checked_words(reviewer, None)

@@ -13,7 +13,7 @@ from .plans.judge_items import judge_item
 
 
 def has_later_stage(batch: Batch) -> bool:
-    """Return whether the next stage of the batch's review has begun. If so, results of a retry do not enter that stage.
+    """Return whether the next stage of the batch's review has begun. If so, results of a retry cannot enter it.
 
     Raises `LedgerUnavailable`.
     """
@@ -22,7 +22,7 @@ def has_later_stage(batch: Batch) -> bool:
 
 
 def known_records(client: Client, of: str) -> KnownRecords:
-    """Return the records of a batch or review. With these known records, `identify` excludes all but new records.
+    """Return the records of a batch or review as known records, whose copies `identify` excludes.
 
     Raises `UnknownBatch`, `LedgerUnavailable`.
     """
@@ -32,9 +32,9 @@ def known_records(client: Client, of: str) -> KnownRecords:
 
 
 def judge_items(batch: Batch) -> Iterator[Item]:
-    """Yield an item for the `judge` operation for each result with a reasoning. The batch must be finished.
+    """Yield an item for the `judge` operation for each result with a reasoning.
 
-    A result is not judged if a human changed it, or if the model found no value in the record.
+    A result is omitted if a human changed it, or if the model found no value in the record.
 
     Raises `InvalidRequest` if the batch is not finished or has no result to judge, and `LedgerUnavailable`.
     """

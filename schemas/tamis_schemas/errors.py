@@ -5,14 +5,14 @@ TamisError
 │   ├── BrokerUnavailable
 │   └── LedgerUnavailable
 ├── InvalidRequest               fix the request
-│   ├── InputError               a file, at a place
+│   ├── InputError               a mistake in a file
 │   ├── InvalidParameters        an operation's parameters
 │   ├── IdempotencyConflict      one key, two different contents
 │   ├── UnknownBatch
 │   ├── IllegalTransition        the present state does not allow it
-│   └── NotAllowed               by the gateway's key of the request
-│       ├── AllowanceSpent       before the month ends
-│       └── Blinded              as long as people read blind
+│   └── NotAllowed               the API key does not allow it
+│       ├── AllowanceSpent       the key's monthly allowance
+│       └── Blinded              while people read blind
 ├── ConfigurationError           fix the configuration
 └── OperationFailed              ask an operator
     ├── WaitTimeout              a batch did not finish in the given time

@@ -12,8 +12,7 @@ def needs(extra: str) -> Iterator[None]:
     """Turn the failed import of an extra's package into a clear error.
 
     Raises:
-        ConfigurationError: the extra is not installed, and the message names the extra; or a native library is missing,
-            and the message names the library.
+        ConfigurationError: the extra is not installed, or a native library is missing. The message names it.
     """
     try:
         yield

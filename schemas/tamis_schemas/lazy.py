@@ -10,10 +10,7 @@ _EXPORT = re.compile(r"^from \.(\S+) import (\w+) as \2$", re.MULTILINE)
 
 
 def exports(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
-    """Return the `__getattr__` (PEP 562) and the `__all__` of a package, for the names in the stub next to `file`.
-
-    So the stub, which type checkers read, is the only list of names.
-    """
+    """Return the lazy `__getattr__` (PEP 562) and the `__all__` of a package, both made from the stub beside `file`."""
     stub = Path(file).with_suffix(".pyi").read_text("utf-8")
     home_of = {name: module for module, name in _EXPORT.findall(stub)}
 

@@ -42,7 +42,7 @@ class Pause(BaseModel):
 
     @property
     def reason(self) -> str:
-        """The reason in a few words: `budget: $1.00 of $1.00 is spent`, with the end of a pause that ends by itself."""
+        """The pause's kind, end (if known) and message in one line: `budget: $1.00 of $1.00 is spent`."""
         until = "" if self.until is None else f" until {self.until.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
         return f"{self.kind.value}{until}: {self.message}" if self.message else f"{self.kind.value}{until}"
 

@@ -1,6 +1,6 @@
 """The present release: its version, the commit of its build, and the ledger revision that it writes.
 
-None of this imports the migration code, or needs git in a built installation.
+This module does not import the migration code. In a built installation, it needs no git.
 """
 
 import subprocess

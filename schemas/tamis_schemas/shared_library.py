@@ -21,7 +21,7 @@ _MISSING = re.compile(
 
 
 def missing_library(text: str) -> str | None:
-    """Return the library that a loader did not find, and how to install it; None if the text reports none."""
+    """Return which native library `text` reports as missing, and how to install it; None if it reports none."""
     match = _MISSING.search(text)
     if match is None:
         return None

@@ -1,11 +1,15 @@
-"""A ledger that goes back in time: a dump from the middle of a batch is restored, or a standby that lags is promoted.
+"""Failovers and restores of the ledger's server, some of which take the ledger back in time.
 
-Redis and the workers are newer than the ledger then. What the ledger still knows is not paid again.
+Redis and the workers are newer than such a ledger. What the ledger still knows is not paid again.
 """
 
 import shutil
 import subprocess
+import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import psutil
 import psycopg
@@ -84,12 +88,16 @@ def test_a_dump_from_the_middle_of_a_batch_is_restored_under_living_workers(
         house.check_workers()
 
 
-@pytest.mark.parametrize("items", LENGTHS)
-def test_a_standby_that_lags_behind_is_promoted_after_a_crash(
-    items: int, tmp_path_factory: pytest.TempPathFactory, faults: Faults
-) -> None:
-    folder = tmp_path_factory.mktemp("promoted")
+@contextmanager
+def with_standby(folder: Path, *, hosts: bool) -> Iterator[tuple[FaultHouse, Postgres, Callable[[], None]]]:
+    """A house whose primary has a standby; the last value moves the address to it, unless the URL names both."""
     standby = Postgres(folder / "standby")
+    place = Path(tempfile.mkdtemp(prefix="tamis-", dir="/tmp")) / "address"  # a socket's path must be short
+
+    def move(server: Postgres = standby) -> None:
+        moved = place.with_suffix(".moved")
+        moved.symlink_to(server.socket_folder)
+        moved.replace(place)
 
     def both(primary: Postgres) -> str:
         standby.folder.mkdir(parents=True)
@@ -98,24 +106,85 @@ def test_a_standby_that_lags_behind_is_promoted_after_a_crash(
             primary, "pg_basebackup", *place_of(primary), "-D", str(standby.data), "-R", "-X", "stream", "-c", "fast"
         )
         standby.start()
-        hosts = f"{primary.socket_folder},{standby.socket_folder}"
-        return f"postgresql+psycopg://{SUPERUSER}@/{DATABASE}?host={hosts}&port={PORT},{PORT}"
+        move(primary)
+        ports = f"{PORT},{PORT}" if hosts else f"{PORT}"
+        folders = f"{primary.socket_folder},{standby.socket_folder}" if hosts else f"{place}"
+        return f"postgresql+psycopg://{SUPERUSER}@/{DATABASE}?host={folders}&port={ports}"
 
     try:
         with fault_house(folder, lease_seconds="3", database=both) as house:
-            batch = house.begin(items)
-            server = psutil.Process(house.postgres.process.pid)
-            (sender,) = [one for one in server.children() if "walsender" in " ".join(one.cmdline())]
-            sender.suspend()
-            known = batch.status().counts.decided
-            wait_until(lambda: batch.status().counts.decided >= known + items // 8, within=60, what="an eighth is lost")
-            house.postgres.process.kill()
-            house.client.engine.dispose()
-            administer(standby, "SELECT pg_promote()")
-            calls = house.double.count(200) + house.double.in_flight()
-            goes_on_and_ends(house, faults, batch, calls, note="a lagging standby promoted")
-            assert attempts(house, batch) <= {1, 2, 3}
-            house.check_workers()
+            yield house, standby, move
     finally:
         standby.stop()
         shutil.rmtree(standby.folder, ignore_errors=True)
+        shutil.rmtree(place.parent)
+
+
+def calls_until_now(house: FaultHouse) -> int:
+    return house.double.count(200) + house.double.in_flight()
+
+
+ADDRESSES = pytest.mark.parametrize(
+    ("hosts", "items"),
+    [
+        pytest.param(True, 300, id="hosts-short"),
+        pytest.param(False, 300, id="address-short", marks=pytest.mark.night),
+        pytest.param(True, 1_500, id="hosts-whole", marks=[pytest.mark.night, pytest.mark.timeout(300)]),
+        pytest.param(False, 1_500, id="address-whole", marks=[pytest.mark.night, pytest.mark.timeout(300)]),
+    ],
+)
+
+
+@ADDRESSES
+def test_a_standby_that_lags_behind_is_promoted_after_a_crash(
+    hosts: bool, items: int, tmp_path_factory: pytest.TempPathFactory, faults: Faults
+) -> None:
+    with with_standby(tmp_path_factory.mktemp("promoted"), hosts=hosts) as (house, standby, move):
+        batch = house.begin(items)
+        server = psutil.Process(house.postgres.process.pid)
+        (sender,) = [process for process in server.children() if "walsender" in " ".join(process.cmdline())]
+        sender.suspend()
+        known = batch.status().counts.decided
+        wait_until(lambda: batch.status().counts.decided >= known + items // 8, within=60, what="an eighth is lost")
+        house.postgres.process.kill()
+        house.client.engine.dispose()
+        administer(standby, "SELECT pg_promote()")
+        move()
+        goes_on_and_ends(house, faults, batch, calls_until_now(house), note="a lagging standby promoted")
+        assert attempts(house, batch) <= {1, 2, 3}
+        house.check_workers()
+
+
+@pytest.mark.parametrize(
+    ("hosts", "items"),
+    [
+        pytest.param(False, 300, id="address-short"),
+        pytest.param(True, 300, id="hosts-short", marks=pytest.mark.night),
+        pytest.param(False, 1_500, id="address-whole", marks=[pytest.mark.night, pytest.mark.timeout(300)]),
+        pytest.param(True, 1_500, id="hosts-whole", marks=[pytest.mark.night, pytest.mark.timeout(300)]),
+    ],
+)
+def test_the_primary_becomes_a_standby_in_a_planned_switchover(
+    hosts: bool, items: int, tmp_path_factory: pytest.TempPathFactory, faults: Faults
+) -> None:
+    """The demoted server goes on to answer what only reads, so that a connection to it looks sound."""
+    with with_standby(tmp_path_factory.mktemp("switched"), hosts=hosts) as (house, standby, move):
+        batch = house.begin(items)
+        primary = house.postgres
+        primary.stop()
+        (primary.data / "standby.signal").touch()
+        primary.start()
+        demoted = psutil.Process(primary.process.pid)
+        if not hosts:  # of several hosts, none is used that cannot write
+            wait_until(
+                lambda: (
+                    len([True for process in demoted.children() if f" {DATABASE} " in " ".join(process.cmdline())]) >= 2
+                ),
+                within=PROGRESS_WITHIN,
+                what="both workers connect to the demoted server",
+            )
+        administer(standby, "SELECT pg_promote()")
+        move()
+        goes_on_and_ends(house, faults, batch, calls_until_now(house), note="the primary was demoted")
+        assert demoted.is_running()
+        house.check_workers()

@@ -1,4 +1,4 @@
-"""The command line's frame: the application, its consoles, and its exit after errors."""
+"""The frame of the command line: the application, its consoles, and its exit after errors."""
 
 import gc
 import logging
@@ -82,9 +82,9 @@ def _options(
 
 
 def run() -> None:
-    """Run the command line; print a clear line for each error that a user can correct. Secrets are redacted.
+    """Run the command line, and print a line without secrets for each error that a user can correct.
 
-    A submission begins a trace if the environment asks for traces.
+    If the environment asks for traces, a submission begins a trace.
     """
     gc.set_threshold(GARBAGE_AFTER)
     redact = Redaction.of_environment()
@@ -143,7 +143,7 @@ def know_the_shells() -> None:
 
 
 def say_error(error: TamisError, redact: Callable[[str], str] = str) -> None:
-    """Print an error on standard error. If the error has a note, print the next step from this note too."""
+    """Print an error on standard error, followed by the next step if the error has a note about it."""
     message = redact(str(error))
     before = "\n" if "\n" in message else " "  # a message that quotes a log has many lines; any other stays one line
     steps = "".join(f"{before}[dim]({escape(note)})[/]" for note in getattr(error, "__notes__", ()))
@@ -169,9 +169,9 @@ def _print_exception(
 
 
 def _print_unraisable(redact: Redaction, args: "sys.UnraisableHookArgs") -> None:
-    """Print an exception that cannot be raised, redacted too.
+    """Print an exception that cannot be raised, without secrets.
 
-    A Ctrl-C that came while an object was finalised is sent again instead.
+    A Ctrl-C during the finalisation of an object is sent again instead.
     """
     if issubclass(args.exc_type, KeyboardInterrupt):
         main = threading.main_thread().ident or 0

@@ -57,15 +57,15 @@ def to_file(help: str) -> Any:  # noqa: A002 - as Typer calls it
 
 
 def is_new(file: Path | None, *, may_hold: str) -> None:
-    """Raise `InvalidRequest` if `file` exists already. `may_hold`: what people may have written into it."""
+    """Raise `InvalidRequest` if `file` exists already. `may_hold`: what the file may contain, for the message."""
     if file is not None and file.exists():
         raise InvalidRequest(f"{file} already exists and may contain {may_hold}: name another file with --output")
 
 
 def validated(kind: type[Model], of: str = "", /, **parameters: Any) -> Model:
-    """Return a model of the class `kind`, made of these parameters.
+    """Return an instance of the model `kind`, made of these parameters.
 
-    Raises `InvalidParameters` naming the invalid parameter; the message begins with `of`.
+    If one is invalid, raise `InvalidParameters` with its name; the message begins with `of`.
     """
     try:
         return kind.model_validate(parameters)
@@ -84,7 +84,10 @@ def callback_of(url: str, option: str = "callback") -> Callback:
 
 
 def named(reviewer: str | None, question: str) -> str:
-    """Return the reviewer's name. If it is missing, raise `InvalidParameters` with the question."""
+    """Return the reviewer's name.
+
+    If it is missing, raise `InvalidParameters` with `question` as the beginning of its message.
+    """
     if reviewer is None or not reviewer.strip():
         raise InvalidParameters(f"{question} Add --reviewer NAME, or set TAMIS_REVIEWER")
     return reviewer

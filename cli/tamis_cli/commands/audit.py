@@ -31,7 +31,7 @@ class DrawUnlessNamed(TyperGroup):
     """A group of commands that reads `tamis audit ID` as `tamis audit draw ID`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # of typer's click
-        """Parse, with `draw` inserted before arguments that name no command."""
+        """Parse the arguments. If they begin with no command's name, insert `draw` before them."""
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = [DRAW, *args]
         return super().parse_args(ctx, args)
@@ -152,7 +152,7 @@ def _write(batch: Batch, audit: Audit, path: Path, *, with_reasons: bool) -> Non
 
 
 def _check_ids(file: Path, filled: FilledIn, audit: Audit) -> None:
-    """Raise `InputError` if a row has another record's id: a person has sorted only some columns of the table."""
+    """Raise `InputError` if a row has another record's id, because a person has sorted only some of the columns."""
     ids = {item.index: item.item_id for item in audit.items}
     for decision, line, item_id in zip(filled.decisions, filled.lines, filled.ids, strict=True):
         if item_id and decision.index in ids and ids[decision.index] != item_id:

@@ -1,10 +1,9 @@
-"""The list of commands: the module of each, and its line in `tamis --help`, without an import.
+"""The list of commands, each with its module and its line in `tamis --help`. The list imports no command.
 
 To add a command, declare it in a module of this folder with `@app.command(...)`, or a group of commands with
-`app.add_typer(...)`. Name it here, under its theme and module, with the first paragraph of its docstring (for a
-group: its help). A generator command has the option `--json`, see `with_json` of `commands.py`. A call imports only
-the command's module, so an unlisted command is not found. `tests/unit/cli/test_commands.py` compares the list with
-the declarations.
+`app.add_typer(...)`. Then name it here, under its theme and module, with the first paragraph of its docstring (for a
+group, its help). Only the module that is listed for a command is imported, so an unlisted command is not found.
+`tests/unit/cli/test_commands.py` compares the list with the declarations.
 """
 
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from enum import StrEnum
 
 
 class Theme(StrEnum):
-    """The subject of a command: the headings of `tamis help`, in this order."""
+    """The subject of a command. The values are the headings of `tamis help`, in this order."""
 
     ASK = "Ask about records"
     READ = "See progress and results"

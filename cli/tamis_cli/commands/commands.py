@@ -1,4 +1,4 @@
-"""The declaration of commands: with examples at the end of the help, and a next step for each error."""
+"""The declaration of commands, with examples at the end of their help, and a next step for each error."""
 
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -23,12 +23,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Documented(TyperCommand):
-    """A command with examples; its errors carry the next step as a note."""
+    """A command with examples. Its errors have the next step as a note."""
 
     examples: tuple[str, ...] = ()  # whole command lines
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # of typer's click, here and below
-        """Write click's page, then the examples, a line each, unwrapped for copying."""
+        """Write click's page, then the examples, each on a line without breaks for copying."""
         self.rich_markup_mode = None  # Typer's tables cut the names of options in narrow terminals
         super().format_help(ctx, formatter)
         if self.examples:
@@ -36,7 +36,7 @@ class Documented(TyperCommand):
         formatter.write("\n`tamis help exit-codes` explains the exit codes.\n")
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke the command. An error gets a note with the next step for this command."""
+        """Invoke the command. If it raises an error, add a note with the next step."""
         try:
             return super().invoke(ctx)
         except TamisError as error:
@@ -46,7 +46,7 @@ class Documented(TyperCommand):
 
 
 def next_step(error: TamisError, command: str) -> str | None:
-    """Return the next step after an error of `command`; None if the message names a step, or there is no next step."""
+    """Return the next step after an error of `command`; None if there is none, or the message names a step already."""
     if NAMES_A_STEP.search(str(error)):
         return None
     match error:
@@ -62,7 +62,10 @@ def next_step(error: TamisError, command: str) -> str | None:
 
 
 class ByTheme(TyperGroup):
-    """The commands in the order of their list, each under its theme. An unlisted command has no theme."""
+    """The commands in the order of `COMMANDS`, each under its theme.
+
+    A command that is not in this list has no theme.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -77,7 +80,7 @@ class Commands(typer.Typer):
     """A group of documented commands."""
 
     def group(self, name: str, help: str, **options: Any) -> "Commands":  # noqa: A002 - as Typer calls it
-        """Add a group of commands, and return it. Called without a command, the group shows its help."""
+        """Add a group of commands, and return it. If a user names no command of the group, the group shows its help."""
         group = Commands(name=name, help=help, no_args_is_help=True, **options)
         self.add_typer(group)
         return group
@@ -87,8 +90,8 @@ class Commands(typer.Typer):
     ) -> Callable[[Function], Function]:
         """Declare a command as Typer does, with whole command lines as examples.
 
-        A generator gets the option `--json`, see `with_json`. With `json_lines` each element of its document is on
-        a line of its own.
+        A generator gets the option `--json`, see `with_json`. With `json_lines`, each element of its JSON document has
+        its own line.
         """
         cls = type("WithExamples", (Documented,), {"examples": tuple(examples)})
         declare: Callable[[Function], Function] = super().command(name, cls=cls, **options)
@@ -101,11 +104,11 @@ class Commands(typer.Typer):
 
 
 def with_json(command: Callable[..., Generator[Any, None, None]], *, lines: bool = False) -> Callable[..., None]:
-    """Return a command with the option `--json`.
+    """Return a command with the option `--json`, made of a generator that yields its JSON document once.
 
-    The generator yields its JSON document once. With `--json` the document is printed, and the generator closed.
-    Otherwise the generator continues, and prints text for people. If the document is expensive, the generator yields a
-    function without arguments instead, which makes the document. The function is called only for `--json`.
+    With `--json`, the document is printed, and the generator is closed. Otherwise the generator continues, and prints
+    text for people. If the document is expensive, the generator yields a function that returns it. This function is
+    called only for `--json`.
     """
     option, show = (AsJsonLines, print_json_lines) if lines else (AsJson, print_json)
     parameters = signature(command, eval_str=True).parameters.values()
@@ -125,14 +128,14 @@ def with_json(command: Callable[..., Generator[Any, None, None]], *, lines: bool
 
 
 def signed(run: Callable[..., None], parameters: Sequence[Parameter]) -> Callable[..., None]:
-    """Return the function with these parameters, which Typer reads instead of the function's own."""
+    """Return the function with the signature `parameters`, which Typer reads."""
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
 def path_of(ctx: Any) -> str:
-    """Return a command's path without the program: `review run`."""
+    """Return the names of a command and its groups, without the program: `review run`."""
     names: list[str] = []
     while ctx.parent is not None:
         names.insert(0, str(ctx.info_name))

@@ -1,4 +1,4 @@
-"""`tamis criteria`: begin a file of criteria, and check its interpretation."""
+"""`tamis criteria`: writes a template of a file of criteria, and checks such a file."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -63,8 +63,7 @@ def demo(console: Console, *, model: Model = "recorded", report: Path | None = N
     """Screen the citations, show the decisions, and return the process's exit status.
 
     `model`: `recorded` answers, the `small` embedded model, or the environment's `own` model. `report`: the file for an
-    HTML report; None: no report. The environment's servers are not used: the demonstration runs its own, in a temporary
-    folder.
+    HTML report; None: no report. The demo runs its own servers in a temporary folder.
     """
     try:
         with (
@@ -84,7 +83,7 @@ def demo(console: Console, *, model: Model = "recorded", report: Path | None = N
 
 @contextmanager
 def _unset() -> Iterator[None]:
-    """Unset Tamis's environment variables: a first run must not depend on them, nor spend money."""
+    """Unset Tamis's environment variables inside `with`: a first run must not depend on them, nor spend money."""
     taken = {name: text for name, text in os.environ.items() if name.startswith(("TAMIS_", "OPENAI_"))}
     for name in taken:
         del os.environ[name]
@@ -136,7 +135,6 @@ def _run(console: Console, folder: Path, model: Model, report: Path | None) -> N
 
 
 def _submitted(client: Client, criteria: SearchCriteria, console: Console) -> Batch:
-    """Submit the citations, and print a line about it."""
     identified = identify(CITATIONS, initial_filter=criteria)
     console.print(
         f"Screening {len(identified.records)} fictional citations against {len(criteria.labelled())} criteria. The "
@@ -183,7 +181,7 @@ def _show(client: Client, batch: Batch, criteria: SearchCriteria, console: Conso
 
 
 def _stay(stack: Stack, console: Console) -> None:
-    """Show where to look, and return at Enter or Ctrl-C; the stack runs until then."""
+    """Show the addresses, and wait for Enter or Ctrl-C while the stack runs."""
     if stack.gateway is not None:
         console.print(f"\n[bold]Page[/]    {escape(page_place(stack.gateway, stack, console))}", soft_wrap=True)
     if stack.flower is not None:
@@ -196,7 +194,7 @@ def _stay(stack: Stack, console: Console) -> None:
 
 
 def print_decisions(rows: Sequence[Row], criteria: Sequence[Criterion], console: Console) -> None:
-    """Print included, excluded, uncertain and failed records, each group with its number of records."""
+    """Print included, excluded, uncertain and failed records, each group with its size."""
     by_status: defaultdict[InclusionStatus, list[Row]] = defaultdict(list)
     for row in rows:
         if row.decision is not None:
@@ -259,7 +257,7 @@ def _by_criterion(rows: Sequence[Row], criteria: Sequence[Criterion]) -> dict[st
 
 
 def _quote(row: Row, label: str) -> Text:
-    """Return the record's words that support the deciding verdict."""
+    """Return the words of the record that support the deciding verdict."""
     quote = None if row.decision is None else row.decision.verdicts[label].quote
     if quote is None:
         return Text("no quote: the record does not mention it", "dim")

@@ -40,7 +40,7 @@ def dry_run(
 
 
 def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[str, Any]:
-    """Return a rehearsal as a dict, for programs. For a panel, return a rehearsal for each model, and their sums.
+    """Return a rehearsal as a dict, for programs. For a panel, the dict has a rehearsal for each model, and the sums.
 
     Raises the errors of `rehearsed`.
     """

@@ -1,4 +1,4 @@
-"""`tamis evaluate` and `tamis calibrate`: the quality of a batch's decisions, by a human's labels."""
+"""`tamis evaluate` and `tamis calibrate`: the quality of a batch's decisions, measured by a human's labels."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Facts: the JSON about a batch or a review, the same in all commands."""
+"""The JSON about a batch or a review, which is the same in all commands."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def view_facts(view: BatchView) -> dict[str, Any]:
-    """Return a batch's view with its counts."""
+    """Return a batch's state, with the counts at the top level."""
     return view.model_dump(mode="json", exclude={"counts"}) | view.counts.model_dump() | {"waits_for": view.waits_for}
 
 
@@ -24,7 +24,7 @@ def human_counts(batch: "Batch | BatchGlance") -> "HumanCounts | None":
 
 
 def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
-    """Return a batch's view, people's decisions, its rounds, and the summary of the present round, if there is one."""
+    """Return a batch's state, people's decisions, rounds, and the summary of the present round (None: not written)."""
     view, summaries = batch.status(), batch.summaries()
     humans = human_counts(batch)
     latest: Summary | None = summaries[-1] if summaries and summaries[-1].round == view.round else None
@@ -38,7 +38,7 @@ def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
 
 
 def review_facts(view: ReviewView) -> dict[str, Any]:
-    """Return a review's view, stage by stage."""
+    """Return a review's state, stage by stage."""
     return view.model_dump(mode="json") | {"state": view.state, "finished": view.finished}
 
 

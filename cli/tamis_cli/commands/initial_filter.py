@@ -61,7 +61,7 @@ def initial_filter(
 
 
 def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:
-    """Return the counts of tier 1. If there are labels, also return the rejected records that are labelled included."""
+    """Return the counts of tier 1. With labels, also return the rejected records that are labelled as included."""
     lost = [
         {"file": outcome.path, "index": outcome.index, "id": outcome.item_id}
         | {"rule": outcome.result.rule, "reason": outcome.result.reason}
@@ -79,7 +79,10 @@ def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:
 
 
 def _print_counts(tier_one: FilterReport, *, labelled: bool) -> None:
-    """Print a line per rule, then lines for rejected, passed and all records. With labels, count these by label too."""
+    """Print a line for each rule, then lines for rejected, passed and all records.
+
+    With labels, also print how many of these records are labelled as included and as excluded.
+    """
     table = listing("rule", numbers=("records", "included", "excluded") if labelled else ("records",))
     for count in tier_one.rules:
         lost = f"[bold red]{count.included:,}[/]" if count.included else "0"

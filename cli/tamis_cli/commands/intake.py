@@ -1,4 +1,4 @@
-"""Messages about files before their records are submitted, and the sources that the user names for files."""
+"""Messages about the records of files before their submission, and the sources that the user names for files."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ LINES_NAMED = 8
 
 @dataclass(frozen=True)
 class Remedy:
-    """The options that make a command submit removed records after all."""
+    """The options that make a command submit records that it would remove."""
 
     duplicates: str
     rejected: str
@@ -55,10 +55,10 @@ def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource
 
 
 def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> None:
-    """Print on standard error the records removed, lost and replaced, and the records that no model will see.
+    """Print on standard error how many records were removed, lost or rejected, and where bytes were replaced.
 
-    For several files it also prints which file completes the records of another file, and each source's number of
-    records. It prints the number of possible copies, with the command that shows them.
+    For several files, also print which file completes another file's records, and how many records each source has. If
+    records may be copies, print the command that lists them.
     """
     for file in identified.files:
         _say_of_file(file, alone=len(identified.files) == 1)
@@ -98,7 +98,7 @@ def _say_of_file(file: FileRead, *, alone: bool) -> None:
 
 
 def say_notes(notes: Sequence[Note], path: Path) -> None:
-    """Print on standard error which lines of a file gave no record: skipped lines by kind, lost records one by one."""
+    """Print on standard error how many lines of a file were skipped, by kind, and which records were lost."""
     if skipped := [note for note in notes if note.kind is NoteKind.SKIPPED]:
         kinds = ", ".join(f"{note.n:,} × {note.text}" for note in sorted(skipped, key=lambda note: -note.n))
         err.say(f"[dim]{escape(path.name)}: skipped between records: {escape(kinds)}[/]")

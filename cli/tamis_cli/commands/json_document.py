@@ -12,9 +12,9 @@ AsJsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object
 
 
 def print_json(facts: object) -> None:
-    """Print a document as JSON on one line. At any depth it may have models, dataclasses, dates, amounts and paths.
+    """Print a document as JSON on one line.
 
-    Amounts become text.
+    At any depth, the document may contain models, dataclasses, dates, amounts and paths. Amounts become text.
     """
     from pydantic_core import to_json  # a command that prints tables avoids this import
 

@@ -1,4 +1,4 @@
-"""`tamis judge`: is the reasoning behind a batch's results evidence of the right kind?"""
+"""`tamis judge`: judges whether the reasoning behind a batch's results is evidence of the right kind."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`tamis label`, `tamis note` and `tamis labels`: people's marks on records, for finding them again."""
+"""`tamis label`, `tamis note` and `tamis labels`: labels and notes, with which people find records again."""
 
 from collections.abc import Iterator
 from typing import Annotated

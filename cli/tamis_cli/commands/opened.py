@@ -12,13 +12,16 @@ from .tables import short
 
 @contextmanager
 def opened(of: str) -> Iterator[Batch]:
-    """Yield the batch of an id, as `batch_of` finds it."""
+    """Yield the batch with this id. Raises the errors of `batch_of`."""
     with Client() as client:
         yield batch_of(client, of)
 
 
 def batch_of(client: Client, of: str) -> Batch:
-    """Return the batch of an id; for a review's id, raise an error that names its batches."""
+    """Return the batch with this id.
+
+    If a review has this id, raise `InvalidRequest` with the ids of the review's batches.
+    """
     subject = find_batch_or_review(client, of)
     if isinstance(subject, Review):
         stages = ", ".join(f"{short(view.id)} ({view.operation})" for view in subject.status().stages)

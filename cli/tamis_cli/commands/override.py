@@ -153,7 +153,7 @@ def conflicts(batch_id: BatchId) -> Iterator[object]:
 
 
 def _from_file(batch: Batch, file: Path, reviewer: str | None, *, settle: bool) -> tuple[list[Override], int]:
-    """Record the decisions of a table; return them, and the number of rows without a decision."""
+    """Record the decisions of a table. Return these decisions, and the number of rows without a decision."""
     table = read_decisions(file, batch.operation(), batch.item_ids(), reviewer=reviewer)
     if not table.decisions:
         raise InputError("the column 'decision' is empty in every row: there is no decision", path=file)

@@ -1,4 +1,4 @@
-"""The progress of a batch or a review to its end: bars on a terminal, lines elsewhere; exit codes."""
+"""The progress of a batch or a review (bars on a terminal, lines elsewhere), and the exit code at its end."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -40,7 +40,7 @@ def attend(
 ) -> None:
     """Follow a submission, and exit with the code of its result.
 
-    With the option `--detach`, print only the id, for shells, or the facts as JSON, and follow nothing.
+    With the option `--detach`, only print the id (with `--json`, the facts), and do not follow the submission.
 
     Args:
         subject: the batch or the review.
@@ -89,16 +89,16 @@ def follow(subject: "Batch | Review", console: Console = out, *, summarise: bool
 
 
 def watch(batch: Batch, console: Console) -> BatchView:
-    """Watch a batch with its progress until nothing more happens, and return its last view.
+    """Show a batch's progress until nothing more happens, and return the last state.
 
-    Raises `BatchPaused` if the batch cannot continue, and `LedgerUnavailable`. A `KeyboardInterrupt` is passed on;
-    the batch continues.
+    Raises `BatchPaused` if a person must correct something, and `LedgerUnavailable`. After a `KeyboardInterrupt`, the
+    batch continues.
     """
     return _shown(batch.watch(), lambda view: (view,), ("",), console)
 
 
 def watch_review(review: "Review", console: Console) -> ReviewView:
-    """Watch a review stage by stage, as `watch` watches a batch."""
+    """Show a review's progress stage by stage, and return the last state. Raises the errors of `watch`."""
     return _shown(review.watch(), lambda view: view.stages, review.status().planned, console)
 
 
@@ -113,7 +113,7 @@ def _shown(
 
 @contextmanager
 def _bars(names: Sequence[str], console: Console) -> Iterator[Show]:
-    """Show a bar for each stage."""
+    """Yield a function that shows a progress bar for each stage."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn())
@@ -129,7 +129,7 @@ def _bars(names: Sequence[str], console: Console) -> Iterator[Show]:
 
 
 def _lines(names: Sequence[str], console: Console) -> Show:
-    """Print a line per tenth of a stage, and a line when the stage pauses or begins to wait."""
+    """Return a function that prints a line for each tenth of a stage, and when a stage pauses or begins to wait."""
     printed: dict[str, tuple[float, bool, str | None]] = {}  # share, paused, reason to wait
 
     def show(stages: Sequence[BatchView]) -> None:
@@ -150,7 +150,10 @@ def _lines(names: Sequence[str], console: Console) -> Show:
 
 
 def detail(view: BatchView) -> str:
-    """Return the text after the count: failed items, rate, time left and tokens; or the reason why the batch waits."""
+    """Return the text after the count: failed items, rate, time left, tokens and cost.
+
+    It also says why the batch waits.
+    """
     parts = [state_words(view)] if view.state.value not in ("running", "pending") else []
     if view.pause is not None:
         parts = [

@@ -153,7 +153,7 @@ def _print_plan(subjects: list[Subject], sizes: dict[UUID, int], *, would: bool)
 
 
 def _agreed(subjects: list[Subject], answers: str | None, archive: Path | None) -> bool:
-    """Return whether the user agrees, asked at the terminal. Raise `InvalidRequest` if there is no terminal."""
+    """Ask at the terminal, and return whether the user agrees. Raise `InvalidRequest` if there is no terminal."""
     if not subjects and answers is None:
         return True
     if not (sys.stdin.isatty() and err.is_terminal):

@@ -55,7 +55,7 @@ def results(
 
 
 def _write(batch: Batch, form: str, places: Collection[int] | None, output: Path | None) -> int:
-    """Write the results of the items at these places in the batch (None: all items). Return their number."""
+    """Write the results of the items at these places (None: of all items), and return their number."""
     if form == "parquet":
         if output is None:
             raise InvalidRequest("Parquet is not text: name a file with -o")
@@ -98,9 +98,9 @@ def export(
 
 
 def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None:
-    """Return the default format: the format of the records' files, otherwise the format of the output's suffix.
+    """Return the format of the records' files or, if they have none, the format of the output's suffix.
 
-    Raises `InvalidRequest` if these two differ, or the records came in several formats and the suffix shows none.
+    Raises `InvalidRequest` if these two differ, or if the records have several formats and the suffix shows none.
     """
     ending = format_named(output.suffix.removeprefix("."))
     if len(came_as) > 1:

@@ -184,7 +184,7 @@ def _print_answer(answer: StopAnswer) -> None:
 
 
 def _print_waiting(answer: StopAnswer) -> None:
-    """Print the records to read next, and the command that draws further records if some are missing."""
+    """Print the records to read next. If more records are needed, print the command that draws them."""
     draw = f"[bold]tamis stop {short(answer.batch_id)} --draw -o FILE[/]"
     waiting = () if answer.sample is None else answer.sample.waiting
     if waiting:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def percent(share: Proportion) -> str:
-    """Return a proportion for people: 12 of 24 (50.0 %, 95 % interval 31.4 % to 68.6 %)."""
+    """Return a proportion as text: `12 of 24 (50.0%, 95% interval 31.4% to 68.6%)`."""
     if share.estimate is None or share.low is None or share.high is None:
         return "none decided"
     return (
@@ -85,7 +85,7 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 
 def metric_words(figures: MetricFigures) -> str:
-    """Return a metric for people: mean 0.82, least 0.40 (24 values, 2 without)."""
+    """Return a metric as text: `mean 0.82, least 0.40 (24 values, 2 without)`."""
     parts = [f"{name} {n:,}" for name, n in figures.categories.items()]
     if figures.mean is not None and figures.minimum is not None:
         parts.append(f"mean {figures.mean:.2f}, least {figures.minimum:.2f}")
@@ -143,7 +143,7 @@ def state_words(view: BatchView) -> str:
 
 
 def paused(batch_id: str, pause: Pause) -> str:
-    """Return a text with markup: that a batch is paused, the reason, and the command that resumes the batch."""
+    """Return a text with markup about a paused batch: the reason, and the command that resumes the batch."""
     reason = f": {pause.reason}" if pause.by_itself else ""
     return f"[yellow]paused{escape(reason)}[/]. {escape(pause.remedy(batch_id))}"
 
@@ -159,7 +159,7 @@ def print_humans(batch_id: str, humans: "HumanCounts", console: Console) -> None
 
 
 def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
-    """Print the number and cost of calls of services, a line per service and hour."""
+    """Print the number and the cost of single calls, a line for each service and hour."""
     table = listing("service", "hour", numbers=("calls", "failed", "open", "cost"))
     for row in traffic:
         table.add_row(
@@ -199,7 +199,7 @@ def kinds_words(kinds: Mapping[ErrorKind, int]) -> str:
 
 
 def print_rounds(summaries: Sequence[Summary], view: BatchView, console: Console) -> None:
-    """Print a line per round, if there are several."""
+    """Print a line for each round of a batch. Print nothing if the batch has only one round."""
     if view.round == 1:
         return
     rows = []
@@ -219,7 +219,7 @@ def print_rounds(summaries: Sequence[Summary], view: BatchView, console: Console
 
 
 def say_failed(batch_id: str, console: Console) -> None:
-    """Print the next step for the failed items of a finished batch."""
+    """Print the commands that show and retry the failed items of a finished batch."""
     console.print(
         f"[dim]tamis failures {batch_id}[/] shows the failures; [dim]tamis retry {batch_id}[/] asks again.",
         soft_wrap=True,

@@ -84,7 +84,8 @@ def failures(batch_id: BatchId) -> Iterator[object]:
 def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: bool) -> int:
     """Retry the failed items of all batches, and return the exit code.
 
-    At a terminal, first ask a person to confirm the cost, even with `--json`. The question goes to standard error.
+    With `ask`, a person at a terminal must first confirm the cost, even with `--json`. The question goes to standard
+    error.
     """
     retryable = client.retryable(kinds)
     ask = ask and bool(retryable) and sys.stdin.isatty() and err.is_terminal

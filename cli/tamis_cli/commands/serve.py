@@ -143,7 +143,7 @@ def _restrictions(
     callback: str | None,
     dropped: Sequence[str] = (),
 ) -> Restrictions:
-    """Return the chosen restrictions, with None for dropped ones."""
+    """Return the chosen restrictions. Each restriction named in `dropped` is None."""
     chosen: dict[str, Any] = {}
     if models:
         chosen["models"] = tuple(models)
@@ -157,7 +157,7 @@ def _restrictions(
 
 
 def _restricted(key: ApiKey) -> tuple[str, str, str]:
-    """Return the models, the money and the callback of a key, as people read them."""
+    """Return the models, the money and the callback of a key, as texts for people."""
     models = "any" if key.models is None else ", ".join(key.models)
     money = "no limit" if key.monthly_cost is None else dollars(key.monthly_cost)
     return escape(models), money, "none" if key.callback is None else escape(key.callback.url)

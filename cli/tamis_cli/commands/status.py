@@ -99,7 +99,7 @@ def workers() -> Iterator[object]:
 def _overview(*, as_json: bool) -> NoReturn:
     """Print workers and open batches, and exit.
 
-    If the ledger does not answer, print only workers, and exit with the error's code.
+    If the ledger does not answer, print only the workers, and exit with the code of this error.
     """
     away: LedgerUnavailable | None = None
     batches: list[BatchView] = []
@@ -160,7 +160,7 @@ def _state(view: WorkerView, now: datetime) -> str:
 
 
 def _moment(at: datetime, now: datetime) -> str:
-    """Return a time on the reader's clock, with the date if it is more than half a day ago."""
+    """Return a time on the reader's clock. Include the date if the time is half a day ago or more."""
     local = at.astimezone()
     return f"{local:%H:%M}" if now - at < DAY / 2 else f"{local:%Y-%m-%d %H:%M}"
 

@@ -1,4 +1,4 @@
-"""The options of every submitting command."""
+"""The options that all submitting commands share."""
 
 import inspect
 import json
@@ -137,14 +137,14 @@ class SubmissionOptions:
         return {name: getattr(self, name) for name in same}
 
     def known(self) -> KnownRecords | None:
-        """Return the records of the earlier search that this batch updates; None: no update."""
+        """Return the records of the earlier search that this batch updates; None if it updates no search."""
         if self.updates is None:
             return None
         with Client() as client:
             return known_records(client, self.updates)
 
     def planned(self, operation: Operation, items: Sequence[Item]) -> Planned:
-        """Return the batch to submit, for a dry run."""
+        """Return a batch with these options, for a dry run."""
         return Planned(operation, items, self.model, use_cache=self.use_cache, steering=self.steering)
 
     @cached_property
@@ -154,7 +154,7 @@ class SubmissionOptions:
 
     @cached_property
     def steering(self) -> Steering:
-        """Return the steering of the model. Raise `InvalidParameters` naming the invalid option."""
+        """Return the steering of the model. If an option is invalid, raise `InvalidParameters` with its name."""
         same = ("reasoning_effort", "extra_body", "tier", "tier_patience", "tier_fallback")
         values = {name: getattr(self, name) for name in same}
         values["extra_headers"] = _headers(self.extra_header) if self.extra_header else None
@@ -167,9 +167,9 @@ class SubmissionOptions:
 
 
 def with_examples(operation: Operation) -> Operation:
-    """Return the operation with its examples, as `Client.with_examples` does.
+    """Return the operation with its examples. Raises the errors of `Client.with_examples`.
 
-    If the operation has no `examples_from`, the ledger is not used.
+    If the operation has no `examples_from`, no ledger is needed.
     """
     if not isinstance(operation, Inclusion) or operation.examples_from is None:
         return operation
@@ -178,10 +178,10 @@ def with_examples(operation: Operation) -> Operation:
 
 
 def submitting(*without: str) -> Callable[[Callable[Concatenate[SubmissionOptions, P], None]], Callable[..., None]]:
-    """Return a decorator for commands that take a `SubmissionOptions` first.
+    """Return a decorator for commands whose first argument is a `SubmissionOptions`.
 
-    The decorated command has its own options, then the submission options. Options in `without` are omitted; they keep
-    their defaults.
+    The decorated command has its own options, then the submission options. Options named in `without` are omitted, and
+    keep their defaults.
     """
     options = {
         name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)

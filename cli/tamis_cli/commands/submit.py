@@ -1,4 +1,4 @@
-"""The commands that submit: they read files, submit the records as a batch of an operation, and watch the batch."""
+"""The commands that submit the records of files as a batch, and watch the batch."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -291,7 +291,7 @@ def _submit_alone(operation: Answer, submission: SubmissionOptions) -> None:
 
 
 def _answer(batch: Batch) -> str | None:
-    """Return the single answer of a batch without records, or None."""
+    """Return the only answer of a batch without records; None if it failed."""
     result = next(batch.results()).result
     return str(result.value) if isinstance(result, EvaluationResult) and result.error is None else None
 
@@ -302,7 +302,7 @@ def _say_answer(batch: Batch) -> None:
 
 
 def panel_of_options(models: str | None, policy: PanelPolicy | None) -> Panel | None:
-    """Return the panel of a command line, or None.
+    """Return the panel that these options describe; None if they name no models.
 
     Raises `InvalidParameters` for models that form no panel, and for a policy without models.
     """

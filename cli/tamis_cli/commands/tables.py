@@ -8,7 +8,7 @@ from tamis_schemas.batches.wire import SHORT_ID
 
 
 def short(id: object) -> str:  # noqa: A002 - as everywhere
-    """Return the beginning of an id, which people use as a name."""
+    """Return the first characters of an id, for people to read and type."""
     return str(id)[:SHORT_ID]
 
 
@@ -18,7 +18,7 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def listing(*names: str, numbers: Iterable[str] = (), rows: Iterable[Iterable[str]] = ()) -> Table:
-    """Return a table without lines, with these rows. The columns of numbers are last and right-aligned."""
+    """Return a table of these rows, without lines. The columns in `numbers` come last and are right-aligned."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in names:
         table.add_column(name)
@@ -30,7 +30,7 @@ def listing(*names: str, numbers: Iterable[str] = (), rows: Iterable[Iterable[st
 
 
 def facts_by_name(rows: Iterable[tuple[str, str | None]]) -> Table:
-    """Return a table of two columns, name and fact. A row whose fact is None is skipped."""
+    """Return a table with two columns, name and fact. Rows without a fact are omitted."""
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()

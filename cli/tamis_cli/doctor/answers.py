@@ -51,7 +51,7 @@ OF_ONE_QUESTION = {
 
 
 def judge_answers(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) -> list[Finding]:
-    """Return the findings about the answers. If there are no answers, return the reasons."""
+    """Return the findings about the answers, and about the questions without an answer."""
     findings = [*_used(questions), *_unusable(questions), *_unanswered(endpoint, questions)]
     answers = [call for question in questions for call in question.calls if isinstance(call.reply, ChatAnswer)]
     if not answers:
@@ -76,7 +76,7 @@ def _used(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
 
 
 def _unusable(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
-    """Yield a finding per reason for unusable answers, with the first such answer."""
+    """Yield a finding for each reason why answers are unusable, with the first answer as an example."""
     for problem, same in _alike(questions, lambda call: call.problem).items():
         first = same[0].last.reply
         content = " ".join(first.content.split()) if isinstance(first, ChatAnswer) else ""
@@ -87,7 +87,7 @@ def _unusable(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
 
 
 def _unanswered(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
-    """Yield a finding per kind of failure of unanswered questions."""
+    """Yield a finding for each kind of error with which questions failed."""
     alike = _alike(questions, lambda call: call.reply.kind if isinstance(call.reply, CallError) else None)
     answers = any(isinstance(question.last.reply, ChatAnswer) for question in questions)
     for kind, same in alike.items():
@@ -101,7 +101,7 @@ def _unanswered(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) 
 
 
 def _alike(questions: Iterable[AskedQuestion], key: Callable[[Call], Key | None]) -> dict[Key, list[AskedQuestion]]:
-    """Return the questions, grouped by a key of their last call. Questions without the key are omitted."""
+    """Return the questions, grouped by a key of their last call. Questions are omitted if their key is None."""
     groups: dict[Key, list[AskedQuestion]] = defaultdict(list)
     for question in questions:
         if (value := key(question.last)) is not None:
@@ -170,7 +170,7 @@ def _model(endpoint: ExaminedEndpoint, answers: Sequence[Call]) -> Finding:
 def _is_of(model: str, answering: str) -> bool:
     """Return whether `answering` is a name of the model.
 
-    It may be the model itself, a snapshot of it, or the model under a provider's or a folder's name.
+    It may be the model itself, a snapshot of the model, or the model under a provider's or a folder's name.
     """
     short, named = model.rpartition("/")[2].lower(), answering.rpartition("/")[2].lower()
     return named == short or named.startswith((f"{short}-", f"{short}:", f"{short}@")) or short.startswith(f"{named}:")
@@ -194,7 +194,7 @@ def _named(questions: Iterable[AskedQuestion]) -> str:
 
 
 def judge_bill(model: str, questions: Sequence[AskedQuestion], prices: Prices) -> list[Finding]:
-    """Return the cost of these questions, with its unknown parts; empty if nothing was paid."""
+    """Return the findings about the cost of these questions; empty if nothing was paid."""
     calls = [call for question in questions for call in question.calls]
     paid = [call for call in calls if isinstance(call.reply, ChatAnswer) or call.reply.usage != Usage()]
     return [*_bill(model, questions, paid, prices), *_uncounted(paid), *_other_tier(questions)] if paid else []

@@ -1,4 +1,4 @@
-"""The LLM endpoint: whether it answers, accepts the key and has the model."""
+"""The LLM endpoint: whether it answers, accepts the key, and has the model."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -28,12 +28,12 @@ class ExaminedEndpoint:
 
 
 def out_of_reach(error: CallError) -> bool:
-    """Return whether all further requests would fail too: there is no connection, or the key is refused."""
+    """Return whether further requests would fail too: no connection, a refused key, or a URL that redirects."""
     return not error.sent or error.kind is ErrorKind.AUTHENTICATION or _redirects(error)
 
 
 def judge_list(endpoint: ExaminedEndpoint, listed: ModelList | CallError, *, asking: bool) -> list[Finding]:
-    """Return the findings about the list of models. A missing list is no fault if the model itself is asked."""
+    """Return the findings about the list of models. If the model is asked (`asking`), a missing list is no fault."""
     url, model = endpoint.base_url, endpoint.model
     if isinstance(listed, CallError):
         return _unlisted(endpoint, listed, asking=asking)
@@ -59,7 +59,7 @@ def _unlisted(endpoint: ExaminedEndpoint, error: CallError, *, asking: bool) -> 
 
 
 def judge_error(endpoint: ExaminedEndpoint, error: CallError) -> Finding:
-    """Return the finding about an endpoint without an answer."""
+    """Return the finding about a request that failed."""
     url = endpoint.base_url
     if error.obstacle is not None:
         return _no_way(url, error)

@@ -1,4 +1,4 @@
-"""The whole examination, part by part; a failed part does not stop the others."""
+"""The whole examination, part by part. If one part fails, the other parts are still examined."""
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +52,7 @@ class LedgerReading:
 
 
 def read_ledger_server(url: str) -> LedgerReading | TamisError:
-    """Return the server's state, or why it does not answer."""
+    """Return the server's state, or the error that says why it does not answer."""
     try:
         with single_connection(url, DOCTOR) as connection:
 
@@ -80,14 +80,14 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
 
 
 def _stands_between(connection: Connection) -> bool:
-    """Return whether a pooler is in front of Postgres: then the driver began with another session than it uses now."""
+    """Return whether a pooler is in front of Postgres: the session in use is not the session that the driver began."""
     driver: Any = connection.connection.driver_connection
     server = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
     return bool(server != driver.info.backend_pid)
 
 
 def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Sequence[str]) -> list[Finding]:
-    """Return the findings about the ledger. `revisions`: all that this release knows, oldest first."""
+    """Return the findings about the ledger. `revisions`: all table revisions that this release knows, oldest first."""
     subject = "ledger"
     if isinstance(reading, TamisError):
         return [failure(subject, str(reading), "start Postgres, or correct TAMIS_DATABASE_URL")]
@@ -151,7 +151,7 @@ class Learned:
 
 
 def read_learned(engine: Engine) -> tuple[Learned, ...]:
-    """Return the request formats that were learned last. Raise `LedgerUnavailable` if the ledger does not answer."""
+    """Return the request formats that workers have learned last. Raises `LedgerUnavailable`."""
     columns = dialects.c
     latest = select(
         columns.endpoint, columns.model, columns.rung, columns.proven, columns.unusable, columns.changed_at
@@ -186,7 +186,7 @@ SELECT (SELECT count(*) FROM webhooks WHERE state = 'waiting' AND url NOT LIKE :
 
 @dataclass(frozen=True)
 class WebhookBacklog:
-    """The counts of a ledger's waiting or failed webhooks."""
+    """The numbers of waiting and failed webhooks in a ledger."""
 
     waiting: int  # not sent yet, without Celery tasks, which need no signature
     failing: int  # tried at least once and not delivered, Celery tasks included
@@ -196,13 +196,13 @@ class WebhookBacklog:
 
 
 def read_backlog(engine: Engine) -> WebhookBacklog:
-    """Return the counts of waiting and failed webhooks. Raise `LedgerUnavailable`."""
+    """Return the numbers of waiting and failed webhooks. Raises `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         return WebhookBacklog(**connection.execute(_READ, {"late": LATE, "tasks": TASKS}).mappings().one())
 
 
 def judge_backlog(backlog: WebhookBacklog, *, secret: bool) -> list[Finding]:
-    """Return the findings about the backlog; `secret`: whether the examined environment has a signing secret."""
+    """Return the findings about the backlog. `secret`: whether the examined environment has a signing secret."""
     subject = "webhooks"
     findings = []
     if not secret and (backlog.waiting or backlog.batches):
@@ -234,9 +234,9 @@ def examine(
 
     Args:
         settings: the settings of this process.
-        call: whether to put a question of each operation to the model, which costs money.
+        call: whether to ask the model a question of each operation, which costs money.
         endpoint_only: whether to examine only the LLM, which needs no servers.
-        tell: receives the current step, if it takes time.
+        tell: receives the name of each step that takes time.
     """
     redact = Redaction.of(settings)
     llm = _llm(settings, call, tell, redact.learn)
@@ -288,7 +288,7 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
 
 
 def _other_broker(settings: WorkerSettings) -> Finding:
-    """Return the finding about a broker other than Redis: only whether the broker answers."""
+    """Return whether a broker other than Redis answers, as a finding."""
     try:
         with closing(make_app(settings)) as app:
             waiting_messages(app, within=ANSWER_WITHIN)
@@ -299,7 +299,7 @@ def _other_broker(settings: WorkerSettings) -> Finding:
 
 
 def _redis_servers(settings: WorkerSettings) -> dict[str, str]:
-    """Return the Redis servers by purpose; each server once."""
+    """Return the URLs of the Redis servers by purpose. A server with several purposes occurs once."""
     servers: dict[str, str] = {}
     urls = {"broker": settings.broker, "result backend": settings.result_backend, "limiter": settings.limiter}
     for subject, url in urls.items():

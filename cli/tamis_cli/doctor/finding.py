@@ -14,7 +14,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A checked thing and its result."""
+    """The result of checking a subject."""
 
     subject: str
     level: Level
@@ -28,7 +28,7 @@ def ok(subject: str, what: str) -> Finding:
 
 
 def warning(subject: str, what: str, mend: str) -> Finding:
-    """Return a warning: it works, with a risk."""
+    """Return a warning: the subject works, with a risk."""
     return Finding(subject, Level.WARNING, what, mend)
 
 
@@ -38,5 +38,5 @@ def ok_if(well: bool, subject: str, what: str, mend: str) -> Finding:
 
 
 def failure(subject: str, what: str, mend: str) -> Finding:
-    """Return a failure: it does not work."""
+    """Return a failure: the subject does not work."""
     return Finding(subject, Level.FAILURE, what, mend)

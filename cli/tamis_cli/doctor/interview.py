@@ -1,8 +1,8 @@
-"""An interview: a real question of each operation, put to the endpoint with the workers' own client.
+"""An interview, which asks the endpoint a real question of each operation with the workers' own client.
 
 The first question is asked alone and finds the request format that the endpoint accepts. Then the other questions are
-asked concurrently. One of them has a long record, which shows whether the endpoint cuts long prompts. As in the
-engine, unusable answers lead to other request formats, but only in this process.
+asked concurrently. One of them has a long record, which shows whether the endpoint cuts long prompts. As in the engine,
+unusable answers lead to other request formats, but only in this process.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ LONG_ABSTRACT = 20_000  # characters, about 5,000 tokens: more than the usual co
 
 @dataclass(frozen=True)
 class SampleQuestion:
-    """The question of an operation, with the parser of its answer."""
+    """A question of an operation, with the parser of its answer."""
 
     operation: str
     request: ChatRequest
@@ -44,7 +44,7 @@ class SampleQuestion:
 
 
 def sample_questions(model: str, patience: CallPolicy, steering: Steering = NO_STEERING) -> tuple[SampleQuestion, ...]:
-    """Return a sample question for each operation, a short question first. The records are made up."""
+    """Return a sample question for each operation, about made-up records. The first question is short."""
     questions = []
     for operation, item in _samples():
         program = operations.program_of(operation, item)
@@ -88,7 +88,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """An operation's question with its calls; at least one call."""
+    """An operation's question with its calls, of which there is at least one."""
 
     operation: str
     calls: tuple[Call, ...]
@@ -97,7 +97,7 @@ class AskedQuestion:
 
     @property
     def probability(self) -> float | None:
-        """Return the probability of the decision from the answer's tokens, or None."""
+        """Return the probability of the decision, computed from the answer's tokens; None if they do not give it."""
         reply = self.last.reply
         if self.decision is None or not isinstance(reply, ChatAnswer):
             return None
@@ -110,10 +110,10 @@ class AskedQuestion:
 
 
 async def interview(llm: LlmClient, questions: Sequence[SampleQuestion], *, within: float) -> tuple[AskedQuestion, ...]:
-    """Ask the questions, and return each with its calls, in order.
+    """Ask the questions, and return each question with its calls, in order.
 
     If the first question shows that no question can be answered, return only this question. `within`: seconds for all
-    questions together; a slower question counts as not answered.
+    questions together. A question that takes longer counts as not answered.
     """
     until = asyncio.get_running_loop().time() + within
     first = await _asked(llm, questions[0], until)
@@ -147,7 +147,7 @@ async def _asked(llm: LlmClient, question: SampleQuestion, until: float) -> Aske
 
 
 def _problem(question: SampleQuestion, reply: Reply) -> str | None:
-    """Return why the engine could not use an answer; None if the answer is usable, or there is no answer."""
+    """Return the reason why the engine could not use an answer. None if the answer is usable, or there is no answer."""
     if isinstance(reply, CallError):
         return None
     try:

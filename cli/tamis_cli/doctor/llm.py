@@ -1,4 +1,4 @@
-"""The LLM from the workers' side: its list of models, a question of each operation, its key, its bill."""
+"""The LLM as the workers use it: its models, its answers to a question of each operation, its key and its bill."""
 
 import asyncio
 import base64
@@ -39,7 +39,7 @@ def examine_llm(
 ) -> Iterator[Finding]:
     """Yield the findings about the LLM. `call`: whether to ask the model, which costs money.
 
-    `tell` gets the current step; `learn` gets each key before its use, so that outputs can redact the key.
+    `tell` receives the present step. `learn` receives each key before its use, so that outputs can redact the key.
     """
     try:
         url = _url_of(settings)
@@ -113,9 +113,9 @@ async def _ask(
 
 
 def _url_of(settings: WorkerSettings) -> str:
-    """Return the endpoint that this terminal names; if it names none, the endpoint of the stack in another terminal.
+    """Return the URL of the endpoint that this terminal names.
 
-    So a key of this terminal is sent only to this terminal's endpoint.
+    If it names none, return the URL of the running stack's endpoint.
     """
     stack = settings.stack
     if not settings.names_an_llm and stack is not None and stack.llm_base_url is not None:
@@ -140,7 +140,7 @@ def _has_key(settings: WorkerSettings) -> bool:
 
 
 def _renewal_of(settings: WorkerSettings) -> str | None:
-    """Return the source of fresh keys; None for a key that is read once, at process start."""
+    """Return the source of fresh keys, in words; None if the key is read only once, when a process starts."""
     if settings.llm_api_key_file is not None:
         return "TAMIS_LLM_API_KEY_FILE is read again when it changes"
     return None if settings.llm_api_key is not None else "TAMIS_LLM_API_KEY_COMMAND prints a fresh key"
@@ -159,7 +159,7 @@ def expiry_of(key: str) -> datetime | None:
 
 
 def judge_key(expires: datetime | None, now: datetime, *, renewed: str | None) -> Finding:
-    """Return the finding about the key. `renewed`: the source of fresh keys; None: there is none."""
+    """Return the finding about the key. `renewed`: the source of fresh keys, in words; None if there is no source."""
     how = f"; {renewed}" if renewed else ""
     if expires is None:
         return ok(KEY_SUBJECT, f"it states no expiry date{how}")
@@ -176,7 +176,7 @@ def judge_key(expires: datetime | None, now: datetime, *, renewed: str | None) -
 
 
 def _words(left: timedelta) -> str:
-    """Return a duration in words: `3 days`, `5 hours`, `58 minutes`. The unit is the largest with at least two."""
+    """Return a duration in words, in the largest unit that fits at least twice: `3 days`, `5 hours`, `58 minutes`."""
     seconds = left.total_seconds()
     for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * length:

@@ -1,4 +1,4 @@
-"""A Redis server: whether it answers, does a worker's work, keeps its data, and has free memory."""
+"""A Redis server: whether it answers, executes the commands of workers, keeps its data, and has free memory."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ KEEP_ALL = "redis-cli CONFIG SET maxmemory-policy noeviction, and the same in re
 
 @dataclass(frozen=True)
 class RedisReading:
-    """The state of a server; None for unreported values."""
+    """The state of a server. Values that the server does not report are None."""
 
     version: str
     latency: float  # s, fastest of a few answers
@@ -89,7 +89,7 @@ def read_redis_server(url: str) -> RedisReading | Unreachable:
 
 
 def _refusal(client: "redis.Redis") -> str | None:
-    """Return why the server refuses a worker's work; None if it does the work."""
+    """Return why the server refuses the commands of a worker; None if it executes them."""
     keys = [f"{wire.KEY_PREFIX}doctor:{name}" for name in ("value", "list")]
     try:
         read = client.eval(WORK, len(keys), *keys, LETTER)

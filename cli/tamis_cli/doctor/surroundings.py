@@ -1,4 +1,4 @@
-"""The surroundings of the parts: clocks, time limits, workers with their queues, the disk."""
+"""The surroundings of the parts: clocks, time limits, workers with their queues, and the disk."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,10 @@ def read_clock(ask: Callable[[], float]) -> tuple[float, float]:
 
 
 def judge_clocks(ahead: Mapping[str, float]) -> Finding:
-    """Return the finding about clocks; `ahead`: seconds of each server's lead over this machine."""
+    """Return the finding about clocks.
+
+    `ahead`: seconds by which each server's clock is ahead of this machine's clock.
+    """
     subject = "clocks"
     if not ahead:
         return warning(subject, "no server reported its time", "see above")
@@ -52,7 +55,7 @@ def judge_clocks(ahead: Mapping[str, float]) -> Finding:
 def judge_times(*, visibility: float, item_deadline: float, call_timeout: float) -> Finding:
     """Return the finding about time limits, all in seconds.
 
-    A message should not be delivered again while its item may still be under way.
+    The broker should not deliver a message again while its item may still be under way.
     """
     subject = "time limits"
     longest = item_deadline + call_timeout
@@ -69,7 +72,10 @@ def judge_times(*, visibility: float, item_deadline: float, call_timeout: float)
 
 
 def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | None, *, version: str) -> list[Finding]:
-    """Return findings about workers. `waiting`: messages by queue, None if unknown. `version`: of this Tamis."""
+    """Return findings about workers.
+
+    `waiting`: messages by queue (None: unknown). `version`: the version of this Tamis.
+    """
     subject = "workers"
     messages = sum((waiting or {}).values())
     if not workers:
@@ -92,7 +98,7 @@ def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | No
 
 
 def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
-    """Return the finding about the reconciler's repairs. Repairs are its normal work, so there is never a warning."""
+    """Return the finding about the reconciler's repairs. It is never a warning, because repairs are normal."""
     subject = "reconciler"
     done = [f"{REPAIRED[repair.kind]} {repair.total:,}" for repair in repairs if repair.kind in REPAIRED]
     if not done:
@@ -101,6 +107,6 @@ def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
 
 
 def judge_disk(where: str, left: int) -> Finding:
-    """Return the finding about the disk; `left`: free bytes."""
+    """Return the finding about the disk. `left`: free bytes."""
     line = f"{left / 1e9:,.1f} GB are free for {where}"
     return ok_if(left >= DISK_LEFT, "disk", line, "free some space: Postgres stops when the disk is full")

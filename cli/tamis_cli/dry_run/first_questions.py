@@ -54,14 +54,14 @@ class _FirstQuestion:
 
     @property
     def prompt_tokens(self) -> int:
-        """Return the estimated tokens of the prompt and of the answer's schema, which is sent with it."""
+        """Return the estimated tokens of the prompt and of the answer's schema, which is sent with the prompt."""
         characters = sum(len(message.content) for message in self.request.messages)
         return (characters + len(json.dumps(self.request.schema))) // CHARACTERS_PER_TOKEN
 
 
 @dataclass(frozen=True)
 class _Experience:
-    """The cached answers in the ledger, and figures of earlier batches like this one."""
+    """The questions that the cache can answer, and figures of earlier batches like this one."""
 
     cached: frozenset[str] = frozenset()
     answer_tokens: float | None = None  # mean per call
@@ -71,9 +71,9 @@ class _Experience:
 def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
     """Return the questions that workers with these settings would ask, counted and with their cost.
 
-    Nothing is submitted, and no model is asked. If the batch names no model, the workers' model counts, which the
-    running stack or the ledger may know. For an unknown model there is no price. If the ledger does not answer, nothing
-    counts as cached, and the result's `unseen` says why.
+    Nothing is submitted, and no model is asked. For a batch without a model, the workers' model is used if the running
+    stack or the ledger knows it. An unknown model has no price. If the ledger does not answer, no question counts as
+    cached, and the result's `unseen` says why.
 
     Raises:
         InputError: TAMIS_PRICES names an unreadable file.
@@ -125,7 +125,7 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
 
 
 def _other_tiers(prices: Prices, model: str, usage: Usage, tier: str | None) -> dict[str, Decimal]:
-    """Return the approximate cost at the other tiers."""
+    """Return the approximate cost in dollars at each of the other tiers."""
     others = [other for other in (STANDARD, FLEX) if tier_name(other) != tier_name(tier) and prices.knows(model, other)]
     return {other: cost for other in others if (cost := prices.cost(model, usage, other)) is not None}
 
@@ -133,7 +133,7 @@ def _other_tiers(prices: Prices, model: str, usage: Usage, tier: str | None) -> 
 def _first_round(
     operation: Operation, item: Item, model: str, patience: CallPolicy, steering: Steering
 ) -> Iterator[_FirstQuestion]:
-    """Yield an item's first questions; none if the item has no question, or is decided without a call."""
+    """Yield an item's first questions. There are none if the item is decided without a call."""
     if operations.lacks_content(operation, item):
         return
     fitted = operations.fitted(operation, item, patience.max_prompt_chars)
@@ -155,7 +155,7 @@ def _samples(questions: list[_FirstQuestion]) -> Iterator[Sample]:
 
 
 def _look(settings: WorkerSettings, planned: Planned, model: str, questions: list[_FirstQuestion]) -> _Experience:
-    """Return which questions the cache answers, and the mean length and median time of answers in similar batches."""
+    """Return which questions the cache answers, and the length and time of answers in similar batches."""
     keys = [question.key for question in questions] if planned.use_cache else []
     cached: set[str] = set()
     days = settings.cache_days
@@ -186,10 +186,10 @@ def _look(settings: WorkerSettings, planned: Planned, model: str, questions: lis
 
 
 def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float | None) -> Duration:
-    """Return the longest of the durations that the limits cause.
+    """Return the longest of the durations that the limits cause, in seconds.
 
-    In seconds they are 60 * calls / limit_rpm, 60 * tokens / limit_tpm, and calls * seconds / limit_concurrency. The
-    last is at least as long as one call.
+    They are 60 * calls / limit_rpm, 60 * tokens / limit_tpm, and calls * seconds / limit_concurrency. The last is at
+    least as long as one call.
     """
     call = seconds or ASSUMED_CALL
     taken = "as in the latest batches" if seconds else "assumed"
@@ -206,9 +206,9 @@ def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float 
 def workers_model(
     named: str | None, settings: WorkerSettings, latest: Callable[[], str | None]
 ) -> tuple[str | None, str | None]:
-    """Return the model of a batch, and a note on its source; None for an unknown model.
+    """Return the model of a batch (None: unknown), and a note on its source (None: no note is needed).
 
-    `named` is the model of the command line. `latest` returns the model of the ledger's latest answers; it is called
+    `named`: the model of the command line. `latest`: returns the model of the ledger's latest answers; it is called
     only if there is no other source.
     """
     theirs = None if settings.stack is None else settings.stack.model
@@ -228,7 +228,7 @@ def workers_model(
 
 
 def _latest_model(settings: WorkerSettings) -> str | None:
-    """Return the model of the last answer in batches that named no model, or None."""
+    """Return the model of the last answer in batches that named no model; None if unknown."""
     like = select(batches.c.id).where(batches.c.model.is_(None)).order_by(batches.c.created_at.desc())
     latest_answer = (
         select(results.c.model)

@@ -1,4 +1,4 @@
-"""The part of a prompt that is equal for every record: an estimate, and whether an endpoint would cache it."""
+"""The beginning of a prompt that is the same for every record: its estimated length, and whether endpoints cache it."""
 
 from typing import Any
 
@@ -17,6 +17,6 @@ def beginning_of(asked: ChatRequest | Question[Any]) -> Beginning:
 
 
 def beginning_of_all(operation: Operation) -> Beginning:
-    """Return the common beginning of an operation's questions, from a question about a made-up record."""
+    """Return the beginning that all questions of an operation share, from a question about a made-up record."""
     (question, *_) = next(operations.program_of(operation, {"title": "any"}))
     return beginning_of(question)

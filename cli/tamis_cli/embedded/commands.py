@@ -23,7 +23,10 @@ USUAL_PORTS = {11434: "Ollama", 8080: "llama-server", 8000: "vLLM"}
 
 
 def local_endpoints(ports: Mapping[int, str] = USUAL_PORTS) -> Iterator[str]:
-    """Yield the settings for each endpoint on this machine that lists models now. No model is asked."""
+    """Yield the settings for each endpoint on this machine that lists models now.
+
+    The endpoints' models are not asked.
+    """
     for port, program in ports.items():
         with suppress(ValueError):  # an answer that is not JSON is no list of models
             model = next(iter(names_in(get(port, "/v1/models", most=LONGEST) or b"")), "...")
@@ -42,10 +45,10 @@ def up(
     page: bool,
     console: Console,
 ) -> int:
-    """Run the stack in the foreground until a signal stops it; return the process's exit status.
+    """Run the stack in the foreground until a signal stops it. Return the process's exit status.
 
-    `auto` serves the small model if the environment names no LLM. If no model can be served either, everything but the
-    workers runs, and the settings for an LLM are printed.
+    With `auto`, the small model is served if the environment names no LLM. If the small model cannot be served,
+    everything but the workers runs, and the settings for an LLM are printed.
 
     Raises:
         ConfigurationError, OperationFailed: as in `Stack.start`.
@@ -124,9 +127,9 @@ def _places(stack: Stack, console: Console) -> dict[str, str]:
 
 
 def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
-    """Return Flower's address and login: with the password if `console` is a terminal, else without it.
+    """Return Flower's address and login. The text has Flower's random password only if `console` is a terminal.
 
-    Only the reader sees a terminal; other outputs may be stored, and read by others.
+    Other outputs may be stored, and read by others. A password from the settings is never shown.
     """
     chosen = stack.settings.flower_password is not None
     if console.is_terminal and not chosen:
@@ -136,5 +139,5 @@ def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
 
 
 def page_place(gateway: Gateway, stack: Stack, console: Console) -> str:
-    """Return the page's address: with the key if `console` is a terminal, else without it."""
+    """Return the page's address. It has the key only if `console` is a terminal."""
     return gateway.sign_in_url if console.is_terminal else f"{gateway.url} (key in {stack.home / KEY_FILE})"

@@ -55,7 +55,7 @@ class Endpoint(WebPart):
 
 @cache
 def why_no_server() -> str | None:
-    """Return why no model can be served here, or None. Asks a child process, because the check may crash."""
+    """Return why no model can be served here, or None. A child process checks this, because the check may crash."""
     if find_spec(PACKAGE) is None:
         return f"the package {PACKAGE} is not installed: pip install 'tamis[local]'"
     try:
@@ -77,7 +77,7 @@ def need_server() -> None:
 
 
 class LlmServer(Endpoint):
-    """The server of the model in `file`, with `PARALLEL` requests at a time; further requests queue."""
+    """The server of the model in `file`. It answers `PARALLEL` requests at a time; further requests wait."""
 
     start_within: ClassVar[float] = 120.0  # a cold disk and two busy cores
     title: ClassVar[str] = "the small model"
@@ -96,7 +96,7 @@ class LlmServer(Endpoint):
 
 
 class RecordedAnswers(Endpoint):
-    """The server of the answers in `tamis_review/example/answers.json`: no model is asked."""
+    """The server of the answers in `tamis_review/example/answers.json`, which asks no model."""
 
     title: ClassVar[str] = "the recorded answers"
     server: ClassVar[str] = recorded_server.__name__

@@ -1,7 +1,6 @@
-"""The Celery app for Flower; only Flower's command line imports it.
+"""The Celery app for Flower, which only Flower's own process imports. That process's environment names the servers.
 
-It is built at import, because Celery's command line takes the name of an existing app. This module runs in Flower's
-own process, whose environment names the servers.
+The app is made at import, because Celery's command line takes the name of an existing app.
 """
 
 import os

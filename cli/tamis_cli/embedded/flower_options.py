@@ -1,4 +1,4 @@
-"""The options of Flower: behind a password, read-only, with a history that survives restarts.
+"""The options of Flower: it is read-only, needs a password, and keeps its history when it restarts.
 
 All options are in its environment, because any user can read a command line.
 """
@@ -22,7 +22,7 @@ FLOWER = ("celery", "--app", "tamis_cli.embedded.flower_app:app", "flower")  # a
 def flower_environment(
     home: Path, environment: Mapping[str, str], *, address: str, port: int, password: str | None
 ) -> dict[str, str]:
-    """Return the environment of Flower; its history and its secrets are kept under `home`.
+    """Return the environment of Flower, which keeps its history and its secrets under `home`.
 
     Without a `password`, the random password in `PASSWORD_FILE` is used.
     """
@@ -47,12 +47,12 @@ def flower_environment(
 
 
 def become_flower(settings: "WorkerSettings", *, port: int) -> NoReturn:
-    """Replace this process by Flower, for the servers of `settings`. So signals reach Flower directly.
+    """Replace this process by Flower, for the servers of `settings`. Flower then receives signals directly.
 
     The password is from the settings. If they have none, it is the random password in `flower.password`.
 
     Raises:
-        ConfigurationError: no servers are named and no stack runs.
+        ConfigurationError: no servers are named, and no stack runs.
     """
     home = settings.home.absolute()
     _ = settings.broker  # raises a one-line error if no broker is set

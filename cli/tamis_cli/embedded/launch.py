@@ -1,8 +1,10 @@
-"""The start of a child process, which ties its life to its parent's and then becomes the command to run.
+"""The start of a child process.
 
-Run by path, with only the standard library (`python -I -S launch.py PARENT SIGNAL USER PROGRAM ...`). On Linux the
-kernel sends SIGNAL when the process PARENT ends in any way. This is a program instead of `preexec_fn`, because
-Python code between fork and exec may deadlock if the parent has threads, as the supervisor has.
+This program ties the child's life to its parent's, and then becomes the child's command. It is run by its path, with
+only the standard library (`python -I -S launch.py PARENT SIGNAL USER PROGRAM ...`). On Linux the kernel sends SIGNAL
+when the process PARENT ends in any way.
+
+`preexec_fn` would be unsafe: the supervisor has threads, so Python code between fork and exec may deadlock.
 """
 
 import ctypes
@@ -14,7 +16,7 @@ PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 
 
 def main(parent: int, death_signal: int, user: str, command: list[str]) -> None:
-    """Replace this process by `command`, run as `user` unless `user` is empty. Does not return."""
+    """Replace this process by `command`, run as `user` (empty: the present user)."""
     if user:
         _become(user)
     os.umask(0o077)  # only the server's user may read its files

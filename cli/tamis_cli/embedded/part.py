@@ -18,7 +18,7 @@ WITHIN = 2.0  # seconds
 
 
 def get(port: int, path: str, *, host: str = HOST, most: int = 0) -> bytes | None:
-    """Return the first `most` bytes of the response to a GET of `path`; None unless the status is 200."""
+    """Return the first `most` bytes of the response to a GET of `path`; None if the status is not 200."""
     try:
         with closing(HTTPConnection(host, port, timeout=WITHIN)) as connection:
             connection.request("GET", path)
@@ -38,9 +38,10 @@ LAST_LOOK = 0.3
 
 
 class Part(ABC):
-    """A supervised process that can be started, stopped and restarted; `process` is the running child.
+    """A supervised process that can be started, stopped and restarted. `process` is the running child.
 
-    `start_within` is the longest time in seconds from its start until it is healthy; `title` is its name for people.
+    `start_within`: the longest time in seconds from the start until the part is healthy. `title`: the part's name for
+    people.
     """
 
     start_within: ClassVar[float] = 60.0
@@ -53,7 +54,7 @@ class Part(ABC):
         environment: Mapping[str, str] | None = None,
         children: ChildrenFile | None = None,
     ) -> None:
-        """`log` gets the process's output. `environment`: its whole environment; None: `server_environment`."""
+        """`log` receives the process's output. `environment`: its whole environment; None: `server_environment()`."""
         self.name = name
         self._log = log
         self._environment = server_environment() if environment is None else environment
@@ -63,7 +64,7 @@ class Part(ABC):
 
     @property
     def port(self) -> int:
-        """Return the part's port. Raise `RuntimeError` if it has none, or was never started."""
+        """Return the part's port. Raise `RuntimeError` if the part has no port, or was never started."""
         if self._port is None:
             raise RuntimeError(f"{self.name} was not started: it has no port yet")
         return self._port
@@ -82,7 +83,7 @@ class Part(ABC):
 
     @abstractmethod
     def prepare(self) -> Command:
-        """Put files in place, and return the command to run."""
+        """Write the files that the part needs, and return the command to run."""
 
     def command(self, *argv: str) -> Command:
         """Return the command to run `argv`: a program, then its arguments."""
@@ -90,7 +91,7 @@ class Part(ABC):
 
     @abstractmethod
     def healthy(self) -> bool:
-        """Return quickly whether the part works; False if nothing answers."""
+        """Return, without waiting long, whether the part works."""
 
     def launch(self) -> None:
         """Start the process without waiting for it."""
@@ -122,7 +123,7 @@ class Part(ABC):
         return self._process is None or self._process.stop(hurry)
 
     def how_it_ended(self) -> str:
-        """Return how the ended process ended, in words that follow the part's name."""
+        """Return how the process ended, in words to print after the part's name."""
         return how_it_ended(self.process.returncode or 0)
 
     def __enter__(self) -> Self:
@@ -140,14 +141,17 @@ class Part(ABC):
 
 
 class WebPart(Part):
-    """A part that answers HTTP, on 127.0.0.1 by default; it keeps its port across restarts."""
+    """A part that answers HTTP, on 127.0.0.1 by default. It keeps its port across restarts."""
 
     health_path: ClassVar[str]
     host: str = HOST
     usual_port: int | None = None  # used if it is free; None: any
 
     def choose_port(self) -> int:
-        """Return the last port. Without an earlier start, return the usual port if it is free, else any free port."""
+        """Return the port of the last start.
+
+        At the first start, it is the usual port if this is free, else any free port.
+        """
         self._port = self._port or free_port(self.usual_port)
         return self._port
 

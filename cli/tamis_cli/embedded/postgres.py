@@ -1,6 +1,6 @@
-"""An embedded Postgres for the ledger: durable, reachable only through a Unix socket.
+"""An embedded Postgres for the ledger. It is durable, and reachable only through a Unix socket.
 
-Usable alone: `with Postgres(folder) as postgres: ... postgres.url`.
+It can be used alone: `with Postgres(folder) as postgres: ... postgres.url`.
 """
 
 import contextlib
@@ -60,14 +60,14 @@ PARAMETERS = {
 
 
 class Postgres(Part):
-    """A server with its data in `folder`, created if missing. `log` is inside by default."""
+    """A server with its data in `folder`, which is created if missing. By default, `log` is a file in this folder."""
 
     title: ClassVar[str] = "Postgres"
 
     def __init__(
         self, folder: Path, *, log: Path | None = None, children: ChildrenFile | None = None, patience: float = 10.0
     ) -> None:
-        """`patience`: seconds for the processes of a killed server to notice and end."""
+        """`patience`: seconds for which the processes of a killed server may take to end."""
         self.folder = folder.absolute()
         self.data = self.folder / "data"
         self._patience = patience
@@ -75,7 +75,7 @@ class Postgres(Part):
 
     @cached_property
     def program(self) -> ServerProgram:
-        """Return the server program. Raise `ConfigurationError` if no program is found, or none reads the data."""
+        """Return the server program. Raise `ConfigurationError` if there is none, or none that can read the data."""
         return server_program(self.data)
 
     @property
@@ -87,7 +87,7 @@ class Postgres(Part):
 
     @cached_property
     def socket_folder(self) -> Path:
-        """Return the socket's folder: beside the data, or in `/tmp` if the former path is too long for a socket."""
+        """Return the socket's folder: beside the data or, if that path is too long for a socket, in `/tmp`."""
         beside = self.folder / "run"
         if len(os.fsencode(beside / f".s.PGSQL.{PORT}.lock")) <= SOCKET_PATH_LIMIT:
             return beside
@@ -148,7 +148,7 @@ class Postgres(Part):
         return False
 
     def _make_cluster(self) -> None:
-        """Create the data folder in one step: an interrupted initdb leaves a draft, never half a cluster."""
+        """Create the data folder in one step, so that an interrupted `initdb` never leaves half a cluster."""
         draft = self.folder / "data.draft"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)
@@ -176,14 +176,14 @@ class Postgres(Part):
         draft.replace(self.data)
 
     def _make_reachable(self) -> None:
-        """As root, let the server's own user reach its binaries and data."""
+        """If the present user is root, give the server's own user access to its binaries and data."""
         if self._account is not None:
             if not self.program.of_system:
                 open_binaries(self.program.path)
             allow_passage(self.data)
 
     def _make_socket_folder(self) -> None:
-        """Create a folder for only the server's user (and root): the socket needs no login."""
+        """Create a folder that only the server's user (and root) can use, because the socket needs no login."""
         with contextlib.suppress(FileExistsError):
             self.socket_folder.mkdir(mode=0o700)
             self._give(self.socket_folder)
@@ -196,10 +196,10 @@ class Postgres(Part):
         self.socket_folder.chmod(0o700)
 
     def _clear_stale_pid_file(self) -> None:
-        """Remove the pid file of a killed server: another process may have its pid by now.
+        """Remove the pid file of a killed server, because another process may have its pid by now.
 
         Raises:
-            ConfigurationError: a server runs on these data.
+            ConfigurationError: a server is running with these data.
         """
         pid_file = self.data / "postmaster.pid"
         if not pid_file.exists():
@@ -229,17 +229,17 @@ class Postgres(Part):
 
 
 def _case_rules(version: Version) -> tuple[str, ...]:
-    """Return the options of `initdb` for the same order and case rules on every machine."""
+    """Return the options of `initdb` that make sorting and case rules the same on every machine."""
     if version >= (17,):
         return "--locale-provider=builtin", "--builtin-locale=C.UTF-8"
     return ("--lc-ctype=C.UTF-8",)  # from the C library; the order is by bytes in either case
 
 
 def server_program(data: Path) -> ServerProgram:
-    """Return the program `postgres` for a data folder, with `initdb` beside it. A release reads only its own data.
+    """Return the program `postgres` for a data folder. Each major release reads only its own data.
 
     Raises:
-        ConfigurationError: there is no such program; the message names packages to install.
+        ConfigurationError: there is no such program, with `initdb` beside it; the message names packages to install.
     """
     release = release_of(data)
     runs: list[Version] = []  # versions that do not read the data
@@ -272,7 +272,7 @@ def release_of(data: Path) -> int | None:
 
 
 def candidates() -> Iterator[ProgramCandidate]:
-    """Yield possible programs, each once: the package's, then the system's, newest release first."""
+    """Yield possible programs, each once: first the package's, then the system's from the newest release on."""
     yield from brought_along(POSTGRES, "pginstall/bin/postgres")
     seen: set[Path] = set()
     for folder in _system_folders():
@@ -292,7 +292,7 @@ def _system_folders() -> Iterator[Path]:
 
 
 def _named_by_pg_config() -> Path | None:
-    """Return the folder that `pg_config` names; a client's package may have no server there."""
+    """Return the folder that `pg_config` names. It may contain no server, if only a client is installed."""
     try:
         done = ask_program("pg_config", "--bindir", within=ASK_WITHIN)
     except (OSError, subprocess.TimeoutExpired):
@@ -305,7 +305,7 @@ def _release_in_path(folder: Path) -> int:
 
 
 def server_account() -> pwd.struct_passwd | None:
-    """Return the account that must run the server: for root, a separate account; otherwise None (the present one)."""
+    """Return the account that must run the server: a separate account if the present user is root, otherwise None."""
     if os.geteuid() != 0:
         return None
     with contextlib.suppress(KeyError):
@@ -323,7 +323,7 @@ def server_account() -> pwd.struct_passwd | None:
 
 
 def open_binaries(program: Path) -> None:
-    """Let every user run a package's binaries, if an installation under a strict umask has closed them."""
+    """Let every user run a package's binaries, which an installation under a strict umask may have prevented."""
     binaries = program.parent
     allow_passage(binaries)
     closed = [file for file in (program, binaries, binaries.parent) if not file.stat().st_mode & stat.S_IXOTH]

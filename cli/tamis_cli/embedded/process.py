@@ -1,8 +1,7 @@
-"""A supervised child process: started, watched, stopped within a bound, never left behind.
+"""A supervised child process: started, watched, stopped within a time limit, and never left behind.
 
-`children.json` lists the processes of a supervisor, so that the next supervisor can end any survivors. The kernel
-ends the children of a killed supervisor (see `launch`). The file is for systems other than Linux, and for the moments
-before the kernel ties the child to its supervisor.
+`children.json` lists the children, so that the next supervisor can end any survivors. On Linux, the kernel usually ends
+the children of a killed supervisor (see `launch`).
 """
 
 import os
@@ -33,7 +32,7 @@ GRACE = 10.0  # seconds for a left-over process to end after its own signal
 
 
 class ChildRecord(BaseModel):
-    """One child process: enough to recognise it by pid and start time, and to end it by its own stop signal."""
+    """The facts about a child process that are needed to recognise it and to end it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -43,7 +42,7 @@ class ChildRecord(BaseModel):
     stop_signal: int
 
     def find(self) -> psutil.Process | None:
-        """Return the process if it still runs; None if it is gone, or its pid now belongs to another process."""
+        """Return the process if it still runs; None if it has ended, even if another process has its pid now."""
         try:
             process = psutil.Process(self.pid)
             same = abs(process.create_time() - self.create_time) < SAME_START
@@ -64,7 +63,7 @@ class ChildrenFile:
         self._lock = threading.Lock()  # several threads start and stop parts
 
     def add(self, name: str, pid: int, stop_signal: int) -> None:
-        """Record a child that has just started; skip it if it has ended already."""
+        """Record a child that has just started. Skip a child that has ended already."""
         try:
             create_time = psutil.Process(pid).create_time()
         except psutil.NoSuchProcess:
@@ -80,9 +79,9 @@ class ChildrenFile:
                 self._write()
 
     def end_survivors(self, grace: float = GRACE) -> list[str]:
-        """End the processes that an earlier supervisor left, and remove the file; return their names.
+        """End the processes that an earlier supervisor left, remove the file, and return the processes' names.
 
-        Each process gets its own stop signal first, and is killed after `grace` seconds.
+        Each process first gets its own stop signal, and is killed after `grace` seconds.
         """
         survivors = {record: process for record in self._read() if (process := record.find())}
         for record, process in survivors.items():
@@ -123,7 +122,7 @@ class Command:
 
 
 class Process:
-    """A running child in a session of its own: a terminal's Ctrl-C reaches only the supervisor.
+    """A running child in its own session, so that a terminal's Ctrl-C reaches only the supervisor.
 
     The kernel ties a child to the *thread* that started it, so this thread must outlive the child.
     """
@@ -160,7 +159,7 @@ class Process:
 
     @property
     def returncode(self) -> int | None:
-        """Return the exit status; None while the process runs; minus the signal's number if a signal ended it."""
+        """Return the exit status: None while the process runs, or minus the number of the signal that ended it."""
         return self._popen.returncode
 
     def wait(self, timeout: float) -> bool:
@@ -174,14 +173,17 @@ class Process:
         return True
 
     def ask_to_stop(self) -> None:
-        """Send the stop signal once and return: some servers treat a second signal as a forced stop."""
+        """Send the stop signal without waiting.
+
+        Later calls send nothing, because some servers take a second signal as a forced stop.
+        """
         if self._asked_at is None:
             self._asked_at = time.monotonic()
             if not self.wait(0):  # only this process reaps it: until then no other process gets its pid
                 self._popen.send_signal(self.command.stop_signal)
 
     def stop(self, hurry: threading.Event | None = None) -> bool:
-        """End the process. Return False if it had to be killed, because time was over or `hurry` was set."""
+        """End the process. Return False if it was killed, because the time was over or `hurry` was set."""
         self.ask_to_stop()
         deadline = (self._asked_at or time.monotonic()) + self.command.stop_within
         while not (hurry is not None and hurry.is_set()) and time.monotonic() < deadline:
@@ -193,7 +195,7 @@ class Process:
         return False
 
     def kill(self) -> None:
-        """End the process and its process group by SIGKILL; return when it is gone."""
+        """End the process and its process group by SIGKILL, and wait until the process has ended."""
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -213,14 +215,15 @@ class Process:
 def launcher(death_signal: signal.Signals = signal.SIGKILL, user: str | None = None) -> tuple[str, ...]:
     """Return the words to put before a command so that the kernel ends it when this process ends (Linux).
 
-    The kernel sends `death_signal`. `user`: the system user that runs the command; None: the present user.
+    `death_signal`: the signal that the kernel sends. `user`: the system user that runs the command; None: the present
+    user.
     """
     words = (sys.executable, "-I", "-S", str(Path(launch.__file__)))
     return (*words, str(os.getpid()), str(int(death_signal)), user or "")
 
 
 def how_it_ended(returncode: int) -> str:
-    """Return in words how a process ended."""
+    """Return how a process ended, in words."""
     if returncode == EXIT_STALLED:
         return f"made no progress and ended itself with status {EXIT_STALLED}"
     if returncode >= 0:
@@ -232,13 +235,13 @@ def how_it_ended(returncode: int) -> str:
 
 
 def why_not_run(written: str, returncode: int) -> str:
-    """Return why a program ended at once: the library it lacks, else the last line of its output, else how it ended."""
+    """Return why a program ended at once: the missing library, else the last line of its output, else how it ended."""
     lines = written.strip().splitlines()
     return missing_library(written) or (lines[-1] if lines else f"it {how_it_ended(returncode)}")
 
 
 def server_environment() -> dict[str, str]:
-    """Return a server's part of our environment: no keys, and nothing that changes its behaviour."""
+    """Return the part of this process's environment that servers get: no keys, and no settings of the servers."""
     kept = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "TMPDIR", "TZ")
     return {name: os.environ[name] for name in kept if name in os.environ}
 
@@ -246,7 +249,7 @@ def server_environment() -> dict[str, str]:
 def ask_program(*command: str, within: float) -> subprocess.CompletedProcess[str]:
     """Run a program, and return its output and exit status.
 
-    Raise `OSError`, or `TimeoutExpired` after `within` seconds.
+    Raise `OSError` if it cannot be run, and `TimeoutExpired` after `within` seconds.
     """
     return subprocess.run(
         command,

@@ -63,7 +63,7 @@ class WorkerProgram(Part):
 class Flower(WebPart):
     """Flower behind a password, on 127.0.0.1 by default.
 
-    It is read-only: commands for batches go to Tamis, whose ledger is authoritative.
+    It is read-only, because commands for batches must go to Tamis, whose ledger is authoritative.
     """
 
     title: ClassVar[str] = "Flower"
@@ -79,7 +79,10 @@ class Flower(WebPart):
         address: str = HOST,
         password: str | None = None,
     ) -> None:
-        """Without a `password`, a random password is kept under `home`. Addresses other than 127.0.0.1 need one."""
+        """Without a `password`, a random password is kept under `home`.
+
+        Addresses other than 127.0.0.1 need a `password`.
+        """
         super().__init__("flower", home / "log" / "flower.log", environment, children)
         self._home = home
         self.usual_port = usual_port
@@ -114,7 +117,7 @@ class Flower(WebPart):
 class Gateway(WebPart):
     """The HTTP gateway with its page, on 127.0.0.1: `python -m tamis_cli serve`.
 
-    The stack's user has a key of all scopes, in `KEY_FILE` (`keep_key`).
+    The file `KEY_FILE` has a key of all scopes for the stack's user (see `keep_key`).
     """
 
     title: ClassVar[str] = "the gateway and its page"
@@ -148,7 +151,7 @@ class Gateway(WebPart):
 
 
 def keep_key(database_url: str, path: Path) -> None:
-    """Write a valid key of all scopes to `path`, under this machine's user name, unless a valid key is there.
+    """Write a key of all scopes to `path`, under this machine's user name, unless a valid key is there already.
 
     Raises:
         LedgerUnavailable: the ledger does not answer.

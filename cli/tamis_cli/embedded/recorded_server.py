@@ -1,9 +1,9 @@
-"""An OpenAI-compatible server of recorded answers: no model is asked.
+"""An OpenAI-compatible server of recorded answers, which asks no model.
 
 `python -m tamis_cli.embedded.recorded_server --answers PATH --port PORT`
 
-The server recognises a record by its title in the prompt; an unknown record gets status 400. The first `cut_off`
-answers about a record are truncated. For the usage, four characters count as a token.
+The server recognises a record by its title in the prompt. An unknown record gets status 400. The first `cut_off`
+answers about a record are truncated. In the usage, four characters count as a token.
 """
 
 import argparse
@@ -33,7 +33,10 @@ _TITLE = re.compile(r"^title: (.+)$", re.MULTILINE)  # as `source_data` shows a 
 
 
 class Recordings:
-    """The answers by title, and how often each was given. `rows` are from `tamis_review/example/answers.json`."""
+    """The answers by title, with the number of times that each was given.
+
+    `rows` are from `tamis_review/example/answers.json`.
+    """
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
         self._rows = {row["title"]: row for row in rows}
@@ -41,7 +44,7 @@ class Recordings:
         self._counting = threading.Lock()
 
     def answer(self, prompt: str) -> str | None:
-        """Return the next answer about the record of a prompt, or None."""
+        """Return the next answer about the record in a prompt; None if the record is unknown."""
         title = match[1] if (match := _TITLE.search(prompt)) else ""
         row = self._rows.get(title)
         if row is None:
@@ -74,7 +77,7 @@ def completion(recordings: Recordings, request: Any) -> tuple[HTTPStatus, Body]:
 
 
 def serve(recordings: Recordings, port: int, *, latency: float = LATENCY) -> ThreadingHTTPServer:
-    """Return a server on 127.0.0.1, ready to run; `latency` in seconds."""
+    """Return a server on 127.0.0.1 that is ready to run. `latency`: seconds before each answer."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"  # connections stay open
@@ -107,7 +110,7 @@ def serve(recordings: Recordings, port: int, *, latency: float = LATENCY) -> Thr
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Serve until ended by a signal."""
+    """Serve until a signal ends the process."""
     parser = argparse.ArgumentParser(prog="python -m tamis_cli.embedded.recorded_server")
     parser.add_argument("--answers", type=Path, required=True, help="the file of the recorded answers")
     parser.add_argument("--port", type=int, required=True)

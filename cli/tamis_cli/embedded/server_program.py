@@ -1,6 +1,6 @@
-"""The server program to run: a package's, else the system's.
+"""The choice of a server program: the Python package's, else the system's.
 
-A program is suitable if it runs here (it reports its version) and is new enough.
+A program is suitable if it runs on this machine (it reports its version) and is new enough.
 """
 
 import re
@@ -43,7 +43,7 @@ class ProgramCandidate:
 
 @dataclass(frozen=True)
 class ServerProgram:
-    """A program that runs on this machine, with the reasons against earlier candidates."""
+    """A program that runs on this machine, and the reasons why earlier candidates were not chosen."""
 
     path: Path
     version: Version
@@ -52,7 +52,7 @@ class ServerProgram:
 
     @property
     def of_system(self) -> bool:
-        """Return whether the program belongs to the system: then its files must not be opened to other users."""
+        """Return whether the program belongs to the system. If so, its files must not be opened to other users."""
         return self.origin == SYSTEM
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class ServerProgram:
 
     @property
     def told(self) -> str:
-        """Return the program, and why earlier candidates were passed over, in one line."""
+        """Return the program and the reasons against earlier candidates, in one line."""
         return "; ".join((str(self), *self.passed_over))
 
 
@@ -76,15 +76,15 @@ def choose(
     *,
     unfit: Callable[[Version], str | None] = lambda version: None,
 ) -> ServerProgram:
-    """Return the first candidate that runs, is new enough and is suitable.
+    """Return the first candidate that runs, is new enough and is fit.
 
     Args:
         server: the kind of server.
         candidates: in order of preference.
-        unfit: returns why a version is unsuitable; None: it is suitable.
+        unfit: returns why a version is unfit; None if it is fit.
 
     Raises:
-        ConfigurationError: no candidate fits; the message has the reason against each, and packages to install.
+        ConfigurationError: no candidate is suitable; the message has the reason against each, and packages to install.
     """
     reasons: list[str] = []
     remedies = [f"install Debian's package {server.debian}"]
@@ -109,7 +109,7 @@ def choose(
 
 
 def brought_along(server: ServerKind, program: str) -> list[ProgramCandidate]:
-    """Return the program at this path within the server's package; empty if the package is not installed."""
+    """Return the program at the path `program` within the server's package; empty if the package is not installed."""
     # Found without importing the package, whose import may fail or have effects.
     spec = find_spec(server.module)
     if spec is None or spec.origin is None:
@@ -118,7 +118,7 @@ def brought_along(server: ServerKind, program: str) -> list[ProgramCandidate]:
 
 
 def ask_version(program: Path) -> Version | str:
-    """Return a program's version, or why it reports none, in a few words."""
+    """Return a program's version or, in a few words, the reason why it reports none."""
     try:
         done = ask_program(str(program), "--version", within=VERSION_WITHIN)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The embedded stack: servers, LLM, workers, Flower and gateway as children of a process."""
+"""The embedded stack: servers, LLM, workers, Flower and gateway as children of one process."""
 
 import fcntl
 import os
@@ -29,11 +29,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def lock_home(home: Path) -> IO[str]:
-    """Lock a home folder: a single stack at a time runs from it.
+    """Lock a home folder, so that only one stack runs from it. Return the lock file.
 
-    The lock belongs to the returned open file, so it ends when the process ends. Closing the file releases the
-    lock, too. The file itself stays: removing it would let two processes lock two files of the same name. Raises
-    `ConfigurationError` naming the process with the lock.
+    The lock ends when this file is closed, or the process ends. The file is never removed, because two processes could
+    then lock two files of the same name. Raises `ConfigurationError` with the process that has the lock.
     """
     path = home / "lock"
     try:
@@ -59,11 +58,11 @@ def lock_home(home: Path) -> IO[str]:
 
 
 class StopSignals:
-    """SIGINT, SIGTERM and SIGHUP from a user: the first means stop, the next means stop at once.
+    """A handler of SIGINT, SIGTERM and SIGHUP: the first signal means stop, the next means stop at once.
 
-    While entered, the first signal raises `KeyboardInterrupt`, and later signals set `hurry`. After `stopping()`, the
-    first signal sets `hurry` as well, so that a stop is never interrupted half-way. Only the main thread gets signals;
-    in other threads this class does nothing.
+    Inside `with`, the first signal raises `KeyboardInterrupt`, and later signals set `hurry`. After `stopping()`, the
+    first signal sets `hurry` too, so that no exception interrupts the stop. In threads other than the main thread, this
+    class does nothing.
     """
 
     def __init__(self) -> None:
@@ -72,7 +71,7 @@ class StopSignals:
         self._before: dict[signal.Signals, signal._HANDLER] = {}
 
     def stopping(self) -> None:
-        """Mark the beginning of the stop."""
+        """Mark the beginning of the stop, after which every signal sets `hurry`."""
         self._asked = True
 
     def __enter__(self) -> Self:
@@ -101,12 +100,12 @@ class StopSignals:
 class Stack:
     """All parts of Tamis on a single machine, with data and logs under `settings.home`.
 
-    If the settings name servers, these are used, and only workers, Flower and perhaps the model are started. While the
-    stack is entered, SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt` once. During a stop, these signals kill the
+    If the settings name servers, these are used, and only workers, Flower and perhaps the model are started. Inside
+    `with`, the first SIGINT, SIGTERM or SIGHUP raises `KeyboardInterrupt`. During a stop, these signals kill the
     remaining processes.
 
-    Use the stack in a thread that outlives it (the main thread): the kernel ends children with the thread that started
-    them.
+    Use the stack in the main thread, or another thread that outlives it: the kernel ends children with the thread that
+    started them.
     """
 
     def __init__(
@@ -126,17 +125,16 @@ class Stack:
         """Prepare the stack without starting it.
 
         Args:
-            settings: `home` is the folder of data and logs; with `broker_url` and `database_url` no server is
-                started.
-            workers: worker processes.
+            settings: `home` is the folder of data and logs; with `broker_url` and `database_url` no server is started.
+            workers: number of worker processes.
             llm: "local" serves the small model, "recorded" the recorded answers to the example's records, "remote"
-                requires an LLM in the settings.
+                requires an LLM in the settings, and "none" needs no LLM.
             flower: whether Flower runs.
             page: whether the gateway runs, with its page; needs the extra `http`.
             usual_ports: whether Flower and the gateway try their usual ports before any free port.
             worker_patience: seconds for calls in flight to return when the stack stops.
-            announce: gets a line for each event while the stack runs and stops.
-            starting: gets the title of each part whose start is awaited.
+            announce: receives a line for each event while the stack runs and stops.
+            starting: receives the title of each part whose start is awaited.
             fetch: returns the model's file; called only for "local".
         """
         self.settings = settings
@@ -173,7 +171,7 @@ class Stack:
 
     @property
     def model(self) -> str | None:
-        """Return the model of batches without a model of their own."""
+        """Return the model for batches that name no model."""
         return self.llm.model if self.llm else self.settings.model
 
     @property
@@ -184,11 +182,11 @@ class Stack:
         return shown_url(self.settings.endpoint) if self.settings.names_an_llm else None
 
     def start(self) -> None:
-        """Start everything and wait until all parts work.
+        """Start everything, and wait until all parts work.
 
         Raises:
             ConfigurationError: another stack runs from this folder, or something is missing.
-            OperationFailed: a part does not become ready; the message quotes its log. Started parts are stopped again.
+            OperationFailed: a part does not become ready; the message quotes its log. All parts are stopped again.
         """
         if self._llm_choice == "remote":
             _ = self.settings.endpoint  # raises if none is set, before any worker does
@@ -211,7 +209,7 @@ class Stack:
         self._watch.start()
 
     def run_until_stopped(self) -> None:
-        """Wait for the first SIGINT, SIGTERM or SIGHUP. Until then, parts that end by themselves are restarted."""
+        """Wait for the first SIGINT, SIGTERM or SIGHUP. Until then, parts that end are restarted."""
         try:
             threading.Event().wait()
         except KeyboardInterrupt:
@@ -313,7 +311,7 @@ class Stack:
         part.wait_until_healthy()
 
     def _environment(self) -> Mapping[str, str]:
-        """Return our environment with the addresses of all parts; an empty value counts as not set."""
+        """Return this process's environment with the addresses of all parts. An empty value counts as not set."""
         return {
             **os.environ,
             "TAMIS_HOME": str(self.home),
@@ -343,7 +341,9 @@ class Stack:
 
 
 def make_home(home: Path) -> None:
-    """Create the folder for its owner only. As root, let others pass through: Postgres runs as another user.
+    """Create the folder, which only its owner can read.
+
+    If the owner is root, others can pass through to Postgres's data.
 
     Raises:
         ConfigurationError: the folder cannot be created or written.

@@ -1,6 +1,6 @@
 """An embedded Valkey or Redis for the broker: on 127.0.0.1, with a password and an append-only file.
 
-Usable alone: `with Valkey(folder) as valkey: ... valkey.url`.
+It can be used alone: `with Valkey(folder) as valkey: ... valkey.url`.
 """
 
 import json
@@ -49,7 +49,7 @@ PARAMETERS = {
 
 
 def candidates() -> Iterator[ProgramCandidate]:
-    """Yield possible programs: the package's, then the system's."""
+    """Yield possible programs: first the package's, then the system's."""
     yield from brought_along(REDIS, "bin/valkey-server")
     for name in SYSTEM_PROGRAMS:
         if (path := shutil.which(name)) is not None:
@@ -58,7 +58,7 @@ def candidates() -> Iterator[ProgramCandidate]:
 
 
 class Valkey(Part):
-    """A server with its data in `folder`, created if missing. `log` is inside by default.
+    """A server with its data in `folder`, which is created if missing. By default, `log` is a file in this folder.
 
     The server keeps its last port if this port is still free.
     """
@@ -112,9 +112,9 @@ class Valkey(Part):
             return False  # not there yet, still reading its data, or another server on our port
 
     def start(self) -> None:
-        """Start the server and wait until it answers.
+        """Start the server, and wait until it answers.
 
-        If another process takes the chosen port, the first start tries another port.
+        At the first start, if another process has taken the chosen port, another port is tried.
         """
         for _ in range(BIND_ATTEMPTS - 1):
             handed_out = self._port is not None
@@ -127,7 +127,7 @@ class Valkey(Part):
         return super().start()
 
     def wait_until_healthy(self) -> None:
-        """Wait until the server answers. Raise `ConfigurationError` if another server's data are unreadable."""
+        """Wait until the server answers. Raise `ConfigurationError` if a newer server wrote the data."""
         try:
             super().wait_until_healthy()
         except OperationFailed as error:

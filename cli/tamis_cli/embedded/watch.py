@@ -21,7 +21,7 @@ def restart_delay(failures: int) -> float:
 
 
 def failures_in_a_row(before: int, ran_for: float) -> int:
-    """Return the number of ends in a row: 1 if the part had run for `STEADY` seconds, otherwise `before` + 1."""
+    """Return the number of ends in a row: 1 if the part ran for `STEADY` seconds or longer, otherwise `before` + 1."""
     return 1 if ran_for >= STEADY else before + 1
 
 
@@ -34,9 +34,9 @@ class _Watched:
 
 
 class Watch(threading.Thread):
-    """The thread that watches until `end()`; `announce` gets a line for each end and each recovery.
+    """The thread that restarts parts until `end()`. `announce` receives a line for each end and each recovery.
 
-    The kernel ties a child to the thread that started it. So this thread lives until `release()` after the stop.
+    The kernel ties a child to the thread that started it, so this thread lives until `release()` after the stop.
     """
 
     def __init__(self, parts: Sequence[Part], announce: Callable[[str], None]) -> None:
@@ -55,7 +55,7 @@ class Watch(threading.Thread):
         self._released.wait()
 
     def end(self) -> None:
-        """Stop restarting; return when a running restart is done."""
+        """Stop restarting parts, and wait for a restart that is under way."""
         self._ended.set()
         with self._looking:
             pass

@@ -45,12 +45,12 @@ log = logging.getLogger(__name__)
 class Notifications:
     """A connection on one event loop that receives Postgres's notifications about ended items.
 
-    Notifications only save time: without them, results are read later. Behind a pooler that assigns connections by
-    transaction, no notification arrives.
+    Notifications only save time: results without a notification are read later. No notification passes a pooler that
+    assigns connections by transaction.
     """
 
     def __init__(self, engine: AsyncEngine, on_event: Callable[[str, UUID], None]) -> None:
-        """`engine` commits each statement by itself, and supplies two connections at once.
+        """`engine` must commit each statement by itself, and allow two connections at once.
 
         `on_event` is called with the channel and the batch's id.
         """
@@ -125,7 +125,7 @@ class FollowedBatch:
                 self.results[place].set_result(result)
 
     def fail(self, error: Exception) -> None:
-        """Fail the pending items with this error."""
+        """Set this error as the outcome of all pending items."""
         for result in self.results:
             if not result.done():
                 result.set_exception(error)
@@ -135,7 +135,7 @@ class FollowedBatch:
 class CallResults:
     """The results of the calls on one event loop.
 
-    While a batch is followed, and `LINGER` seconds longer, a task reads results and listens to notifications.
+    While a batch is followed, and for `LINGER` seconds afterwards, a task listens to notifications and reads results.
     """
 
     def __init__(self, connect: Callable[[], AsyncEngine]) -> None:
@@ -159,7 +159,7 @@ class CallResults:
         return batch
 
     async def waited_too_long(self, batch: FollowedBatch, within: float) -> WaitTimeout:
-        """Return the error for a late result. Raises `LedgerUnavailable`."""
+        """Return the error for a batch whose results take longer than `within` seconds. Raises `LedgerUnavailable`."""
         hindrance = await self._hindrance([batch.id])
         self._say_that_none_works(batch, hindrance)
         n = len(batch.results)
@@ -169,10 +169,10 @@ class CallResults:
         )
 
     def stop(self) -> None:
-        """Stop following batches, and close the connections. Call it on the loop. Futures of pending items fail.
+        """Stop following batches, and close the connections. Futures of pending items fail. Call it on the loop.
 
-        The task is woken, not cancelled. An ending loop cancels it too, and a second cancellation would drop the task's
-        connection.
+        The task is woken instead of cancelled: if the loop ends, it cancels the task too, and a second cancellation
+        would drop the task's connection.
         """
         self._stopped = True
         self._wake.set()

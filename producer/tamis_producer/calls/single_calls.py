@@ -127,7 +127,7 @@ class CallGroups:
 
 
 class SubmittedBatch(Protocol):
-    """A submitted batch, as single calls use it."""
+    """The part of a submitted batch that single calls use."""
 
     @property
     def id(self) -> str:
@@ -147,7 +147,7 @@ class SingleCalls:
     async def ask(self, question: CallQuestion, source: object, *, within: float | None = None) -> CallResult:
         """Return the result of one item. `source`: the item, or an object that `to_item` converts to an item.
 
-        Arguments and errors are the same as for `ask_all`. Simultaneous calls may share a batch.
+        Simultaneous calls may share a batch. Other arguments and the errors are as for `ask_all`.
         """
         (item,) = await _items([source])
         with rows_of([item], bounds=SubmissionBounds.of(self._settings), operations=[question.operation]):
@@ -167,15 +167,15 @@ class SingleCalls:
         Args:
             question: the question about every item.
             sources: items, or objects that `to_item` converts. Without sources, no batch is written.
-            max_concurrent: most items in flight, within the workers' own limits. One shard of this size is in flight at
-                a time. The next shard starts when the last item of the present one has ended.
+            max_concurrent: most items in flight, within the workers' own limits. Items are sent in shards of this size,
+                one shard after the other.
             within: longest wait in seconds. None: no limit.
 
         After a cancellation or a timeout, the workers finish the items. A batch that paused itself stays paused until a
-        person corrects the cause and resumes the batch, or cancels the batch.
+        person resumes or cancels it.
 
         Raises:
-            InvalidParameters: an invalid item, or `max_concurrent` below 1. Nothing is written.
+            InvalidParameters: an item is invalid, or `max_concurrent` is below 1. Nothing is written.
             LedgerUnavailable: the ledger does not answer.
             WaitTimeout: the time is over; the message names the batch.
         """
@@ -221,7 +221,10 @@ class SingleCalls:
 
 
 async def _items(sources: Iterable[object]) -> list[dict[str, Any]]:
-    """Return the sources as items. Call it on the caller's thread: objects of a database session belong to it."""
+    """Return the sources as items.
+
+    Call it on the caller's thread, because a database session and its objects belong to one thread.
+    """
     if isinstance(sources, str | bytes | dict) or not isinstance(sources, Iterable):
         raise InvalidParameters(f"items: a {type(sources).__name__}, not a list of items")
     items: list[dict[str, Any]] = []

@@ -1,7 +1,7 @@
 """The asynchronous client: `Client` and `Batch` without blocking the event loop.
 
-Each call is written once, in the synchronous classes. Here it runs in a greenlet on the caller's event loop, over
-connections of psycopg's asyncio driver. Publishing to the broker and reading whole batches run on a thread.
+Here the methods of the synchronous classes run in greenlets on the caller's event loop, over psycopg's asyncio
+connections. Publishing to the broker and reading whole batches run on a thread.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ class LoopClient(Client):
 
 
 class Bridge:
-    """A runner of synchronous code: on the caller's event loop, or on one of a few threads."""
+    """A runner of synchronous code, on the caller's event loop or on one of a few threads."""
 
     _threads: ThreadPoolExecutor
 
@@ -79,7 +79,7 @@ class Bridge:
         begin_anew_after_a_fork(self)
 
     def here(self) -> LoopClient:
-        """Return the client of the running event loop; drop the connections of closed loops."""
+        """Return the client of the running event loop, and drop the connections of closed loops."""
         with self._lock:
             self._abandon_closed()
             here = self._clients.get(asyncio.get_running_loop())
@@ -142,17 +142,18 @@ class Mirror(Protocol):
     _bridge: Bridge
 
     def _blocking(self, client: Client) -> Any:
-        """Return the synchronous object, which uses this client."""
+        """Return the synchronous counterpart, with connections from `client`."""
 
     async def run_sync(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call the function with the synchronous object on this event loop, and return its result.
+        """Call the function on this event loop, with the synchronous object as its first argument.
 
-        Use it for functions of `tamis_review`: `await batch.run_sync(override, 3, "include", reviewer="Reviewer A")`.
+        Return the function's result. Use it for functions of `tamis_review`: `await batch.run_sync(override, 3,
+        "include", reviewer="Reviewer A")`.
         """
         return await self._bridge.run(function, self._blocking(self._bridge.here()), *args, **kwargs)
 
     async def run_on_thread(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call the function with the synchronous object on a thread, and return its result.
+        """Call the function on a thread, with the synchronous object as its first argument, and return its result.
 
         Use it for long computations.
         """
@@ -163,7 +164,7 @@ Awaited = Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]
 
 
 def awaited(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
-    """Return the method as a coroutine on the caller's event loop."""
+    """Return a coroutine function that runs the method on the caller's event loop."""
 
     @wraps(method)
     async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -173,7 +174,7 @@ def awaited(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
 
 
 def awaited_as(method: Callable[Concatenate[S, P], T], convert: Callable[[Bridge, T], U]) -> Awaited[P, U]:
-    """Return the method as a coroutine whose result is converted to its asynchronous form."""
+    """Return a coroutine function that runs the method, and converts its result to the asynchronous form."""
 
     @wraps(method)
     async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> U:
@@ -183,9 +184,9 @@ def awaited_as(method: Callable[Concatenate[S, P], T], convert: Callable[[Bridge
 
 
 def on_thread(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
-    """Return the method as a coroutine that runs on a thread.
+    """Return a coroutine function that runs the method on a thread.
 
-    Use it for methods that read whole batches, or that call a server without an asyncio client.
+    Use it for methods that read whole batches, or that need a server for which there is no asyncio client.
     """
 
     @wraps(method)
@@ -196,9 +197,9 @@ def on_thread(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
 
 
 def iterated(method: Callable[Concatenate[S, P], Iterator[T]]) -> Callable[Concatenate[Any, P], AsyncIterator[T]]:
-    """Return a generator method in asynchronous form.
+    """Return an asynchronous generator function that runs a generator method.
 
-    The generator is closed when the iteration ends or is cancelled.
+    The method's generator is closed when the iteration ends or is cancelled.
     """
 
     @wraps(method)
@@ -214,9 +215,9 @@ def iterated(method: Callable[Concatenate[S, P], Iterator[T]]) -> Callable[Conca
 
 
 class AsyncBatch(Mirror, Generic[V_co]):
-    """A `Batch` whose methods are awaited; iterate over `results` and `watch` with `async for`.
+    """A `Batch` whose methods are awaited. Iterate over `results` and `watch` with `async for`.
 
-    Arguments, results and errors are the same as for `Batch`. A cancelled call leaves the batch unchanged.
+    Arguments, results and errors are the same as for `Batch`. Cancelling a call does not change the batch.
     """
 
     def __init__(self, bridge: Bridge, batch_id: UUID) -> None:
@@ -264,7 +265,7 @@ def _retried(bridge: Bridge, done: list[Retried[Batch]]) -> list[Retried[AsyncBa
 
 
 class AsyncClient(Mirror):
-    """A `Client` whose methods are awaited. Holds connections until `close`.
+    """A `Client` whose methods are awaited. It holds connections until `close`.
 
     Arguments, results and errors are the same as for `Client`. Any number of calls may run at once, in any event loop;
     each loop has its own connections. A client made before a fork works in the parent and in every child.
@@ -304,7 +305,7 @@ class AsyncClient(Mirror):
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncConnection]:
-        """Yield a connection whose statements all see the same moment."""
+        """Yield a connection whose statements all see the ledger as it was at one moment."""
         async with connected(self.engine) as connection:
             yield await connection.execution_options(isolation_level="REPEATABLE READ")
 

@@ -35,8 +35,7 @@ MaybeNone: TypeAlias = Any  # None before there is a summary; after `wait` there
 class Batch(Generic[V_co]):
     """A handle on a batch in the ledger. Any number of handles may exist for one batch, in any process.
 
-    A type checker knows the type of the results: a `Filter` makes a `Batch[bool]`, whose results have a `value` of type
-    bool.
+    Type checkers know the type of the results: a `Filter` makes a `Batch[bool]`, so each `value` is a bool.
     """
 
     def __init__(self, session: Session, batch_id: UUID, *, replayed: bool = False) -> None:
@@ -60,22 +59,23 @@ class Batch(Generic[V_co]):
             return ledger.read_views(connection, batch_id=self.uuid)[0]
 
     def wait(self, timeout: float | None = None) -> Counts:
-        """Wait until the batch is completed (or cancelled and its last call has returned), and return the counts.
+        """Wait until the batch is completed, or is cancelled and its last call has ended. Return the counts.
 
-        Keeps waiting while a person has paused the batch, because it can be resumed.
+        The wait continues while a person has paused the batch, because it can be resumed.
 
         Args:
             timeout: longest wait in seconds. None: no limit.
 
         Raises:
-            BatchPaused: the batch needs a correction before it can continue: a wrong key, a budget that is used up.
+            BatchPaused: the batch waits until a person corrects something, such as a wrong key or a budget that is used
+                up.
             WaitTimeout: the time is over; the batch continues.
             LedgerUnavailable: the ledger does not answer.
         """
         return deque(self.watch(timeout), maxlen=1).pop().counts
 
     def watch(self, timeout: float | None = None) -> Iterator[BatchView]:
-        """Yield the batch's state repeatedly (at first quickly, then every second), until `wait` would return.
+        """Yield the batch's state every second (at first more often), until `wait` would return.
 
         Raises the errors of `wait`.
         """
@@ -91,10 +91,10 @@ class Batch(Generic[V_co]):
         )
 
     def pause(self) -> None:
-        """Pause the batch: no further item starts. Calls in flight finish.
+        """Pause the batch: no further item starts, and calls in flight finish.
 
-        Items that a worker has claimed but not yet asked are pending again within seconds. Raises `IllegalTransition`
-        if the batch is completed or cancelled, and `LedgerUnavailable`.
+        Items that a worker has claimed but not yet asked about become pending within seconds. Raises
+        `IllegalTransition` if the batch is completed or cancelled, and `LedgerUnavailable`.
         """
         with self.session.writing() as connection:
             runs.pause(connection, self.uuid)
@@ -103,12 +103,12 @@ class Batch(Generic[V_co]):
         """Resume a paused batch; do nothing if it is running.
 
         Args:
-            max_cost: a new budget in dollars, if the batch has one.
+            max_cost: a new budget in dollars, if the batch has a budget.
 
         Raises:
-            InvalidParameters: `max_cost` is not an amount; the budget is used up, and `max_cost` is missing or no
-                larger; or `max_cost` is set, and the batch has no budget.
-            NotAllowed: the batch's gateway key does not allow the larger budget, or its model.
+            InvalidParameters: `max_cost` is not an amount, or is set for a batch without a budget. Also raised if the
+                budget is used up and `max_cost` is not larger.
+            NotAllowed: the batch's gateway key does not allow the larger budget, or the batch's model.
             IllegalTransition: the batch is completed or cancelled.
             LedgerUnavailable: the ledger does not answer.
         """
@@ -148,12 +148,13 @@ class Batch(Generic[V_co]):
         Args:
             kinds: only items that failed with one of these kinds of error. None: all.
             cancelled: also retry the cancelled items.
-            max_cost: a new budget in dollars, if the batch has one.
+            max_cost: a new budget in dollars, if the batch has a budget.
 
         Raises:
             IllegalTransition: the batch is neither completed nor cancelled, or its last calls are still in flight.
             InvalidRequest: the batch has no such item to retry; the message lists the kinds that exist.
-            InvalidParameters: an unknown kind; or a budget that is not an amount, or is used up.
+            InvalidParameters: a kind is unknown, or the budget is not an amount or is used up.
+            NotAllowed: the batch's gateway key no longer allows the model, or allows no further cost.
             LedgerUnavailable: the ledger does not answer.
         """
         with self.session.writing() as connection:
@@ -162,12 +163,10 @@ class Batch(Generic[V_co]):
         return count
 
     def results(self, places: Collection[int] | None = None) -> Iterator[ItemResult[V_co]]:
-        """Yield the items in item order, or only the items at `places`. An item that has not ended has no result yet.
+        """Yield the items with their results in item order: all items, or only the items at `places`.
 
-        Pages are read as the reader reaches them, and nothing is kept between two pages. So while a batch runs, a later
-        page may show a newer state than an earlier one.
-
-        Raises `LedgerUnavailable`.
+        An item that has not ended has no result yet. While the batch runs, later items may show a newer state than
+        earlier items. Raises `LedgerUnavailable`.
         """
         return ledger.page_results(self.session.engine, self.uuid, places)
 
@@ -177,10 +176,9 @@ class Batch(Generic[V_co]):
             return ledger.read_item_ids(connection, self.uuid)
 
     def summary(self, round: int | None = None) -> Summary | MaybeNone:  # noqa: A002 - what it is called everywhere
-        """Return the summary of a round (None: of the latest finished round); None if there is no such summary.
+        """Return the summary of a round (by default the latest with a summary), or None if there is no such summary.
 
-        A summary counts the whole batch at the end of its round; its bill covers all rounds so far. Raises
-        `LedgerUnavailable`.
+        The summary and its bill cover the whole batch up to the end of the round. Raises `LedgerUnavailable`.
         """
         with self.session.reading() as connection:
             return ledger.read_summary(connection, self.uuid, round)
@@ -202,16 +200,17 @@ def watch_to_end(
     stage: Callable[[View], BatchView],
     late: Callable[[View], str],
 ) -> Iterator[View]:
-    """Yield the result of `look` repeatedly (at first quickly, then every second), until the batch has ended.
+    """Yield the result of `look` every second (at first more often), until the batch has ended.
 
     Args:
-        session: the client's session, which makes the pauses between two reads.
+        session: the client's session, which makes the pauses.
         look: reads the present state.
         timeout: longest wait in seconds. None: no limit.
-        stage: returns the view's present batch, whose pause is raised as `BatchPaused`.
-        late: returns the message of `WaitTimeout`, made from the last view.
+        stage: returns the present batch of a state.
+        late: returns the message of `WaitTimeout` for the last state.
 
-    Raises `BatchPaused`, `WaitTimeout`, and the errors of `look`.
+    Raises `BatchPaused` if the present batch is paused until a person corrects something, `WaitTimeout`, and the errors
+    of `look`.
     """
     for view in poll(look, timeout, session.waiting.sleep):
         yield view

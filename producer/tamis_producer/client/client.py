@@ -60,7 +60,7 @@ Retriable = TypeVar("Retriable")
 
 @dataclass(frozen=True)
 class Retried(Generic[Retriable]):
-    """The outcome for one batch when several batches are retried together."""
+    """The outcome for one batch, when several batches are retried together."""
 
     batch: Retriable
     items: int  # items in the new round
@@ -68,9 +68,9 @@ class Retried(Generic[Retriable]):
 
 
 class Client(Session):
-    """A client that submits batches and reads them; it holds connections until `close`.
+    """A client that submits batches and reads them. It holds connections until `close`.
 
-    Thread-safe. A client made before a fork works in the parent and in every child.
+    It is thread-safe. A client made before a fork works in the parent and in every child.
 
     >>> with Client() as client:
     ...     batch = client.submit(Filter(criteria="Is this about oncology?"), items)
@@ -110,30 +110,30 @@ class Client(Session):
 
         Args:
             operation: the question about every item.
-            items: dicts of JSON values, or a data frame of pandas, Polars or Arrow; results have the same order. An
-                iterator is read once and to its end before anything is written: it may be slow, and larger than memory.
+            items: dicts of JSON values, or a data frame of pandas, Polars or Arrow. Results have the same order. An
+                iterator is read to its end before anything is written. It may be slow, and larger than memory.
             model: the model to ask. None: the model of the settings, else the workers' model.
-            panel: several models and the rule that combines their answers, instead of `model`. Sets `panel` of an
-                `Inclusion` or a `Filter`; other operations cannot have a panel.
+            panel: several models and the rule that combines their answers, instead of `model`. Only an `Inclusion` or a
+                `Filter` can have a panel.
             idempotency_key: submitting again with the same key and `api_key_id` returns the first batch.
             label: a name for people to read, for example a file's name.
             use_cache: reuse answers to the same questions from the ledger, at no cost. If False, every question is
-                asked again, and the new answers replace older ones.
+                asked again, and the new answers replace older answers.
             shard_size: items of one shard. None: as in the settings.
             window: shards in flight at once, so at most `shard_size * window` items. None: as in the settings.
-            exclusions: the places, from 0, of items that no model is asked about, with reasons (duplicates, tier 1).
-                These items are part of the batch, as `excluded_by_filter`.
+            exclusions: the reason for each item that no model is asked about, by the item's place from 0. These items
+                are part of the batch, as `excluded_by_filter`.
             source: the database, register or other source of the items. With several sources, the items come in the
                 order of the sources, `records` items from each.
             updates: the batch or review whose search this batch updates; reports count the records of both.
             priority: the batch's rank among the waiting batches.
-            max_cost: budget in dollars. Workers pause the batch before a call that could exceed the rest of the budget;
-                the remaining items stay pending. None: no budget.
+            max_cost: budget in dollars. Workers pause the batch before a call that could exceed the rest of the budget.
+                None: no budget.
             steering: reasoning effort, further fields and headers, and the tier; overrides the workers' settings. The
-                ledger keeps it with the values of headers, so put secrets into the workers' settings instead.
+                ledger stores the values of headers, so put secrets into the workers' settings instead.
             callback: receives the end of the batch. None: no callback.
-            on_complete: a Celery signature that names its queue, instead of a callback. When the batch is complete, or
-                cancelled and finished, the task is sent with the outcome as its first argument.
+            on_complete: a Celery signature that names its queue, instead of a callback. When the batch has ended, the
+                task is sent with the outcome as its first argument.
             api_key_id: the gateway's key that submits the batch. None: no key.
             service: the service whose single calls the batch holds; such batches are shown together. None: a batch that
                 people follow.
@@ -141,10 +141,9 @@ class Client(Session):
         If the broker does not answer, the batch is still in the ledger, and the workers dispatch it later.
 
         Raises:
-            InvalidParameters: JSON or Postgres cannot hold an item; items or parameters are larger than the settings
-                allow; there is no item; an exclusion names a missing item; several sources do not say how many items
-                each has; a shard size or window is below 1; a budget comes with a model without a known price; or a
-                panel comes with a model, or with an operation that decides nothing. Nothing is written.
+            InvalidParameters: an item, an operation or an option is invalid or too large; the message names it. Also
+                raised without any item, for a budget with a model of unknown price, and for a panel beside a model.
+                Nothing is written.
             IdempotencyConflict: the key was used for other content, or for a batch that may cost more than `max_cost`.
             NotAllowed: `api_key_id` may not ask this model, or has no money left this month. Nothing is written.
             InputError: TAMIS_PRICES names a file that cannot be read.
@@ -184,9 +183,9 @@ class Client(Session):
         return self.write(batch, lambda connection, traced, _: ledger.insert_batch(connection, traced))
 
     def write(self, batch: NewBatch, insert: Callable[[Connection, NewBatch, tracing.Span], UUID]) -> Batch[V_co]:
-        """Write a batch by `insert`, dispatch its first shards, and return it. A trace span covers both.
+        """Write a batch by calling `insert` in a transaction, dispatch its first shards, and return it.
 
-        `insert` runs in a transaction. Raises the errors of `insert`, and `LedgerUnavailable`.
+        A trace span covers both steps. Raises the errors of `insert`, and `LedgerUnavailable`.
         """
         about: dict[str, str | int] = {"tamis.operation": batch.operation, "tamis.items": len(batch.items)}
         self.ready()
@@ -199,19 +198,22 @@ class Client(Session):
         return Batch(self, batch_id, replayed=batch_id != batch.id)
 
     def first_batch(self, of: str) -> Batch:
-        """Return the batch with this id, or the first batch of a review. Raises `UnknownBatch`, `LedgerUnavailable`."""
+        """Return the batch with this id or, for a review's id, the first batch of the review.
+
+        Raises `UnknownBatch` and `LedgerUnavailable`.
+        """
         with self.reading() as connection:
             return Batch(self, ledger.find_first_batch(connection, of))
 
     def with_examples(self, operation: Operation) -> Operation:
-        """Return an inclusion with examples from the batch in its `examples_from`; return other operations unchanged.
+        """Return an inclusion with examples from the batch in its `examples_from`, or any other operation unchanged.
 
-        `submit` calls it too. A submitted batch keeps its examples, even if people later change their decisions.
+        `submit` does this too. A submitted batch keeps its examples, even if people later change their decisions.
 
         Raises:
             UnknownBatch: there is no such batch.
-            InvalidParameters: the batch asks another question; people have included none of its records, or excluded
-                none; or the criteria already have examples.
+            InvalidParameters: the named batch asks another question, or does not have both a record that people
+                included and a record that they excluded. Also raised if the criteria have examples already.
             LedgerUnavailable: the ledger does not answer.
         """
         if not isinstance(operation, Inclusion) or operation.examples_from is None:
@@ -249,19 +251,17 @@ class Client(Session):
     def retryable(self, kinds: Collection[ErrorKind | str] | None = None) -> list[runs.Retryable]:
         """Return the completed batches with items that failed with these `kinds` of error (None: any), oldest first.
 
-        Services' batches are omitted: their callers already have the errors. Raises `InvalidParameters` for an unknown
-        kind, and `LedgerUnavailable`.
+        Services' batches are omitted, because their callers have received the errors. Raises `InvalidParameters` for an
+        unknown kind, and `LedgerUnavailable`.
         """
         with self.reading() as connection:
             return runs.find_retryable(connection, kinds)
 
     def retry_all_failed(self, kinds: Collection[ErrorKind | str] | None = None) -> list[Retried[Batch]]:
-        """Retry every completed batch with items that failed with these `kinds` of error (None: any).
+        """Retry every batch that `retryable` returns, and return the outcome for each.
 
-        Return the outcome for each batch. If a batch cannot be retried (budget used up, or already retried), its
-        outcome has the reason, and the other batches are still retried.
-
-        Raises `InvalidParameters` for an unknown kind, and `LedgerUnavailable`.
+        If a batch cannot be retried, for example because its budget is used up, its outcome has the reason. The other
+        batches are still retried. Raises `InvalidParameters` for an unknown kind, and `LedgerUnavailable`.
         """
         done = []
         for candidate in self.retryable(kinds):
@@ -273,10 +273,9 @@ class Client(Session):
         return done
 
     def workers(self) -> list[WorkerView]:
-        """Return the live workers, longest running first. Raises `LedgerUnavailable`.
+        """Return the live workers, longest running first. If the ledger does not answer, read their reports from Redis.
 
-        If the ledger does not answer, the workers' reports are read from Redis. So the error is raised only if Redis
-        does not answer either.
+        Raises `LedgerUnavailable` if neither answers.
         """
         return runs.read_workers(self.engine, self._broker)
 

@@ -1,7 +1,7 @@
 """A quick read of the state of batches, over one connection, without the imports that submitting needs.
 
-The methods here return the same values as the methods of `Client`. A `Client` itself is used for URLs that the driver
-reads otherwise than SQLAlchemy, and for batches with people's decisions.
+The methods return the same values as the methods of `Client`. A `Client` is used only for URLs that psycopg and
+SQLAlchemy read differently, and for batches with people's decisions.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def glance() -> "Iterator[Client | Glance]":
     """Yield a reader of the configured ledger, valid inside the block.
 
-    Raises `ConfigurationError`, `LedgerUnavailable` and `UnknownBatch`, as a `Client` does.
+    Raises `ConfigurationError`, `LedgerUnavailable` and `UnknownBatch`.
     """
     settings = ProducerSettings.load()
     arguments = driver_arguments(settings.database)

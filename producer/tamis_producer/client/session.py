@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 class BrokerAbsence:
     """The last failure of the broker, as this process saw it.
 
-    A broker that was away a moment ago is assumed to be away still, so that not every call waits for its timeout.
+    For `LASTS` seconds afterwards, no call tries the broker, because each call would probably wait until its timeout.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -79,18 +79,24 @@ class Session:
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Yield a connection whose statements all see the same moment. Raises `LedgerUnavailable`."""
+        """Yield a connection whose statements all see the ledger as it was at one moment.
+
+        Raises `LedgerUnavailable`.
+        """
         with self.reading() as connection:
             yield connection.execution_options(isolation_level="REPEATABLE READ")
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Yield a transaction: committed at its end, rolled back if it raises. Raises `LedgerUnavailable`."""
+        """Yield a connection in a transaction. Raises `LedgerUnavailable`.
+
+        The transaction is committed at the end of the block, or rolled back after an error.
+        """
         with ledger.ledger_errors(), self.engine.begin() as connection:
             yield connection
 
     def attached(self, kind: type[C], make: Callable[[], C]) -> C:
-        """Return the client's object of this class, which a module of a higher layer defines.
+        """Return the client's object of the class `kind`.
 
         The first call creates the object by `make`. Closing the client closes the object.
         """
@@ -133,7 +139,7 @@ class Session:
         self._publish(message, batch_id, lambda: self._dispatcher().request_summary(batch_id))
 
     def forget(self) -> object:
-        """Start with new connections in a fork's child. The result holds the parent's connections, which stay open."""
+        """Start with new connections in the child of a fork. Return the parent's connections, which stay open."""
         publisher = None if self._made is None else self._made.forget()
         parents = (self.engine.pool, self._attached, self._made, publisher)
         self.engine.dispose(close=False)
@@ -145,7 +151,10 @@ class Session:
         return ledger.connect(self.settings.database, self._pool)
 
     def _publish(self, message: str, batch_id: UUID, publish: Callable[[], object]) -> None:
-        """Call `publish`, unless the broker was away a moment ago. Without its answer, the workers publish later."""
+        """Call `publish`, unless the broker failed a moment ago.
+
+        If the broker does not answer, the workers publish later.
+        """
         if self._absence.lasts:
             log.warning(message, batch_id, "the broker did not answer a moment ago")
             return

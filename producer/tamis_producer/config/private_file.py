@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file in one step; only its owner may read it at any time, even if it replaces a public file."""
+    """Write a file in one step. Only its owner can read it, even if it replaces a file that others could read."""
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600, and no other link
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
@@ -25,7 +25,10 @@ def read_private(path: Path) -> str:
 
 
 def kept_secret(path: Path) -> str:
-    """Return the secret in the file `path`. The first call creates it, of letters, digits, `-` and `_` only."""
+    """Return the secret in the file `path`.
+
+    If the file is missing, create it with a random secret of letters, digits, `-` and `_`.
+    """
     try:
         return read_private(path).strip()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Redaction: texts without the secrets of this process, in any encoding.
+"""Redaction, which removes the secrets of this process from texts, in any encoding.
 
 Libraries and servers receive keys and passwords, and may repeat them in an answer or an exception. So every log line,
 error in the ledger and message on a terminal is redacted here.
@@ -47,7 +47,7 @@ class Redaction:
 
     @classmethod
     def of(cls, settings: "BaseModel") -> Self:
-        """Return a redactor of the secrets in some settings: secret texts, and the passwords in URLs."""
+        """Return a redactor of the secret texts in these settings, and of the passwords in their URLs."""
         values = [value for _, value in settings]
         texts = [value for value in values if isinstance(value, str)]
         return cls([*_keys(values), *(secret for text in texts for secret in secrets_in(text))])
@@ -69,7 +69,10 @@ class Redaction:
         return cls([*secrets, *(secret for text in texts.values() for secret in secrets_in(text))])
 
     def learn(self, secret: str) -> None:
-        """Redact one more secret from now on. Only the last `LEARNED` are kept, because older ones have expired."""
+        """Redact one more secret from now on.
+
+        Only the last `LEARNED` such secrets are kept: older secrets have expired.
+        """
         if secret not in self._learned:
             self._learned.append(secret)
             self._pattern = self._compiled()
@@ -86,7 +89,7 @@ class Redaction:
 
 
 def secrets_in(url: str) -> Iterator[str]:
-    """Yield the passwords in a URL, even an invalid one; nothing if there are none."""
+    """Yield the passwords in a URL, even if the URL is invalid."""
     user = _USER.search(url)
     if user is not None:
         _, colon, password = user[1].partition(":")
@@ -98,14 +101,14 @@ def secrets_in(url: str) -> Iterator[str]:
 
 
 def shown_url(url: str) -> str:
-    """Return a URL for people: without user, password, query and fragment."""
+    """Return a URL for people to see: without user, password, query and fragment."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 @lru_cache(maxsize=64)
 def forms_of(secret: str) -> frozenset[str]:
-    """Return the forms of a secret: itself, quoted for URLs, escaped, in base64 at any offset."""
+    """Return the forms in which a text may contain a secret: plain, quoted, escaped, and in base64 at any offset."""
     raw = unquote(secret)
     forms = {secret, raw, secret.removeprefix(WEBHOOK_PREFIX)}
     for text in (secret, raw):
@@ -118,7 +121,7 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 
 def _in_base64(secret: bytes) -> Iterator[str]:
-    """Yield the base64 characters that do not depend on the surrounding bytes, for each offset of the secret."""
+    """Yield the secret in base64 for each offset, without the characters that depend on surrounding bytes."""
     for before in range(3):
         encoded = base64.b64encode(bytes(before) + secret).decode()
         first, last = -(-before * 8 // 6), (before + len(secret)) * 8 // 6

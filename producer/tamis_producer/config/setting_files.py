@@ -1,6 +1,6 @@
 """Settings as texts: from variables `TAMIS_<NAME>`, or from the files that variables `TAMIS_<NAME>_FILE` name.
 
-Files are for the secrets of compose and Kubernetes, as a container's variables are visible to anyone who inspects it.
+Compose and Kubernetes pass secrets as files, because anyone who inspects a container sees its variables.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ LARGEST = 65_536  # bytes, for a password or a URL
 
 
 def files_named(environment: Mapping[str, str]) -> dict[str, Path]:
-    """Return the files that variables `TAMIS_<NAME>_FILE` name, by the names `TAMIS_<NAME>`.
+    """Return the file that each variable `TAMIS_<NAME>_FILE` names, with `TAMIS_<NAME>` as key.
 
     A file is omitted if the variable `TAMIS_<NAME>` itself has a value.
     """

@@ -23,7 +23,7 @@ NOT_SET = "is not set: set broker and ledger URLs, or neither to use the embedde
 
 
 class ProducerSettings(BaseModel):
-    """Settings that never change; every field can be set as `TAMIS_<NAME>`."""
+    """The immutable settings of a producer. Every field can be set as `TAMIS_<NAME>`."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -58,7 +58,7 @@ class ProducerSettings(BaseModel):
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
-        """Refuse a ledger without a broker. As Flower needs no ledger, only `database` refuses a missing ledger."""
+        """Refuse a ledger without a broker. A broker without a ledger is allowed, because Flower needs no ledger."""
         if self.broker_url is None and self.database_url is not None:
             raise ValueError(f"TAMIS_BROKER_URL {NOT_SET}")
         return self
@@ -74,7 +74,7 @@ class ProducerSettings(BaseModel):
     )
     @classmethod
     def _readable(cls, url: str | None) -> str | None:
-        """Check the URLs here, because libraries repeat an invalid URL with its password."""
+        """Check the URLs here, because libraries would show the password of an invalid URL in their messages."""
         if url is None or SentinelUrl.read(url):
             return url
         try:
@@ -129,7 +129,7 @@ class ProducerSettings(BaseModel):
 
     @property
     def result_backend(self) -> str:
-        """The result backend's URL: its own setting, else the broker's URL with the next database number."""
+        """The result backend's URL. Default: the broker's URL with the next database number."""
         return (
             verified(self.result_backend_url) if self.result_backend_url else self._beside_broker(1, "result_backend")
         )
@@ -184,9 +184,9 @@ def next_database(url: str, offset: int) -> str:
 
 
 def verified(url: str) -> str:
-    """Return a Redis URL for which TLS clients check certificates, unless the URL says otherwise.
+    """Return a Redis URL for which TLS clients check certificates, unless the URL itself says how to check them.
 
-    Not all libraries check them by default.
+    Not all libraries check certificates by default.
     """
     parts = urlsplit(url)
     if parts.scheme != "rediss" or "ssl_cert_reqs=" in parts.query:

@@ -13,7 +13,7 @@ NAME = "stack.json"
 
 
 class StackFile(BaseModel):
-    """The file's content; it is written when the stack is healthy, and removed when it stops."""
+    """The content of `.tamis/stack.json`. The file is written when the stack is healthy, and removed when it stops."""
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True, defer_build=True)  # the URLs hold passwords
 
@@ -38,7 +38,7 @@ class StackFile(BaseModel):
             raise ConfigurationError(f"{path} is damaged: delete it and start `tamis up` again") from error
 
     def write(self, home: Path) -> None:
-        """Write the file in one step; only its owner may read it (the URLs may hold passwords)."""
+        """Write the file in one step. Only its owner can read it, because the URLs may hold passwords."""
         write_private(home / NAME, self.model_dump_json(indent=2))
 
     @staticmethod

@@ -1,7 +1,7 @@
 """Bytes to text, in any encoding, without losing a character.
 
-Databases export UTF-8, Windows programs UTF-16 or cp1252, and files that several programs changed are UTF-8 with single
-cp1252 bytes. Strict decoding cannot read these: a stray byte among 500 records must cost neither file nor record.
+Databases export UTF-8, and Windows programs UTF-16 or cp1252. A file that several programs changed may be UTF-8 with
+single cp1252 bytes: strict decoding would reject the whole file because of one byte.
 """
 
 import codecs
@@ -130,9 +130,8 @@ def decode(raw: bytes) -> Decoded:
     - cp1252, if no byte beyond ASCII is UTF-8. Only bytes without a character in cp1252 are replaced.
     - UTF-8 with stray bytes, which are read as cp1252.
 
-    No byte is lost. For each byte that is invalid in `encoding`, the text has a character, and `replaced` an entry.
-
-    Raises `UnicodeDecodeError` if the bytes contradict their byte order mark.
+    Each byte that is invalid in `encoding` becomes a character of the text, and an entry in `replaced`. Raises
+    `UnicodeDecodeError` if the bytes contradict their byte order mark.
     """
     sha256 = hashlib.sha256(raw).hexdigest()
     unmarked = raw

@@ -17,7 +17,10 @@ Location = tuple[int | str, ...]  # path to a value: names of fields, places in 
 
 @dataclass(frozen=True)
 class YamlFile:
-    """A file with a mapping at its top level, as plain values. `line` returns the line of each value."""
+    """A file with a mapping at its top level.
+
+    `values` has the mapping as plain values; `line` returns the line of a value.
+    """
 
     path: Path
     values: dict[str, Any]
@@ -35,13 +38,13 @@ class YamlFile:
         return _line_of(_node_at(self.root, location))
 
     def wrong(self, message: str, location: Location = ()) -> InputError:
-        """Return the error about the value at a location."""
+        """Return the error `message` about the value at a location."""
         return InputError(message, path=self.path, line=self.line(location), field=dotted(location) or None)
 
     def check_names(self, names: Iterable[str], location: Location = ()) -> None:
         """Raise `InputError` for repeated or unknown names in the mapping at a location.
 
-        The message has line and field, and a suggestion.
+        The message has line and field, and suggests a name.
         """
         allowed = list(names)
         node = _node_at(self.root, location)

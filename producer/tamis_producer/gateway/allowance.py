@@ -13,13 +13,13 @@ from .api_keys import ApiKey
 def check_price(key: ApiKey, operation: Operation, model: str | None, settings: ProducerSettings) -> None:
     """Raise `InvalidParameters` if the key limits money, and the price of a model is unknown.
 
-    The workers could not enforce the batch's budget: they would pause the batch before its first call.
+    Without a price, the workers could not enforce the limit, and would pause the batch before its first call.
     """
     budget_of(key.monthly_cost, models_of(operation, model or settings.batch_model), settings.prices)
 
 
 def check_spending(key: ApiKey, batch: Batch) -> None:
-    """Raise `NotAllowed` if a restricted key asks to spend money for another key's batch."""
+    """Raise `NotAllowed` if a restricted key is to spend money on a batch of another key."""
     if key.restricted and _key_id(batch) != key.id:
         raise NotAllowed(
             f"the key {key.id} is restricted to certain models or a certain amount, so it can retry only its own "

@@ -58,7 +58,10 @@ class ApiKey(Frozen):
 
 
 class Restrictions(Frozen):
-    """The models and the money that a key's batches may use, and the key's callback. A field not set stays as it is."""
+    """The models and the money that a key's batches may use, and the key's callback.
+
+    A field that is not set changes nothing.
+    """
 
     models: tuple[str, ...] | None = None
     monthly_cost: Cost | None = None
@@ -93,7 +96,10 @@ def create(engine: Engine, label: str, scopes: Collection[Scope], restrictions: 
 
 
 def find(engine: Engine, key: str) -> ApiKey | None:
-    """Return the key with this text; None if it is invalid or revoked. A wrong id takes as long as a wrong secret."""
+    """Return the key with this text; None if it is invalid or revoked.
+
+    A look-up of a wrong id takes as long as a look-up of a wrong secret.
+    """
     prefix, _, rest = key.partition("_")
     key_id, _, secret = rest.partition("_")
     if prefix != PREFIX or not secret or not set(key_id) <= set(hexdigits):

@@ -46,7 +46,10 @@ def _called(route: APIRoute) -> str:
 
 @cache
 def _routes(application: type[Application]) -> APIRouter:
-    """Return the routes. They are made once in a process, because including them is the largest cost of a gateway."""
+    """Return the routes.
+
+    They are made once in a process, because making them is the largest cost of creating a gateway.
+    """
     together = APIRouter(generate_unique_id_function=_called)
     for router in (*ROUTERS, *application.routers):
         together.include_router(router)
@@ -54,19 +57,16 @@ def _routes(application: type[Application]) -> APIRouter:
 
 
 class Health(BaseModel):
-    """The answer of a healthy process, or of one with a healthy ledger."""
+    """The answer to a health check that succeeds."""
 
     status: str = "ok"
 
 
 class PoolWatch:
-    """A watch on an engine's connection pool.
-
-    The pool is stuck if all connections are in use, and no connection was released for a minute.
-    """
+    """A watch on an engine's connection pool, which notices when the pool is stuck."""
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
-        """`engine` has a connection pool with a limit."""
+        """`engine` must have a connection pool with a limit."""
         assert isinstance(engine.pool, QueuePool)  # noqa: S101 - true of every engine for Postgres
         self._pool = engine.pool
         self._clock = clock
@@ -95,10 +95,10 @@ def create_app(
 
     Args:
         client: answers the requests.
-        application: adds routes, and rules for access. There is no default: without rules, blinded records would be
-            shown.
+        application: adds routes, and rules for access. There is no default, because without rules blinded records would
+            be shown.
         largest_body: most bytes of a request, except on routes that allow more.
-        stops: returns whether the server is about to stop, which ends endless streams.
+        stops: returns True when the server is about to stop. Endless streams then end.
     """
     app = Described(
         title="Tamis",
@@ -144,7 +144,10 @@ def create_app(
         responses=_UNREADY,
     )
     async def get_health() -> Health:
-        """Answer 503 if no connection became free for a minute. The check itself needs no connection and no thread."""
+        """Answer 503 if all connections were in use for a minute, and none was released.
+
+        The check needs no connection.
+        """
         if pool.stuck:
             raise LedgerUnavailable(f"no connection to the ledger became free for {STUCK_AFTER:g} s")
         return Health()

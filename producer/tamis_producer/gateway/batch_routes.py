@@ -1,4 +1,4 @@
-"""Routes of batches: submit, list, read, control; and the first data of a page: its key and the latest batches."""
+"""Routes of batches: submit, list, read and control them. Another route returns the first data of a page."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -45,7 +45,7 @@ Place = Annotated[int, Field(ge=0, lt=2**31)]  # the ledger's limit
 
 
 class NewBudget(BaseModel):
-    """A new budget for a batch that has a budget."""
+    """A new budget, for a batch that has a budget already."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"max_cost": 20}]})
 
@@ -275,7 +275,6 @@ def get_service_traffic(
 
 
 def _changed(batch: Batch, change: Callable[[Batch], object]) -> BatchStatusView:
-    """Make a change to the batch, and return the batch's state afterwards."""
     change(batch)
     return BatchStatusView.of(batch.status())
 

@@ -1,4 +1,4 @@
-"""A watcher that reads batches for all followers: one read of the ledger serves any number of them.
+"""A watcher that reads batches for all followers: one read of the ledger serves any number of followers.
 
 Without followers it reads nothing. Followers receive server-sent events.
 """
@@ -40,7 +40,7 @@ _standings = TypeAdapter(list[BatchStatusView])
 
 @dataclass(frozen=True)
 class Look:
-    """The batches in one read."""
+    """The result of one read: the requested batches."""
 
     asked: frozenset[UUID] = frozenset()  # ids of the requested batches
     batches: Mapping[UUID, BatchView] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Look:
 
 
 class BatchWatcher:
-    """A reader of the ledger for all followers of batches, on one event loop."""
+    """A reader of batches for all their followers on one event loop."""
 
     def __init__(self, ask: Callable[[frozenset[UUID], int, int], Look], stops: Callable[[], bool]) -> None:
         """`ask` reads the batches, on a thread. When `stops` returns True, the followers' streams end."""
@@ -68,7 +68,7 @@ class BatchWatcher:
     async def batch(self, batch_id: UUID, *, silence: float) -> AsyncGenerator[BatchView | None]:
         """Yield a batch's state at every change, and None after `silence` seconds without a change.
 
-        End if the batch does not exist.
+        The generator ends if the batch does not exist.
         """
         with self._follower(self._batches, batch_id):
             seen: Callable[[BatchView], object] = lambda view: BatchStatusView.of(view).seen  # noqa: E731
@@ -82,8 +82,7 @@ class BatchWatcher:
     ) -> AsyncGenerator[tuple[BatchView, ...] | None]:
         """Yield the latest batches, newest first, at every change, and None after `silence` seconds without a change.
 
-        With `of_no_review`, yield the latest batches that belong to no review. A change of any of the latest batches
-        counts as a change.
+        With `of_no_review`, yield only batches without a review. Changes of other batches among the latest count too.
         """
         unreviewed = limit if of_no_review else 0
 
@@ -164,11 +163,10 @@ def look(client: Client, batch_ids: frozenset[UUID], limit: int, unreviewed: int
 
 
 def progress(watcher: BatchWatcher, batch_id: UUID) -> AsyncGenerator[str | bytes]:
-    """Yield server-sent events: `progress` at every change, then `end` when the batch has ended.
+    """Yield server-sent events with a `BatchStatusView` as JSON: `progress` at every change, then `end`.
 
-    Their data is a `BatchStatusView` as JSON.
-
-    If the gateway stops, the stream ends without `end`, and the follower asks another gateway.
+    `end` comes when the batch has ended, or is paused until a person corrects something. If the gateway stops, the
+    stream ends without `end`, and the follower asks another gateway.
     """
 
     def event(view: BatchView) -> tuple[str, str]:
@@ -190,7 +188,7 @@ def latest(watcher: BatchWatcher, limit: int, *, of_no_review: bool = False) -> 
 async def _events(
     looks: AsyncGenerator[View | None], event: Callable[[View], tuple[str, str]]
 ) -> AsyncGenerator[str | bytes]:
-    """Yield each state as a server-sent event, up to the event `END`. For None, yield a comment.
+    """Yield each state as a server-sent event, until the event `END`. For None, yield a comment.
 
     `event`: returns the name and the data of a state's event.
     """

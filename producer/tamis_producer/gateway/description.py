@@ -1,4 +1,4 @@
-"""The OpenAPI description: FastAPI's, and the models that occur only in requests or problems."""
+"""The OpenAPI description, with the models that FastAPI would omit because only requests or problems use them."""
 
 from typing import Annotated, Any, Literal
 
@@ -28,9 +28,9 @@ class Described(FastAPI):
     """A FastAPI application whose OpenAPI description also contains the pydantic models that `component` added."""
 
     def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI description, which is made once.
+        """Return the OpenAPI description, made at the first call. No parameter in it may be null.
 
-        No parameter is null, and content other than JSON and events is text.
+        Content other than JSON and events is described as text.
         """
         if self.openapi_schema is None:
             described = super().openapi()

@@ -1,9 +1,8 @@
-"""Entity tags of answers about a batch: an unchanged answer is a short 304.
+"""Entity tags of answers about a batch: if an answer has not changed, a short 304 replaces it.
 
-A tag depends on the request, and on everything that a model's or a person's decision changes. These are the batch's
-state, round and counts, and the latest decision by people. The number of decided items in a round only grows, so no
-change is missed.
-The tag is weak (RFC 9110): answers with equal tags mean the same, compressed or not.
+A tag depends on the request, on the batch's state, round and counts, and on the latest decision by people. Every
+decision of the model increases a count, so no change is missed. Tags are weak (RFC 9110): answers with equal tags mean
+the same, but their bytes may differ.
 """
 
 import hashlib
@@ -41,20 +40,23 @@ Humans = tuple[int, ...]
 
 
 def tag_of(view: BatchView, humans: Humans, target: str) -> str:
-    """Return the tag of an answer about a batch in this state, for this `target`."""
+    """Return the tag of an answer about a batch in this state. `target`: path and query of the request."""
     state = view.model_dump(mode="json", include={"id", "label", "state", "round", "counts", "cost", "budget", "pause"})
     content = json.dumps([version("tamis"), state, view.finished_at and str(view.finished_at), humans, target])
     return f'W/"{hashlib.sha256(content.encode()).hexdigest()[:32]}"'
 
 
 def matches(tags: str, tag: str) -> bool:
-    """Return whether an `If-None-Match` names this tag, weakly compared, or any tag (`*`)."""
+    """Return whether `tags`, the value of an `If-None-Match`, has this tag (weakly compared) or `*`."""
     named = {named_tag.strip().removeprefix("W/") for named_tag in tags.split(",")}
     return "*" in named or tag.removeprefix("W/") in named
 
 
 def tagged(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None:
-    """Set the tag of an answer about a batch; answer 304 if the caller already has this answer. Routes depend on it."""
+    """Set the tag of an answer about a batch, or answer 304 if the caller already has this answer.
+
+    Routes use this function as a dependency.
+    """
     batch_uuid = UUID(client.batch(batch_id).id)
     with ledger_errors(), client.snapshot() as connection:
         (view,) = read_views(connection, batch_id=batch_uuid)
@@ -71,10 +73,7 @@ def tagged(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None
 
 
 class EntityTags:
-    """An ASGI application that adds the tags of `tagged` to its answers.
-
-    A program may keep an answer and send its tag with the next request. Browsers must store nothing (`no-store`).
-    """
+    """An ASGI application that adds the header `ETag`, with the tag that `tagged` has set."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -93,7 +92,7 @@ class EntityTags:
 
 
 def _humans(connection: Connection, batch_id: UUID) -> Humans:
-    """Return numbers that change when people act on a batch, or on another stage of its review."""
+    """Return numbers that change when people act on a batch, or on another stage of the batch's review."""
     review = select(batches.c.review_id).where(batches.c.id == batch_id).scalar_subquery()
     stages = select(batches.c.id).where((batches.c.id == batch_id) | (batches.c.review_id == review))
     override = select(func.coalesce(func.max(overrides.c.id), 0)).where(overrides.c.batch_id.in_(stages))

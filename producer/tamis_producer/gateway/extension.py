@@ -1,4 +1,4 @@
-"""The extension of the gateway by an application: routes, and rules for access to a batch."""
+"""The extension of the gateway by an application, which adds routes, and rules for access to a batch."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol
@@ -14,13 +14,13 @@ from .description import BatchId
 class Application(Protocol):
     """An application on top of the engine, to be passed to `create_app`.
 
-    `routers` has the routes. They are the same for all applications of a class.
+    All applications of a class have the same `routers`.
     """
 
     routers: ClassVar[Sequence[APIRouter]]
 
     def largest_bodies(self, client: Client) -> Mapping[str, int]:
-        """Return the largest body in bytes, by path, for routes that allow more than the default."""
+        """Return the largest allowed body in bytes, by path, for routes that allow more than the default."""
         ...
 
     def prepare(self, app: FastAPI, client: Client) -> None:

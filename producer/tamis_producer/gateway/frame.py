@@ -1,4 +1,4 @@
-"""The frame of every request: its turn, the size and pace of its body, common headers, and gzip."""
+"""The handling that all requests have in common: turns, limits on size and pace of the body, headers, and gzip."""
 
 import asyncio
 import re
@@ -29,13 +29,16 @@ OFF_THE_LOOP = 65_536  # bytes, about a millisecond: larger pieces are compresse
 
 
 class RequestLimits:
-    """Limits on the size and pace of bodies.
+    """An application with limits on the size and pace of bodies.
 
     A request for a new batch may omit its length: the route counts the bytes as they arrive.
     """
 
     def __init__(self, app: ASGIApp, *, largest: int, largest_of: Mapping[str, int | None]) -> None:
-        """`largest`: most bytes of a body. `largest_of`: other limits for POST, by path; None: the route sets it."""
+        """`largest`: most bytes of a body.
+
+        `largest_of`: other limits for POST, by path; None: the route itself limits the body.
+        """
         self._app = app
         self._largest = largest
         self._largest_of = largest_of
@@ -99,7 +102,7 @@ def _paced(receive: Receive) -> Receive:
 
 
 def allowed(size: int) -> float:
-    """Return the longest wait in seconds for a body with `size` bytes so far."""
+    """Return the longest time in seconds in which a body's first `size` bytes may arrive."""
     return PATIENCE + size / SLOWEST
 
 
@@ -140,7 +143,7 @@ Queue = OrderedDict[str, deque["asyncio.Future[None]"]]
 class TurnQueue:
     """A fair queue on one event loop: at most `at_once` requests have a turn, in which they may compute.
 
-    The first request of a caller comes before the further requests of other callers.
+    A caller's first request is served before further requests of other callers.
     """
 
     def __init__(self, at_once: int) -> None:
@@ -149,7 +152,7 @@ class TurnQueue:
         self._served: Queue = OrderedDict()  # waiting callers that have had a turn, in the order of their next turns
 
     async def take(self, caller: str) -> None:
-        """Wait for this caller's turn, which `give_back` ends."""
+        """Wait until it is the caller's turn. The caller must end the turn by `give_back`."""
         if self._free:
             self._free -= 1
             return
@@ -177,10 +180,10 @@ class TurnQueue:
 
 
 class Turns:
-    """An application that lets few requests compute at once: each waits for its turn.
+    """An application in which only few requests compute at once: each waits for its turn.
 
-    A turn ends at the beginning of the answer, when the request waits for its caller or for a batch, or after
-    `LONGEST_TURN`. So turns limit computing, not long requests.
+    A turn ends when the answer begins, when the request waits for its caller or for a batch, or after `LONGEST_TURN`
+    seconds. So turns limit computing, and not the number of open requests.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -203,14 +206,14 @@ class Turns:
 
 
 class _Turn:
-    """The turn of one request, which ends once."""
+    """The turn of one request. Ending it twice is harmless."""
 
     def __init__(self, queue: TurnQueue) -> None:
         self._queue: TurnQueue | None = queue
         self._latest = asyncio.get_running_loop().call_later(LONGEST_TURN, self.end)
 
     def end(self) -> None:
-        """Let the next request begin; do nothing if the turn has ended."""
+        """Let the next request begin; do nothing if the turn has ended already."""
         self._latest.cancel()
         queue, self._queue = self._queue, None
         if queue is not None:

@@ -36,7 +36,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # the package leaves
 
 
 class GatewayMetrics:
-    """The metrics of a gateway. No label names a single batch or item."""
+    """The metrics of a gateway, without labels for single batches or items."""
 
     def __init__(self, engine: Engine) -> None:
         """`engine` reads the batches at every scrape."""
@@ -86,7 +86,7 @@ class GatewayMetrics:
 
 
 class _Batches(Collector):
-    """The metric `tamis_batches`: absent while the ledger does not answer."""
+    """The metric `tamis_batches`. It has no values while the ledger does not answer."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

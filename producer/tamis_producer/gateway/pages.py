@@ -1,7 +1,7 @@
-"""Results in pages: a route reads portion by portion.
+"""Results in pages and streams: the ledger is read in portions.
 
-A portion has as many items as fit into a piece of text of `PIECE_BYTES`. While a slow reader takes this text, the rest
-of the text waits in memory, but no thread and no connection to the ledger waits.
+A portion has as many items as fit into `PIECE_BYTES` of text. While a slow reader receives a portion, its text waits in
+memory, and no thread or connection to the ledger is occupied.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -28,7 +28,7 @@ Form = Callable[[list[ItemResult], bool], str]  # items as text; the flag is Tru
 
 @dataclass(frozen=True)
 class ResultPage:
-    """The answer to a request for a page."""
+    """A page of results."""
 
     items: list[ItemResult]
     next_after: int | None  # the `after` of the next page; None: there is no next page
@@ -46,7 +46,7 @@ class Pages:
     ) -> AsyncGenerator[bytes]:
         """Yield the items after the place `after`, or only the items at `places`, as pieces of text.
 
-        Each portion is read when it is sent. Raises `LedgerUnavailable`.
+        Each piece is read from the ledger only when it is to be sent. Raises `LedgerUnavailable`.
         """
         rows, first = FIRST_ROWS, True
         while True:
@@ -69,7 +69,10 @@ class Pages:
     def _portion(
         self, batch_id: UUID, form: Form, after: int | None, rows: int, places: list[int] | None, first: bool
     ) -> tuple[bytes, int, int | None]:
-        """Return some items as text, their number, and the place of the last. If no items follow, the place is None."""
+        """Return up to `rows` items as text, their number, and the place of the last item.
+
+        The place is None if no item follows.
+        """
         items, more = self._read(batch_id, after, rows, places)
         text = form(items, first).encode("utf-8", "surrogatepass")
         return text, len(items), items[-1].index if more else None
@@ -98,8 +101,8 @@ class Pages:
 
 
 def next_rows(rows: int, size: int) -> int:
-    """Return the number of items for the next piece. This piece has `rows` items in `size` bytes.
+    """Return the number of items for the next piece, after a piece of `rows` items in `size` bytes.
 
-    Each piece has at most `GROWTH` times as many items as the one before.
+    It is at most `GROWTH` times as large as `rows`.
     """
     return max(1, min(rows * PIECE_BYTES // max(size, 1), rows * GROWTH, MOST_ROWS))

@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem details: the error tree as HTTP statuses, in one table.
+"""Errors as RFC 9457 problem details. One table gives the HTTP status of each class of errors.
 
 `type` is a stable code for programs, `title` says the same to people, and `detail` is the error's message.
 """
@@ -94,7 +94,7 @@ class Problem(BaseModel):
 
 
 def described(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
-    """Return the problems of a route or a router for the OpenAPI description, as its argument `responses`."""
+    """Return the value of FastAPI's argument `responses` that describes problems with these statuses."""
     content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}
     return {status.value: {"description": _MEANINGS[status], "content": content} for status in statuses}
 
@@ -143,7 +143,7 @@ def unreadable(detail: str, errors: list[Complaint] | None = None) -> JSONRespon
 
 
 def install(app: FastAPI, redact: Redaction) -> None:
-    """Make an application answer every error with problem details (RFC 9457), without secrets."""
+    """Make the application answer every error with problem details (RFC 9457), without secrets."""
 
     async def of_tamis(_: Request, error: Exception) -> JSONResponse:
         for kind, status, word, title in _KINDS:

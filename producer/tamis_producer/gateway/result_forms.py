@@ -63,7 +63,7 @@ def page_text(page: ResultPage, form: ResultForm) -> bytes:
 
 
 def link(url: URL, after: int) -> str:
-    """Return the header with the link to the next page of the same request."""
+    """Return the value of the header `Link`, with the address of the request's next page."""
     following = url.include_query_params(after=after)
     return f'<{following.path}?{following.query}>; rel="next"'
 

@@ -31,7 +31,7 @@ REASON = HTTPStatus.REQUEST_TIMEOUT
 
 
 class PatientProtocol(H11Protocol):
-    """A connection with time limits for the caller."""
+    """A connection with time limits: a caller must send and read in time."""
 
     _speaking: asyncio.TimerHandle | None = None
     _reading: asyncio.TimerHandle | None = None
@@ -65,7 +65,7 @@ class PatientProtocol(H11Protocol):
         self._stop_reading()
 
     def _attend(self) -> None:
-        """Start the timer if the caller owes data. Further events do not restart it."""
+        """Start the timer if the caller must send data; stop it if not. A running timer is not restarted."""
         if self.transport.is_closing() or not self._owes:
             self._stop_speaking()
         elif self._speaking is None:
@@ -113,9 +113,9 @@ WAITING = 2_048  # callers who may wait to be accepted
 
 
 class _Server(uvicorn.Server):
-    """A server that accepts few callers in a round of the loop, but lets many wait.
+    """A server that accepts few callers in one round of the event loop, but lets many callers wait.
 
-    asyncio has a single number for these two limits.
+    asyncio itself has a single number for these two limits.
     """
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -129,11 +129,8 @@ class _Server(uvicorn.Server):
 def serve(client: Client, *, host: str, port: int, ready: Callable[[], None], application: Application) -> None:
     """Answer requests until SIGTERM or Ctrl-C. Call it on the main thread.
 
-    `ready` is called when the server accepts requests. `application`: as for `create_app`.
-
-    Requests from other machines need a proxy with TLS in front.
-
-    Raises `ConfigurationError` if the address cannot be used.
+    `ready` is called when the server accepts requests; `application` is passed to `create_app`. For requests from other
+    machines, put a proxy with TLS in front. Raises `ConfigurationError` if the address cannot be used.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

@@ -46,7 +46,7 @@ Items = Annotated[list[dict[str, Any]], Field(min_length=1)]
 
 
 class Accepted(BaseModel):
-    """A batch that continues; a key with the scope `read` reads its results."""
+    """A batch that continues. Read its results with a key that has the scope `read`."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"batch": "3f2a91c0-...", "results": "/v1/batches/..."}]})
 
@@ -71,7 +71,7 @@ class Rows:
     pause: Pause | None = None  # reason why the batch was paused; its other items are pending
 
     def call(self, place: int) -> CallResult:
-        """Return the result of one item."""
+        """Return the result of the item at this place."""
         row = self.rows[place]
         return CallResult(ItemStatus(row.status), row.result, row.detail, row.error_kind, self.pause)
 
@@ -85,10 +85,10 @@ def seconds_of(prefer: str, most: int) -> int:
 
 
 class WaitingRequest:
-    """A dependency that submits a batch with the request's key, and waits for it, up to a limit.
+    """A dependency that submits a batch with the request's key, and waits for its end, up to a limit.
 
-    After the limit, the answer names the URL of the results. If the caller disconnects, the batch is cancelled: no
-    further item is asked, and paid results are kept.
+    After the limit, the answer has the URL of the results. If the caller disconnects, the batch is cancelled: no
+    further item is asked about, and paid results are kept.
     """
 
     def __init__(
@@ -185,13 +185,13 @@ def _request(extra: ExtraValues, **example: JsonValue) -> ConfigDict:
 
 
 class Paid(BaseModel):
-    """The budget and the model of a request."""
+    """The budget of a request."""
 
     max_cost: Dollars | None = Field(default=None, description="Dollars; None: only the key's budget.")
 
 
 class FilterRequest(Paid):
-    """Items and criteria. The answer says whether an item meets them (boolean), or how well (number).
+    """Items and criteria. The answer says whether each item meets the criteria (boolean), or to what degree (number).
 
     Other fields are ignored.
     """

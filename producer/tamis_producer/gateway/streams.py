@@ -1,4 +1,4 @@
-"""Long answers, sent as slowly as their readers read: their number for each key, and the release of their resources."""
+"""Streamed answers. Each key may have a limited number of streams, and their resources are released at the end."""
 
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -27,7 +27,7 @@ class OpenStreams:
 
     @contextmanager
     def one_more(self, key: ApiKey) -> Iterator[bool]:
-        """Yield True if the key may have one more stream, which is open until the end of `with`; otherwise False."""
+        """Yield whether the key may open one more stream. If so, the stream counts as open until the end of `with`."""
         if self._open[key.id] >= MOST_OF_A_KEY:
             yield False
             return
@@ -41,9 +41,9 @@ class OpenStreams:
 
 
 class Stream(StreamingResponse):
-    """An answer in pieces, or 429 if its key has too many streams open.
+    """An answer in pieces, or 429 if the key has too many open streams.
 
-    The source of the pieces is closed with the answer.
+    When the answer ends, the source of the pieces is closed.
     """
 
     def __init__(

@@ -77,14 +77,15 @@ class Submission(Terms):
 
 @asynccontextmanager
 async def read_submission(request: Request, settings: ProducerSettings) -> AsyncIterator[tuple[Terms, Iterator[Any]]]:
-    """Yield the terms of the requested batch and its items, which are read one by one.
+    """Yield the terms of the requested batch, and an iterator over its items.
 
-    The body stays on disk until the end of `with`, with its members in any order. A slow sender delays this request
-    only, and occupies neither a thread nor a connection. Take the items on a thread.
+    Use the iterator on a thread, inside `with`. The members of the body may have any order. A slow sender delays only
+    this request, and occupies neither a thread nor a connection to the ledger.
 
     Raises:
         HTTPException: 413 for more than TAMIS_MAX_FILE_BYTES, 415 for another media type.
-        InvalidParameters: invalid content, with its line or field. For an item, it is raised when the item is taken.
+        InvalidParameters: the content is invalid; the message names the line or field. The iterator raises it for an
+            invalid item.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("application/json", NDJSON):
@@ -167,12 +168,12 @@ def _items(lines: Iterator[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:
 
 
 def _longest(bounds: SubmissionBounds) -> int:
-    """Return the most characters of an item, or of the terms, as JSON. Any character may need the longest escape."""
+    """Return the most characters of an item, or of the terms, as JSON, if every character has the longest escape."""
     return LONGEST_ESCAPE * max(bounds.max_item_bytes, bounds.max_parameter_bytes) + SPACE
 
 
 def decoded(text: bytes | str, place: str) -> Any:
-    """Return the JSON value of a text. Raises `InvalidParameters` with the place if it is invalid."""
+    """Return the JSON value of a text. If it is invalid, raise `InvalidParameters` with the place."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -180,7 +181,10 @@ def decoded(text: bytes | str, place: str) -> Any:
 
 
 def validated(model: type[Any], data: object, place: str) -> Any:
-    """Return the data as the model. Raises `InvalidParameters` with place and field if it is invalid."""
+    """Return the data as an instance of the model.
+
+    If they are invalid, raise `InvalidParameters` with place and field.
+    """
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -189,7 +193,7 @@ def validated(model: type[Any], data: object, place: str) -> Any:
 
 @dataclass(frozen=True)
 class Member:
-    """A member of the object, or one element of the streamed list."""
+    """A member of a JSON object, or an element of the streamed list."""
 
     name: str
     value: Any
@@ -197,18 +201,17 @@ class Member:
 
 
 def members(file: IO[bytes], *, streamed: str, longest: int) -> Iterator[Member]:
-    """Yield the members of the object in `file`, in order. Only one is in memory at a time.
+    """Yield the members of the object in `file`, in order. Only one member is in memory at a time.
 
-    `json` reads each value, so numbers, repeated names and characters have their usual meaning. A list under the name
-    `streamed` is a member with the value None, followed by its elements.
+    The list named `streamed` is yielded as a member with the value None; its elements follow, one by one.
 
     Args:
         file: UTF-8, with or without a byte order mark; read from its beginning.
         streamed: the name of the list.
-        longest: most characters of a value, with its white space.
+        longest: most characters of a value, including white space.
 
     Raises:
-        InvalidParameters: invalid JSON, not an object, or too long a value; with the place.
+        InvalidParameters: the text is not a JSON object, or a value is too long; the message names the place.
     """
     text = _Text(file, longest)
     if text.ahead(BODY) != "{":
@@ -246,7 +249,7 @@ def _of_list(text: "_Text", name: str) -> Iterator[Member]:
 
 
 class _Text:
-    """The unread text of a file. Text that has been read is dropped."""
+    """The unread rest of a file, as text. Text that has been read is dropped."""
 
     def __init__(self, file: IO[bytes], longest: int) -> None:
         file.seek(0)
@@ -259,7 +262,7 @@ class _Text:
         self._ended = False
 
     def ahead(self, place: str) -> str:
-        """Return the next character other than white space; empty at the end."""
+        """Return the next character other than white space, or an empty text at the end."""
         while True:
             space = _SPACE.match(self._text, self._at)
             self._at = space.end() if space else self._at
@@ -307,9 +310,9 @@ class _Text:
         raise InvalidParameters(f"{place} is not JSON: {message} (char {character})")
 
     def _more(self, place: str) -> bool:
-        """Read on. Return False if the file had ended before.
+        """Read more of the file. Return False if the file had been read to its end.
 
-        Each read doubles the text ahead, so that a long value is parsed only a few times.
+        Each read doubles the unread text, so that a long value is parsed only a few times.
         """
         if self._ended:
             return False

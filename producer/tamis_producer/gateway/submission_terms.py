@@ -1,4 +1,4 @@
-"""Submission with the key of a request. The answer's headers name the batch, and say whether it existed already."""
+"""Submission of a batch with the key of a request."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
@@ -69,7 +69,10 @@ def submit_terms(
 
 
 def answer(batch: Batch[Any], response: Response, *, replayed: bool) -> BatchStatusView:
-    """Return the state of a submitted batch. Set headers with its address, and say whether it existed already."""
+    """Return a submitted batch's state.
+
+    The headers of `response` get the batch's address, and show whether the batch existed before (`replayed`).
+    """
     response.headers["Location"] = f"/v1/batches/{batch.id}"
     if replayed:
         response.headers[REPLAYED] = "true"

@@ -1,4 +1,4 @@
-"""A limit on the look-ups of wrong keys, which does not delay callers with right keys."""
+"""A limit on the look-ups of wrong keys. Callers with right keys do not notice it."""
 
 import hashlib
 import os
@@ -25,8 +25,8 @@ MOST_PROVEN = 4_096  # keys
 class WrongKeys:
     """A counter of wrong keys, by address and in total, in bounded memory.
 
-    A key that was right here before is always looked up. So is a key from an address without recent wrong keys, even if
-    other addresses send many.
+    Two kinds of keys are always looked up: a key that was right before, and a key from an address without recent wrong
+    keys.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -40,7 +40,7 @@ class WrongKeys:
         self._proven: OrderedDict[bytes, None] = OrderedDict()
 
     def key_for(self, request: Request, key: str, look_up: Callable[[], ApiKey | None]) -> ApiKey | None:
-        """Return the key from `look_up`; answer 429 without a look-up after too many wrong keys."""
+        """Return the key that `look_up` finds. After too many wrong keys, answer 429 without a look-up."""
         address, digest = request.client.host if request.client else "", self._digest(key)
         if (wait := self.wait(address, digest)) is not None:
             raise HTTPException(
@@ -80,7 +80,7 @@ class WrongKeys:
             self._of_all_since = now
 
     def right(self, digest: bytes) -> None:
-        """Remember a right key. If there are too many, forget the least recently used."""
+        """Remember a right key. If too many are remembered, forget the least recently used key."""
         with self._lock:
             self._proven[digest] = None
             self._proven.move_to_end(digest)

@@ -2,8 +2,7 @@
 
 If a key has a monthly amount, each of its batches gets a budget, which the workers enforce. The money left in a month
 is the amount, minus the cost of ended batches, minus the budgets of batches that have not ended. A batch counts in the
-month (UTC) of its submission, and a later stage of a review in the month of its beginning. The time of the calls does
-not matter.
+month (UTC) of its submission. A later stage of a review counts in the month in which it began.
 """
 
 from collections.abc import Sequence
@@ -46,11 +45,17 @@ class Allowance:
 
     @property
     def left(self) -> Decimal:
-        """Dollars that a new budget may have; 0 while a batch without a budget runs, because it may use all of them."""
+        """The dollars that a new budget may have.
+
+        While a batch without a budget runs, this is 0: that batch may spend everything.
+        """
         return Decimal(0) if self.unbounded else max(Decimal(0), self.amount - self.cost - self.held)
 
     def refusal(self) -> AllowanceSpent:
-        """Return the error for a budget that is too large. It says how the money is used, and when the month ends."""
+        """Return the error for a budget that is too large.
+
+        Its message says how the money was used, and when the month ends.
+        """
         reasons = [f"{dollars(self.cost)} of the key's {dollars(self.amount)} a month is spent"]
         if self.held:
             reasons.append(f"{dollars(self.held)} is reserved for unfinished batches")
@@ -68,7 +73,7 @@ def read_key_id(connection: Connection, batch_id: UUID) -> str | None:
 def check_plan(connection: Connection, key_id: str | None, plan: ReviewPlan) -> None:
     """Raise `NotAllowed` if a stage of the plan names a model that the key may not ask.
 
-    Called at the submission of a review, because no user is present when a later stage begins.
+    Call it at the submission of a review, because no user is present when a later stage begins.
     """
     key = _key(connection, key_id)
     if key is not None:
@@ -78,9 +83,9 @@ def check_plan(connection: Connection, key_id: str | None, plan: ReviewPlan) -> 
 def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
     """Return the batch with the budget that its key allows, or unchanged if the key has no monthly amount.
 
-    A second submission with the same key waits here until the first is committed. Workers begin the later stages of a
-    review, and no user would see a refusal then. So such a stage is paused instead, until a user resumes it. If the key
-    has a monthly amount, the stage has a budget of 0.
+    Other submissions with the same key wait until the commit. If the key refuses a later stage of a review, the stage
+    is returned as paused, because no user is present to see an error. The stage's budget is then 0 if the key has a
+    monthly amount.
 
     Raises:
         NotAllowed: the key may not ask this model, or a model of the panel.
@@ -100,7 +105,7 @@ def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
 
 
 def check_models(connection: Connection, batch: Row[Any]) -> None:
-    """Raise `NotAllowed` if the key of an existing batch may not ask the batch's model any more."""
+    """Raise `NotAllowed` if the key of a batch that exists may no longer ask the batch's model."""
     key = _key(connection, batch.api_key_id)
     if key is not None:
         _check_models(key, models_in(batch.params, batch.model))
@@ -121,13 +126,13 @@ def larger_budget(connection: Connection, batch: Row[Any], wanted: Decimal) -> D
 
 
 def budget_of_round(connection: Connection, batch: Row[Any], requested: Decimal | None) -> Decimal | None:
-    """Return the budget of a batch's next round: `requested` or the present budget, but no more than the key allows.
+    """Return the budget of a batch's next round. If the key has no monthly amount, this is `requested`.
 
-    If the key has no monthly amount, `requested` is returned. When a batch ends, other batches may use the unspent part
-    of its budget. So the key may now allow less than the batch's present budget.
+    Otherwise it is `requested` or the present budget, but no more than the key allows now. Since the batch ended, other
+    batches may have used the unspent part of its budget.
 
     Raises:
-        NotAllowed: the key may not ask the batch's model any more.
+        NotAllowed: the key may no longer ask the batch's model.
         AllowanceSpent: the key allows no more than the batch has cost already.
         InvalidParameters: the key has a monthly amount, and neither the batch nor the request has a budget.
     """
@@ -175,7 +180,7 @@ def _check_models(key: _Key, models: Sequence[str | None]) -> None:
 def _allowance(
     connection: Connection, key: _Key, amount: Decimal, at: datetime, *, but: UUID | None = None
 ) -> Allowance:
-    """Return the allowance in the month of `at`. The batch `but` does not count.
+    """Return the allowance in the month of `at`, without counting the batch `but`.
 
     A lock makes other submissions with this key wait until the commit.
     """
@@ -203,7 +208,7 @@ def _allowance(
 
 
 def _month(at: datetime) -> tuple[Any, Any]:
-    """Return the beginnings of the month of `at` and of the next month, in UTC."""
+    """Return the beginning of the month of `at`, and the beginning of the next month, in UTC."""
     begins = func.date_trunc("month", func.timezone("UTC", at))
     return func.timezone("UTC", begins), func.timezone("UTC", begins + func.make_interval(0, 1))
 

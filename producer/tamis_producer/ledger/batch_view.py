@@ -29,7 +29,7 @@ class Budget(Frozen):
 
 
 class BatchView(PossiblyUnbilled):
-    """One consistent read of a batch: the accounting identity holds in it."""
+    """The state of a batch at one moment. Its counts add up to the number of items."""
 
     id: str
     label: str | None
@@ -75,14 +75,14 @@ class BatchView(PossiblyUnbilled):
 
     @property
     def waits_for(self) -> str | None:
-        """The reason, in one line, why a running batch waits or is slow. None if there is no reason."""
+        """The reason, in one line, why a running batch waits or is slow; None if there is no such reason."""
         if self.state.terminal or self.pause is not None:
             return None
         return why_waiting(self.live_workers, self.not_working)
 
     @property
     def rate(self) -> float | None:
-        """Items per second in the last minutes of work; None if the batch is paused or ended, or if unknown."""
+        """Items per second in the last minutes of work; None if unknown, or if the batch is paused or has ended."""
         return None if self.state.terminal or self.pause is not None else self.pace
 
     @property
@@ -94,7 +94,7 @@ class BatchView(PossiblyUnbilled):
 
 
 class ServiceTraffic(Frozen):
-    """The single calls of one service in one hour. Each call is an item in a batch, readable by the batch's id."""
+    """The single calls of one service in one hour. Each call is an item in a batch, which can be read by its id."""
 
     service: str
     hour: datetime  # beginning of the hour, by the database's clock
@@ -112,7 +112,7 @@ class ServiceTraffic(Frozen):
 
 
 class ReviewView(Frozen):
-    """One read of a review: its stages so far, in order."""
+    """The state of a review at one moment: its stages so far, in order."""
 
     id: str
     label: str

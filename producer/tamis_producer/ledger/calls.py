@@ -1,4 +1,4 @@
-"""Results of single calls, read together: the items that have ended, and the reasons why the other items wait."""
+"""The results of single calls, and the reasons why items have no result yet, each read for many calls at once."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class CallResult:
 
 @dataclass(frozen=True)
 class Hindrance:
-    """The reasons why batches are stopped."""
+    """The reasons why some batches do not continue."""
 
     stuck: Mapping[UUID, Pause]  # pauses of batches that paused themselves and have no call in flight
     live_workers: int
@@ -73,7 +73,7 @@ def read_call_results(
 
 
 def read_hindrance(connection: Connection, batch_ids: Sequence[UUID]) -> Hindrance:
-    """Return the reasons why these batches are stopped, all from one moment."""
+    """Return the reasons why these batches do not continue, all from one moment."""
     running = exists().where(items.c.batch_id == batches.c.id, items.c.state == ItemStatus.RUNNING)
     paused = select(batches.c.id, batches.c.pause).where(
         batches.c.id == any_(literal([*batch_ids], ARRAY(Uuid))), batches.c.state == BatchStatus.PAUSED, ~running

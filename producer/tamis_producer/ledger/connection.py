@@ -52,7 +52,7 @@ def connect_on_loop(database_url: str, kind: PoolKind = CLIENT) -> "AsyncEngine"
 def connect_without_transactions(database_url: str, kind: PoolKind) -> "AsyncEngine":
     """Return an engine for one event loop that commits each statement by itself: one round trip instead of four.
 
-    A lost connection is noticed only when a statement fails.
+    Such an engine notices a lost connection only when a statement fails.
     """
     from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -68,8 +68,8 @@ def connect_without_transactions(database_url: str, kind: PoolKind) -> "AsyncEng
 async def connected(engine: "AsyncEngine") -> "AsyncIterator[AsyncConnection]":
     """Yield a connection, and close it in the caller's task.
 
-    `async with engine.connect()` closes the connection in another task. If the event loop ends before that task begins,
-    the connection is dropped without being closed.
+    `async with engine.connect()` would close it in another task. If the event loop ended before that task began, the
+    connection would never be closed.
     """
     connection = await engine.connect()
     try:
@@ -79,10 +79,7 @@ async def connected(engine: "AsyncEngine") -> "AsyncIterator[AsyncConnection]":
 
 
 def _usual(server: Address, kind: PoolKind) -> dict[str, Any]:
-    """Return the arguments that all engines have in common.
-
-    Each engine also hides the parameters of its statements (records, answers) in errors.
-    """
+    """Return the arguments that all engines have in common."""
     driver = session(server, kind.limits)
     if "options" in driver:
         driver["options"] = f"{driver['options']} {_options(server.url)}".rstrip()
@@ -101,9 +98,9 @@ def _several_hosts(url: URL) -> bool:
 
 
 def _listen(engine: Engine) -> None:
-    """Read times in any database, and leave a server that refuses to write.
+    """Let connections read times in any date style, and drop connections to a server that has become read-only.
 
-    Such a server was the primary when its connections began, and they would stay open.
+    Such a server was the primary when these connections began. Without this function they would stay open.
     """
 
     @event.listens_for(engine, "connect")

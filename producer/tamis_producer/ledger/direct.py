@@ -1,4 +1,4 @@
-"""A single connection of the driver, for commands that read once: no pool, and no import of SQLAlchemy."""
+"""A single connection by psycopg, for commands that read once: without a pool, and without importing SQLAlchemy."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -59,7 +59,7 @@ class DirectConnection:
 
 @contextmanager
 def direct_connection(arguments: Mapping[str, str], kind: PoolKind) -> Iterator[DirectConnection]:
-    """Yield a connection in a transaction that is rolled back at the end: it is for reading only.
+    """Yield a connection for reading. Its transaction is rolled back at the end.
 
     Raises:
         LedgerUnavailable: the ledger does not answer.

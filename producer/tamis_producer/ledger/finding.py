@@ -21,7 +21,7 @@ FIRST_STAGE = "SELECT id FROM batches WHERE review_id = %(review_id)s AND stage 
 
 @dataclass(frozen=True)
 class IdMatch:
-    """The match of an id: one of the two fields is set."""
+    """The batch or the review with an id. The other field is None."""
 
     batch_id: UUID | None
     review_id: UUID | None

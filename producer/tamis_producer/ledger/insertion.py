@@ -34,7 +34,7 @@ from .allowance import admitted
 def copy_rows(connection: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> None:
     """Write rows by a `COPY ... FROM STDIN`, in the connection's transaction.
 
-    An `AsyncConnection` can run it too, by its `run_sync`.
+    For an `AsyncConnection`, call this function by its `run_sync`.
     """
     opened = connection.connection
     if isinstance(opened.dbapi_connection, AdaptedConnection):
@@ -63,8 +63,8 @@ COPIED_AT_ONCE = 5_000  # items
 def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
     """Write a batch with its shards and items, and return its id.
 
-    If an earlier batch has the same idempotency key and content, write nothing and return the id of that batch. Runs in
-    the caller's transaction, so either the whole batch is written, or nothing.
+    If an earlier batch has the same idempotency key and content, write nothing, and return the id of that batch. In the
+    caller's transaction either everything is written, or nothing.
 
     Raises:
         IdempotencyConflict: the idempotency key was used for other content, or for a batch with a larger budget.
@@ -130,12 +130,10 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
 def check_budget(what: str, *, has: Decimal | None, asked: Decimal | None) -> None:
     """Raise `IdempotencyConflict` if the existing batch `what` may spend more than the new submission allows.
 
-    Without this error, the caller would rely on a budget that the existing batch does not have.
-
     Args:
         what: the existing batch or review, for the message.
         has: the budget of the existing batch. None: no budget.
-        asked: the budget of the new submission. None: the existing budget is accepted.
+        asked: the budget of the new submission. None: any existing budget is accepted.
     """
     if asked is not None and (has is None or has > asked):
         budget = "no budget" if has is None else f"a budget of {dollars(has)}"
@@ -159,7 +157,7 @@ def _insert_shards(connection: Connection, batch: NewBatch) -> None:
 
 
 def _copy_items(connection: Connection, batch: NewBatch) -> None:
-    """Copy the items in pieces, because a statement's rows stay in memory until its triggers have run."""
+    """Copy the items in pieces, because the rows of a statement stay in memory until its triggers have run."""
     rows = enumerate(batch.items)
     while _copy_piece(connection, str(batch.id), list(islice(rows, COPIED_AT_ONCE))):
         pass  # binds no name to a piece, so memory holds one piece at a time

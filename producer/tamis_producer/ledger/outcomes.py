@@ -61,19 +61,19 @@ MEASURED = tuple(operation_name(kind) for kind in OPERATIONS if kind.reads_chunk
 def stream_results(
     connection: Connection, batch_id: UUID, places: Collection[int] | None = None
 ) -> Iterator[ItemResult]:
-    """Yield the items of a batch in item order. Items that have ended have a result. Items are read in pages.
+    """Yield the items of a batch in item order: all items, or only the items at `places`.
 
-    On a snapshot's connection all items are from one moment. A retried item has no result until it has ended again;
-    its provenance shows the earlier cost. `places`: only these items.
+    An item has a result when it has ended. A retried item has none until it has ended again; its provenance shows the
+    earlier cost. On a snapshot's connection, all items are from one moment.
     """
     ordered = None if places is None else sorted(places)
     yield from _in_pages(lambda after: read_results(connection, batch_id, after, PAGE, ordered))
 
 
 def page_results(engine: Engine, batch_id: UUID, places: Collection[int] | None = None) -> Iterator[ItemResult]:
-    """Yield the items as `stream_results` does, but read each page when the reader reaches it, over a new connection.
+    """Yield the items as `stream_results` does, but read each page over a new connection, when the reader reaches it.
 
-    So a later page may show a newer state, and no connection is held between two pages. Raises `LedgerUnavailable`.
+    A later page may show a newer state. Raises `LedgerUnavailable`.
     """
     ordered = None if places is None else sorted(places)
 
@@ -94,11 +94,9 @@ def _in_pages(page: Callable[[int | None], list[ItemResult]]) -> Iterator[ItemRe
 def read_results(
     connection: Connection, batch_id: UUID, after: int | None, limit: int, places: Sequence[int] | None = None
 ) -> list[ItemResult]:
-    """Return up to `limit` items in item order, from the start or after the place `after`.
+    """Return up to `limit` items in item order, from the start or after the place `after`; empty after the last item.
 
-    After the last item, the list is empty.
-
-    `places`: the only items to read, in ascending order. Each item is as in `stream_results`.
+    `places`: the only items to read, in ascending order.
     """
     start = 0 if after is None else min(after + 1, BEHIND_ALL)
     end = min(start + limit, BEHIND_ALL)
@@ -114,8 +112,8 @@ def _read(
 ) -> list[ItemResult]:
     """Return the items of a page.
 
-    `of_page` makes the page's condition for a column of places. Without the condition on each table, the planner may
-    read the whole batch.
+    `of_page` returns the page's condition on a column of places. Every table gets this condition, because otherwise the
+    planner may read the whole batch.
     """
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
     decisions = standing_at(batch_id, items.c.idx)
@@ -223,7 +221,10 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
 
 
 def apart(detail: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, PanelResult | None]:
-    """Return a result's detail without the panel's answers, and the panel's answers. Each is None if missing."""
+    """Return a result's detail without the panel's answers, and the panel's answers.
+
+    Each of the two is None if missing.
+    """
     if detail is None or PANEL not in detail:
         return None if detail is None else dict(detail), None
     rest = {name: value for name, value in detail.items() if name != PANEL}
@@ -235,7 +236,7 @@ def _decision(detail: Mapping[str, Any], excluded_because: str | None) -> Inclus
 
 
 def result_of(row: Row[Any]) -> EvaluationResult | FieldsResult:
-    """Return the result of a decided or failed item, from a row of `results` with the batch's operation."""
+    """Return a decided or failed item's result. `row`: its row of `results`, with the batch's operation."""
     shared = {"confidence": row.confidence or 0.0, "reasoning": row.reasoning, "error": row.error}
     if row.operation == operation_name(ExtractFields):
         return FieldsResult(fields=row.value, **shared)
@@ -243,7 +244,7 @@ def result_of(row: Row[Any]) -> EvaluationResult | FieldsResult:
 
 
 def evaluations_json() -> ColumnElement[Any]:
-    """Return the SQL expression for an item's evaluations, a JSON list; NULL for operations that have no metrics."""
+    """Return the SQL expression for an item's evaluations as a JSON list. It is NULL for operations without metrics."""
     of = evaluations.c
     evaluation = func.json_build_object(
         *("label", of.label, "metric_type", of.metric_type, "score", of.score),

@@ -1,4 +1,4 @@
-"""People's decisions in the ledger: their history, and the decisions that count."""
+"""People's decisions in the ledger: their history, and the decisions that are valid now."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
@@ -61,9 +61,9 @@ _LISTED = (standing_decisions.c.stage, standing_decisions.c.decisions)
 def standing(batch_id: UUID, *of: ColumnElement[bool], stage: HumanStage = HumanStage.OWN) -> Subquery:
     """Return a subquery of `standing_decisions`, with a row for each item that people have decided about in a stage.
 
-    The rule: each reviewer's latest decision counts, unless it was withdrawn. The latest settling decision is the
-    outcome. If there is none, a unanimous decision is the outcome. Otherwise the item is in conflict: no decision
-    counts, and `value` is NULL.
+    Only each reviewer's latest decision is considered, unless it was withdrawn. The outcome is the latest settling
+    decision. If there is none, the outcome is the unanimous decision. If people disagree, the item is in conflict, and
+    `value` is NULL.
 
     `of`: conditions on columns of `standing_decisions`. Without conditions, the subquery has all items.
     """
@@ -75,8 +75,7 @@ def standing(batch_id: UUID, *of: ColumnElement[bool], stage: HumanStage = Human
 def standing_at(batch_id: UUID, idx: ColumnElement[int], *, stage: HumanStage = HumanStage.OWN) -> FromClause:
     """Return a subquery with the decisions on the item at `idx`, a column of a statement that joins it on `true()`.
 
-    Postgres then finds each item's decisions by the index. With a plain join it might read all decisions for each item.
-    For if a batch is younger than its statistics, Postgres expects the table to have a single row.
+    So Postgres finds each item's decisions by the index, even if the batch is younger than the table's statistics.
     """
     view = standing_decisions.c
     of = (view.batch_id == batch_id, view.stage == stage.value, view.idx == idx)
@@ -84,7 +83,7 @@ def standing_at(batch_id: UUID, idx: ColumnElement[int], *, stage: HumanStage = 
 
 
 def read_reviewers(connection: Connection, batch_id: UUID, stage: HumanStage = HumanStage.OWN) -> tuple[str, ...]:
-    """Return the people who decided about the records of a batch in a stage, by name."""
+    """Return the names of the people who decided about records of a batch in a stage, sorted."""
     human = standing(batch_id, stage=stage)
     decision = func.json_array_elements(human.c.decisions).alias("one")
     name = decision.column.op("->>")("reviewer").label("name")
@@ -94,7 +93,7 @@ def read_reviewers(connection: Connection, batch_id: UUID, stage: HumanStage = H
 
 
 class HumanCounts(Frozen):
-    """Counts of a batch's records with people's decisions on the batch's own question, not on full texts."""
+    """The numbers of records that people decided about in a batch. Decisions on full texts do not count."""
 
     records: int = 0
     confirmed: int = 0  # records on which people agree with the software
@@ -102,7 +101,7 @@ class HumanCounts(Frozen):
 
     @property
     def overridden(self) -> int:
-        """The number of records whose human decision is valid and differs from the software's."""
+        """The number of records on which people's valid decision differs from the software's."""
         return self.records - self.confirmed - self.conflicts
 
 
@@ -166,9 +165,9 @@ def read_overrides(
 def overrides_of(
     batch_id: UUID, row: Any, decisions: Iterable[dict[str, Any]], stage: HumanStage, system_value: Any
 ) -> list[Override]:
-    """Return the decisions on one item.
+    """Return the decisions on one item, made of rows of `standing_decisions` or of `overrides`.
 
-    `row` has the item's `idx`, `item_id`, `state` and `operation`. `decisions` are rows of the view or of the history.
+    `row` has the item's `idx`, `item_id`, `state` and `operation`.
     """
     own_question, kind = stage is HumanStage.OWN, kind_of(row.operation)
     decided = own_question and row.state == ItemStatus.DECIDED
@@ -194,7 +193,7 @@ def overrides_of(
 
 
 def _instant(value: datetime | str) -> datetime:
-    """Return the time as a datetime. JSON has it as text in the session's time zone, which is converted to UTC."""
+    """Return the time as a datetime. JSON has the time as text in the session's time zone; it is converted to UTC."""
     return datetime.fromisoformat(value).astimezone(UTC) if isinstance(value, str) else value
 
 
@@ -210,7 +209,7 @@ def read_operation_name(connection: Connection, batch_id: UUID) -> str:
 
 
 def read_places(connection: Connection, batch_id: UUID, places: Collection[int]) -> set[int]:
-    """Return the given places at which the batch has an item."""
+    """Return those places among `places` at which the batch has an item."""
     any_place = any_(literal(sorted(places), ARRAY(Integer)))
     return set(
         connection.execute(select(items.c.idx).where(items.c.batch_id == batch_id, items.c.idx == any_place)).scalars()
@@ -218,10 +217,10 @@ def read_places(connection: Connection, batch_id: UUID, places: Collection[int])
 
 
 def one_at_a_time(connection: Connection, batch_id: UUID) -> None:
-    """Lock out other writers of people's decisions on this batch until the end of the transaction.
+    """Let no other transaction write people's decisions on this batch until the end of this transaction.
 
-    Waits for an earlier writer. No row is locked, so workers can still claim the items. Raises `UnknownBatch` if the
-    batch is being purged.
+    It waits for an earlier writer. Workers can still claim the items, because no row is locked. Raises `UnknownBatch`
+    if the batch is being purged.
     """
     connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"human decisions {batch_id}"))))
     purging = select(batches.c.id).where(batches.c.id == batch_id, batches.c.purging_at.is_not(None))

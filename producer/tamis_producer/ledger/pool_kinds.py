@@ -1,4 +1,4 @@
-"""The connection pools of each kind of process: the name in Postgres, and the longest statement."""
+"""The kinds of processes that use the ledger, with their connections and time limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

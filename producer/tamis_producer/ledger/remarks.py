@@ -14,7 +14,7 @@ from tamis_schemas.ledger import remarks
 def standing_remarks(batch_id: UUID, *of: ColumnElement[bool]) -> Subquery:
     """Return a subquery with a row for each label or note that an item has now.
 
-    The last row of each text counts; if that row removes the text, the item does not have it. `of`: conditions on
+    The last row of each text counts. If that row removes the text, the item no longer has it. `of`: conditions on
     columns of `remarks`. Without conditions, the subquery has all items.
     """
     latest = (
@@ -43,7 +43,7 @@ def read_labelled(connection: Connection, batch_id: UUID, label: str) -> Sequenc
 def read_label_counts(
     connection: Connection, batch_id: UUID, *, me: str = "", hidden: Collection[int] = ()
 ) -> Counter[str]:
-    """Return the number of items with each label; at the places `hidden`, count only labels by `me`."""
+    """Return the number of items with each label. At the places `hidden`, only labels by the reviewer `me` count."""
     shown = remarks.c.idx != all_(literal(sorted(hidden), ARRAY(Integer)))
     labels = (remarks.c.kind == RemarkKind.LABEL.value, shown | (remarks.c.reviewer == me))
     texts = standing_remarks(batch_id, *labels).c

@@ -18,8 +18,8 @@ def read_sources(batch: Row[Any]) -> tuple[Source, ...]:
 def source_name() -> ColumnElement[str | None]:
     """Return the SQL expression for the name of an item's source. The statement must join `batches` and `payloads`.
 
-    NULL if the item names no source, as in a batch with at most one source. In a later stage of a review, the first
-    stage's record has the source.
+    It is NULL if the item names no source, as in a batch with at most one source. In a later stage of a review, the
+    source is that of the same record in the first stage.
     """
     first, origin = batches.alias("first_stage"), payloads.alias("origin")
     of_first = (
@@ -36,7 +36,7 @@ def _name(sources: ColumnElement[Any], place: ColumnElement[int]) -> ColumnEleme
 
 
 def earlier_batches(connection: Connection, batch_id: UUID) -> list[UUID]:
-    """Return a batch and the earlier batches that it updates, latest first; a purged batch ends the chain."""
+    """Return a batch and the earlier batches that it updates, latest first. The list ends before a purged batch."""
     chain: list[UUID] = []
     following: UUID | None = batch_id
     while following is not None and following not in chain:

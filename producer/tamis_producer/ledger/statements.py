@@ -8,5 +8,5 @@ class RunsStatements(Protocol):
     """A connection to the ledger, in a transaction."""
 
     def exec_driver_sql(self, statement: str, parameters: Mapping[str, Any], /) -> Iterable[Any]:
-        """Return the rows, with their columns as attributes; the statement names a parameter as `%(name)s`."""
+        """Return the rows, with columns as attributes. The statement names its parameters as `%(name)s`."""
         ...

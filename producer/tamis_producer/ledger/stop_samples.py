@@ -20,7 +20,10 @@ class Promise:
 
 @dataclass(frozen=True)
 class StoredFrame:
-    """A sampling frame: the records that were unread at the time, in random order. The first `drawn` are sampled."""
+    """A sampling frame: the records that were unread when it was made, in random order.
+
+    The first `drawn` are the sample.
+    """
 
     id: UUID
     batch_id: UUID
@@ -40,7 +43,7 @@ class StoredFrame:
 
     @property
     def sample(self) -> Sequence[int]:
-        """The drawn records, which people were asked to read, in order."""
+        """The drawn records, which people were asked to read, in the order of the draw."""
         return self.records[: self.drawn]
 
 
@@ -66,7 +69,7 @@ def insert_frame(
 
 
 def extend_frame(connection: Connection, frame_id: UUID, drawn: int, promise: Promise) -> None:
-    """Make the first `drawn` records of an open frame its sample."""
+    """Make the first `drawn` records of an open frame its sample, and store the promise of this draw."""
     of_frame = update(stop_samples).where(stop_samples.c.id == frame_id)
     connection.execute(of_frame.values(drawn=drawn, **asdict(promise)))
 

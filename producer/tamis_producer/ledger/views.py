@@ -95,14 +95,12 @@ SELECT service, date_trunc('hour', created_at) AS hour, sum(n_items) AS calls,
 def pace(ended: int, spread: float | None, since_first: float | None, shortest_call: float | None) -> float | None:
     """Return the pace in items per second: (ended - 1) / max(spread, since_first / 2, shortest_call).
 
-    None if fewer than two items have ended, or no time has passed. The results are from the last minutes of work, never
-    from before a pause. The time begins with the first result. So it omits the start: the wait for a worker, and a
-    first call that loads a model or finds the right request format. Parallel calls end together, so the time is at
-    least the length of the shortest call. After the last result, the pace stays for as long as the results took: the
-    endpoint may be busy with the next calls. Then the pace falls.
+    It is None if fewer than two items have ended, or no time has passed. The time begins with the first result, so it
+    omits the wait for a worker and the loading of a model. Parallel calls end together, so the time is at least that of
+    the shortest call. Half of `since_first` makes the pace fall when no further results come.
 
     Args:
-        ended: number of results.
+        ended: number of results in the last minutes of work, none from before a pause.
         spread: seconds from the first to the last result.
         since_first: seconds from the first result to now.
         shortest_call: seconds of the shortest call. None: all results came from the cache.
@@ -116,10 +114,10 @@ def pace(ended: int, spread: float | None, since_first: float | None, shortest_c
 def read_reviews(
     connection: RunsStatements, *, review_id: UUID | None = None, limit: int = 20, after: UUID | None = None
 ) -> list[ReviewView]:
-    """Return the state of reviews, newest first: of the review `review_id`, or of the latest `limit` reviews.
+    """Return the state of the review `review_id`, or of the latest `limit` reviews, newest first.
 
-    `after`: of the latest reviews, only reviews older than this review. Raises `UnknownBatch` if the requested review
-    does not exist, or is being purged.
+    `after`: only reviews older than this review. Raises `UnknownBatch` if the review `review_id` does not exist, or is
+    being purged.
     """
     from tamis_schemas import ReviewPlan  # it imports all operations, which commands that read batches do not need
 
@@ -153,9 +151,8 @@ def read_views(
 ) -> list[BatchView]:
     """Return the state of batches, newest first: by id, of a review, or the latest `limit` batches.
 
-    The latest batches omit the single calls of services. `of_no_review` also omits batches of reviews. `after`:
-    only batches older than this batch. Raises `UnknownBatch` if the batch `batch_id` does not exist, or is
-    being purged.
+    The latest batches omit single calls of services; with `of_no_review`, also batches of reviews. `after`: only
+    batches older than this batch. Raises `UnknownBatch` if the batch `batch_id` does not exist, or is being purged.
     """
     if batch_id is not None:
         chosen = "id = %(batch_id)s AND purging_at IS NULL"
@@ -195,7 +192,7 @@ def _view(row: Any) -> BatchView:
 
 
 def read_summary(connection: RunsStatements, batch_id: UUID, round_: int | None = None) -> Summary | None:
-    """Return the summary of a batch's round, or of its latest finished round; None if there is none."""
+    """Return the summary of a batch's round (by default the latest finished round), or None if there is none."""
     summaries = read_summaries(connection, batch_id)
     matches = [summary for summary in summaries if round_ is None or summary.round == round_]
     return matches[-1] if matches else None
@@ -210,10 +207,9 @@ def read_summaries(connection: RunsStatements, batch_id: UUID) -> list[Summary]:
 
 
 def read_service_traffic(connection: RunsStatements, *, hours: int = 24) -> list[ServiceTraffic]:
-    """Return the single calls of services, added up for each service and hour.
+    """Return the single calls of services in the last `hours` hours, added up for each service and hour.
 
-    Covers the last `hours` hours, including the present hour. The latest hour comes first; within an hour, services are
-    sorted by name.
+    The present hour is included. The latest hour comes first; within an hour, services are sorted by name.
     """
     rows = connection.exec_driver_sql(TRAFFIC, {"before": hours - 1})
     return [ServiceTraffic.model_validate({name: getattr(row, name) for name in TRAFFIC_COLUMNS}) for row in rows]

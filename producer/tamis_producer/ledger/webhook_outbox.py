@@ -1,4 +1,4 @@
-"""The outbox of webhooks: list, resend, test, and the callbacks of a key's batches."""
+"""The outbox of webhooks: list events, send them again, send a test, and set the callback of a key."""
 
 from datetime import datetime
 from uuid import UUID
@@ -50,9 +50,9 @@ def read_one(engine: Engine, webhook_id: UUID) -> WebhookView:
 
 
 def replay(engine: Engine, prefix: str) -> list[WebhookView]:
-    """Send an event again, or all events of a batch, and return them. Their schedule of tries begins again.
+    """Let workers send an event, or all events of a batch, once more with the same ids and bodies. Return the events.
 
-    Ids and bodies stay the same. Workers do the sending.
+    Their schedule of tries begins again.
 
     Raises:
         InvalidRequest: no id of an event, or of a batch with events, begins with `prefix`; or several ids do.
@@ -81,7 +81,7 @@ def write_test(engine: Engine, callback: Callback) -> UUID:
 
 
 def set_of_key(engine: Engine, key_id: str, callback: Callback | None) -> None:
-    """Set the callback for a key's future batches that name no callback themselves. None: no callback.
+    """Set the callback for those future batches of a key that name no callback. None: no callback.
 
     Raises `InvalidRequest` if no valid key has this id, and `LedgerUnavailable`.
     """

@@ -41,7 +41,7 @@ class _Worker(Frozen):
 
 
 class WorkerReport(_Worker):
-    """A worker's report of itself. Times are ages in seconds: no two machines' clocks are compared."""
+    """A worker's report about itself. Times are ages in seconds, so that the clocks of machines need not agree."""
 
     state_for: float | None = None  # s
     running_for: float = 0.0  # s
@@ -79,7 +79,9 @@ class NotWorking(Frozen):
 
 
 def why_waiting(live: int, others: Collection[NotWorking], now: datetime | None = None) -> str | None:
-    """Return why work waits or is slow, in one line: `2 workers take no items: Postgres is full since 12:03`.
+    """Return the reason why work waits or is slow, in one line; None if there is none.
+
+    For example: `2 workers take no items: Postgres is full since 12:03`.
 
     Args:
         live: number of live workers.

@@ -1,9 +1,9 @@
 """Traces: spans that never disturb the work, and the trace context that travels with a batch.
 
-Only OpenTelemetry's API is used here. Without a recording SDK, a span is `NO_SPAN` and costs next to nothing. A batch's
-context is in the ledger and in every message, as W3C's `traceparent`, so that any later process continues the trace.
+Only OpenTelemetry's API is used here. Without a recording SDK, a span is `NO_SPAN` and costs next to nothing. The
+ledger and every message contain a batch's context as W3C's `traceparent`, so any later process continues the trace.
 
-Nothing here raises, because tracing is not part of the work. The first error of each function is logged, at debug.
+No function here raises an error. The first error of each function is logged, at debug level.
 """
 
 import logging
@@ -39,7 +39,10 @@ log = logging.getLogger(__name__)
 
 
 def quietly(function: Callable[P, R]) -> Callable[P, R | None]:
-    """Return a version of the function that returns None instead of raising. The first error is logged, at debug."""
+    """Return a version of the function that returns None instead of raising.
+
+    Its first error is logged, at debug level.
+    """
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R | None:
@@ -82,7 +85,10 @@ class Span:
 
     @quietly
     def fail(self, kind: str) -> None:
-        """Mark the span as failed with one of a few kinds; omit the message, which may quote a record or a secret."""
+        """Mark the span as failed with this kind of error.
+
+        The message is omitted, because it may quote a record or a secret.
+        """
         if self.recording and self._span is not None:
             self._span.set_attribute("error.type", kind)
             self._span.set_status(Status(StatusCode.ERROR))
@@ -95,7 +101,7 @@ class Span:
 
     @quietly
     def leave(self) -> None:
-        """Undo `enter`: later spans of this task or thread get the earlier parent again."""
+        """Undo `enter`: later spans of this task or thread have the earlier parent again."""
         token, self._token = self._token, None
         if token is not None:
             otel.detach(token)  # type: ignore[arg-type]  # the token from `attach`
@@ -118,9 +124,9 @@ def start(
     of: str | None = None,
     since: int | None = None,
 ) -> Span:
-    """Return a span that begins now, or at the time `since` in nanoseconds; `NO_SPAN` if nothing records it.
+    """Return a span that begins now, or at the time `since` in nanoseconds; `NO_SPAN` if traces are not recorded.
 
-    Its parent is the current span. If there is none, the parent is the span in `of`, a `traceparent`.
+    Its parent is the current span or, if there is none, the span in `of`, a `traceparent`.
     """
     return _start(name, attributes, kind, of, since) or NO_SPAN
 
@@ -156,7 +162,10 @@ def span(
 
 
 def aggregating(batch_id: str, round_: int, shard: int, *, of: object) -> AbstractContextManager[Span]:
-    """Return the span of a shard's aggregation. `of`: the shard's `traceparent`; a value other than text is ignored."""
+    """Return the span of a shard's aggregation.
+
+    `of`: the shard's `traceparent`; any value other than text is ignored.
+    """
     about: dict[str, Value] = {"tamis.batch_id": batch_id, "tamis.round": round_, "tamis.shard": shard}
     return span("tamis.aggregate", about, kind=SpanKind.CONSUMER, of=of if isinstance(of, str) else None)
 
@@ -185,7 +194,7 @@ def headers(traceparent: str | None) -> dict[str, str] | None:
 
 @quietly
 def attach(header: object) -> None:
-    """Continue the trace of a `traceparent` for the rest of this task; do nothing for any other value."""
+    """Continue the trace of a `traceparent` for the rest of this task. Any other value is ignored."""
     if header is not None and (context := context_of(header)) is not None:
         otel.attach(context)
 
@@ -197,7 +206,7 @@ def redact_with(redact: Callable[[str], str]) -> None:
 
 
 def now() -> int:
-    """Return the time in nanoseconds, as in spans."""
+    """Return the present time in nanoseconds, as spans use it."""
     return time.time_ns()
 
 

@@ -1,7 +1,7 @@
 """A client's ways to wait: its thread blocks, or its event loop does other work.
 
-Each call is written once, as if for a thread. On an event loop it runs in a greenlet, as in SQLAlchemy: `await_only`
-passes the awaitable to the loop, and returns its result.
+Code that waits is written once, as if for a thread. On an event loop it runs in a greenlet, as in SQLAlchemy:
+`await_only` passes an awaitable to the loop, and returns its result.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ POLLS_GROW = 1.1  # times, from one poll to the next: the end is noticed after a
 
 
 class Waiting(Protocol):
-    """The interface through which a client waits."""
+    """The interface by which a client waits."""
 
     def sleep(self, seconds: float) -> None:
         """Wait for this number of seconds."""
@@ -46,10 +46,9 @@ ON_THREAD = OnThread()
 
 
 class BesideLoop(OnThread):
-    """A way to wait on a thread of a process that also has an event loop.
+    """A way to wait on a thread, in a process that also has an event loop.
 
-    A computing thread releases the interpreter in system calls only for an instant. It has the interpreter again before
-    a waiting event loop is awake. So this thread makes longer pauses, which let the loop run.
+    System calls release the interpreter for too short a time to wake the loop. So this thread makes longer pauses.
     """
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
@@ -72,7 +71,7 @@ class OnLoop:
         await_only(asyncio.sleep(seconds))
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield the same items; let other work run after every `TURN`, however long each item takes."""
+        """Yield the same items; let other work run after every `TURN` of computing."""
         from sqlalchemy.util import await_only
 
         until = time.perf_counter() + TURN
@@ -89,7 +88,7 @@ def poll(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[T]:
-    """Yield the results of `look`, the first at once, until `timeout` seconds are over. None: without end."""
+    """Yield the results of `look`, the first at once, until `timeout` seconds are over (None: forever)."""
     pauses = poll_pauses(timeout, clock)
     yield look()
     for pause in pauses:
@@ -98,7 +97,7 @@ def poll(
 
 
 def poll_pauses(timeout: float | None, clock: Callable[[], float] = time.monotonic) -> Iterator[float]:
-    """Yield growing pauses in seconds until `timeout` seconds are over. None: without end.
+    """Yield growing pauses in seconds until `timeout` seconds are over (None: forever).
 
     The last pause ends when the time is over. The caller does the waiting, on a thread or on an event loop.
     """

@@ -13,14 +13,14 @@ from tamis_schemas.records.record_number import record_number
 
 @dataclass(frozen=True)
 class ResultColumn:
-    """A column: a value for each item, or None."""
+    """A column, with a value or None for each item."""
 
     name: str
     kind: type[int] | type[float] | type[bool] | type[str] | None  # None: the type of the operation's values
     value: Callable[[ItemResult], Any]
 
     def type_for(self, operation: OperationKind) -> type[Any]:
-        """Return the column's type: int, float, bool or str. Values of `extract_fields` are JSON text."""
+        """Return the column's type: int, float, bool or str. The values of `extract_fields` are str, as JSON."""
         if self.kind is not None:
             return self.kind
         of_values = operation.value_type()
@@ -28,7 +28,7 @@ class ResultColumn:
 
 
 def typed(value: Any, kind: type[Any]) -> Any:
-    """Return a column's value in the type of the column; None if it is missing."""
+    """Return a value in the type of its column. None stays None."""
     if value is None:
         return None
     if kind is str and not isinstance(value, str):
@@ -103,9 +103,9 @@ RESULT_COLUMNS = (
 
 
 def columns_of(operation: OperationKind | None) -> tuple[ResultColumn, ...]:
-    """Return `RESULT_COLUMNS`, and two more for each model of the operation's panel: its answer and its confidence.
+    """Return `RESULT_COLUMNS`, and for each model of the operation's panel two columns: its answer and its confidence.
 
-    The answer is include, exclude, uncertain, or the kind of error of a model that failed.
+    The answer is include, exclude or uncertain; for a model that failed, it is the kind of error.
     """
     panel = None if operation is None else panel_of(operation)
     if panel is None:

@@ -1,4 +1,4 @@
-"""Results as a file: CSV for people and spreadsheets, JSONL with everything."""
+"""Results as a file: CSV for people and spreadsheets, or JSONL with all fields."""
 
 import csv
 import io
@@ -86,7 +86,7 @@ def replacing_bytes(path: Path | str) -> Iterator[BinaryIO]:
 
 
 def _cell(column: ResultColumn, row: ItemResult) -> object:
-    """Return the content of a row's cell: empty for None and for a False flag, JSON for fields."""
+    """Return the content of a cell: empty for None and for a False flag, JSON for extracted fields."""
     match column.value(row):
         case None:
             return ""

@@ -48,12 +48,11 @@ class TableFile:
 def archive_rows(
     connection: Connection, subject: Subject, folder: Path, *, going_on: Callable[[], None] = lambda: None
 ) -> Path:
-    """Archive the rows that this transaction has locked, in a new folder within `folder`, and return that folder.
+    """Write the rows locked by this transaction to an archive, a new folder within `folder`. Return the new folder.
 
-    The new folder replaces an older archive of the same batch or review. `going_on` is called for each piece of a file,
-    and may raise an error to stop.
-
-    Raises `OperationFailed` if a file cannot be written, or does not contain its rows when read back.
+    It replaces an older archive of the same batch or review. `going_on` is called for each piece of a file, and may
+    raise an error to stop. Raises `OperationFailed` if a file cannot be written, or does not contain its rows when read
+    back.
     """
     _in_one_notation(connection)
     place = folder / f"{subject.noun}-{subject.id}"
@@ -118,7 +117,10 @@ def _script(connection: Connection, subject: Subject, files: Sequence[TableFile]
 
 
 def _columns(holding: Holding) -> list[Column[Any]]:
-    """Return the archived columns. Generated numbers are omitted: restoring generates them again, in the same order."""
+    """Return the archived columns.
+
+    Generated numbers are omitted, because restoring generates them in the same order.
+    """
     return [column for column in holding.table.c if column.identity is None]
 
 
@@ -156,7 +158,7 @@ def _put_in_place(draft: Path, place: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Wait until the disk holds the file or folder. Only then may the archived rows be deleted."""
+    """Wait until the file or folder is on the disk. Only then may the archived rows be deleted."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,7 +1,7 @@
-"""Deletion: a batch is marked first, so that half a batch is never shown. Then its rows are deleted in slices.
+"""Deletion: a batch is marked first, which hides the whole batch. Then its rows are deleted in slices.
 
-Each slice has its own transaction. A killed purge leaves a marked batch, and the next purge deletes the rest of it. No
-batch needs the cache's answers, so they are deleted by age only.
+Each slice has its own transaction. If a purge is killed, the next purge deletes the rest of the marked batch. Cached
+answers belong to no batch, and are deleted by age.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ ROWS = 2_000  # of the cache, in one transaction
 def lock(connection: Connection, subject: Subject) -> Subject | None:
     """Lock the subject until the end of this transaction, and return its present state; None if it may not be purged.
 
-    Writers of people's decisions wait, and so does a retry.
+    Until then, people's decisions and retries wait.
     """
     try:
         for batch_id in sorted(subject.batch_ids):
@@ -42,7 +42,7 @@ def lock(connection: Connection, subject: Subject) -> Subject | None:
 def mark(connection: Connection, subject: Subject) -> None:
     """Mark the subject as purged, which hides it. Call it in the transaction that has locked the subject.
 
-    From now on, a new batch may use the subject's idempotency keys, and a new review may have the same content.
+    Afterwards a new batch may use the subject's idempotency keys, and a new review may have the same content.
     """
     marked = update(batches).where(batches.c.id.in_(subject.batch_ids))
     connection.execute(marked.values(purging_at=func.now(), idempotency_key=null()))

@@ -1,4 +1,7 @@
-"""The tables with rows of a batch or a review, derived from the ledger's schema, so that a new table is included."""
+"""The tables with rows of a batch or a review.
+
+They are derived from the ledger's schema, so new tables are included.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -33,7 +36,7 @@ def holdings(batch_ids: Collection[UUID], review_id: UUID | None) -> list[Holdin
 def sliced_tables() -> list[Table]:
     """Return the tables whose rows are deleted slice by slice, each after the tables that refer to it.
 
-    They have rows by batch and place. Tables are omitted if a cascade deletes their rows.
+    These tables have rows by batch and place. A table is omitted if a cascade deletes its rows.
     """
     by_item = [table for table in metadata.sorted_tables if {"batch_id", "idx"} <= set(table.c.keys())]
     return [table for table in reversed(by_item) if not any(_cascades(key) for key in _keys(table, by_item))]

@@ -1,4 +1,4 @@
-"""A purge: archive, mark and delete batches and reviews one by one; and reclaim their space."""
+"""A purge: batches and reviews are archived, marked and deleted, one after the other, and their space is reclaimed."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ def purge(
 ) -> Iterator[Purged]:
     """Delete each subject with all its rows, and yield a `Purged` afterwards.
 
-    Rows left by a killed purge are deleted first. A subject that is retried, or that another purge has deleted, is
-    skipped. `progress` receives the items of each slice.
+    Rows left by a killed purge are deleted first. A subject is skipped if it is being retried, or if another purge has
+    deleted it. `progress` receives the number of items in each slice.
 
     Raises:
-        OperationFailed: an archive could not be written; its rows are still there.
+        OperationFailed: an archive could not be written; its rows are still in the ledger.
         LedgerUnavailable: the ledger does not answer; the next purge deletes the remaining rows.
     """
     _delete_marked(engine, progress)
@@ -56,10 +56,10 @@ def archive_locked(
     archive: Path | None,
     going_on: Callable[[], None] = lambda: None,
 ) -> Purged | None:
-    """Archive a subject in the folder `archive`, and hide it. Return None if it may not be purged now.
+    """Archive a subject in the folder `archive` (None: no archive), and hide it.
 
-    Without a folder, the subject is only hidden. Both steps are in the caller's transaction, so that no decision comes
-    between them.
+    Return None if it may not be purged now. Both steps are in the caller's transaction, so no decision can come between
+    them.
     """
     locked = lock(connection, subject)
     if locked is None:
@@ -70,7 +70,7 @@ def archive_locked(
 
 
 def space_taken(engine: Engine) -> int:
-    """Return the bytes of the tables now, with indexes and free space. Raises `LedgerUnavailable`."""
+    """Return the size of all tables in bytes, including indexes and free space. Raises `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         return sum(
             connection.execute(select(func.pg_total_relation_size(func.to_regclass(table.name)))).scalar_one() or 0
@@ -79,10 +79,10 @@ def space_taken(engine: Engine) -> int:
 
 
 def give_back(engine: Engine) -> int:
-    """Rewrite every table without its free space, and return the bytes of all tables afterwards.
+    """Rewrite every table without its free space, and return the size of all tables afterwards, in bytes.
 
-    VACUUM FULL locks each table for readers and writers. A role that does not own the tables changes nothing. Raises
-    `LedgerUnavailable`.
+    VACUUM FULL locks each table for readers and writers. For a role that does not own the tables, nothing changes.
+    Raises `LedgerUnavailable`.
     """
     with ledger_errors(), engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         driver: Any = connection.connection.driver_connection

@@ -19,7 +19,7 @@ ENDED = tuple(status.value for status in BatchStatus if status.terminal)
 
 @dataclass(frozen=True)
 class Subject:
-    """A batch outside of reviews, or a review with its stages: archived, deleted and restored as a whole."""
+    """A batch outside of reviews, or a review with its stages. It is archived, deleted and restored as a whole."""
 
     review_id: UUID | None
     batch_ids: tuple[UUID, ...]  # in stage order
@@ -48,14 +48,13 @@ def find_subjects(
 
     Args:
         connection: to the ledger.
-        ids: beginnings of the ids of batches and reviews. All must be finished. A batch must not be a stage of a
-            review.
+        ids: beginnings of the ids of finished reviews, and of finished batches outside of reviews.
         older_than: shortest time since the end.
         label: only subjects with this label.
         limit: largest number of subjects.
 
     Raises:
-        UnknownBatch: nothing has this id.
+        UnknownBatch: there is no batch or review with such an id.
         InvalidRequest: a batch is a stage of a review, or an id is ambiguous.
         IllegalTransition: a subject named by its id is not finished.
     """
@@ -82,7 +81,7 @@ def find_subjects(
 
 
 def find_again(connection: Connection, subject: Subject) -> Subject | None:
-    """Return the subject in its present state; None if it is deleted, being deleted, or not finished any more."""
+    """Return the subject in its present state; None if it is deleted, being deleted, or no longer finished."""
     query = _subjects().where(batches.c.id.in_(subject.batch_ids)).having(_MAY_GO)
     row = connection.execute(query).one_or_none()
     return None if row is None else _subject(row)
@@ -91,7 +90,7 @@ def find_again(connection: Connection, subject: Subject) -> Subject | None:
 def measure(connection: Connection, subject: Subject) -> int:
     """Return the bytes of all rows of a subject, as Postgres stores them, without indexes and free space.
 
-    Reads every row of the subject.
+    It reads every row of the subject.
     """
     return sum(
         connection.execute(

@@ -1,8 +1,8 @@
-"""The consequences of a batch's completion.
+"""The work that follows a batch's completion.
 
 An application registers a function in the entry points `tamis.batch_completed`. Workers call the function with an
-engine of the ledger and the id of a completed batch. The function returns the id of the batch that follows, or None.
-It may be called again for the same batch, and by two workers at once.
+engine of the ledger and the id of a completed batch. It begins the batch that follows and returns that batch's id, or
+None if no batch follows. It may be called several times for the same batch, also by two workers at once.
 """
 
 import logging
@@ -30,7 +30,7 @@ def _registered() -> tuple[BatchCompleted, ...]:
 
 
 def follow(engine: Engine, batch_id: UUID) -> list[UUID]:
-    """Begin the batches that follow a completed batch, unless they have begun already. Return their ids in any case.
+    """Begin the batches that follow a completed batch, unless they have begun already. In both cases return their ids.
 
     Raises `LedgerUnavailable`.
     """

@@ -1,7 +1,7 @@
 """Pausing, resuming and cancelling a batch, and changing its priority. Workers read these changes in the ledger.
 
-Calls in flight finish and their results are kept. Within seconds, workers release claimed items that wait for a call.
-Each function is idempotent, and runs in the caller's transaction.
+Calls in flight finish, and their results are kept. Workers release other claimed items within seconds. Each function is
+idempotent, and runs in the caller's transaction.
 """
 
 from decimal import Decimal
@@ -31,7 +31,9 @@ REQUESTED = Pause(kind=PauseKind.REQUESTED)
 
 
 def pause(connection: Connection, batch_id: UUID) -> None:
-    """Pause the batch: no further item starts. A batch keeps the reason of its pause, unless it would resume by itself.
+    """Pause the batch: no further item starts.
+
+    If it is paused already, only a pause that would end by itself is replaced.
 
     Raises `IllegalTransition` if the batch is completed or cancelled.
     """
@@ -41,16 +43,16 @@ def pause(connection: Connection, batch_id: UUID) -> None:
 
 
 def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = None) -> None:
-    """Resume the batch, with a new budget if `max_cost` is set. The caller fills its window afterwards.
+    """Resume the batch, with a new budget if `max_cost` is set. The caller fills the batch's window afterwards.
 
-    Shards in flight at the pause are dispatched again: their old messages are gone, or find nothing to do. A running
-    batch stays unchanged, except for its budget.
+    Shards that were in flight at the pause are dispatched again. Old messages are gone, or find nothing to do. A batch
+    that is not paused can still get a new budget.
 
     Raises:
-        InvalidParameters: `max_cost` is not an amount; the budget is used up, and `max_cost` is missing or no larger;
-            or `max_cost` is set, and the batch has no budget.
+        InvalidParameters: `max_cost` is not an amount, or is set for a batch without a budget. Also raised if the
+            budget is used up and `max_cost` is not larger.
         AllowanceSpent: the key that submitted the batch allows no larger budget.
-        NotAllowed: the batch is paused for lack of a permission, and its key may not ask its model.
+        NotAllowed: the batch is paused because its key may not ask its model, and this has not changed.
         IllegalTransition: the batch is completed or cancelled.
     """
     amount = None if max_cost is None else amount_of(max_cost)
@@ -73,7 +75,10 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
 
 
 def resume_due(connection: Connection) -> list[UUID]:
-    """Resume the batches whose pause ends by itself and is over; return their ids. The caller fills their windows."""
+    """Resume the batches whose pause had a time limit that is over, and return their ids.
+
+    The caller fills their windows.
+    """
     until = cast(batches.c.pause["until"].as_string(), DateTime(timezone=True))
     due = select(batches.c.id).where(
         batches.c.finished_at.is_(None),
@@ -88,12 +93,10 @@ def resume_due(connection: Connection) -> list[UUID]:
 
 
 def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> None:
-    """Change the batch's priority from now on. The caller fills its window afterwards.
+    """Change the batch's priority from now on. The caller fills the batch's window afterwards.
 
-    Shards in flight are dispatched again, to a queue of the new priority. The messages in the old queue do no harm: the
-    first to arrive gets the claim.
-
-    Raises `IllegalTransition` if the batch is completed or cancelled.
+    Shards in flight are dispatched again, to a queue of the new priority. Their old messages do no harm, because an
+    item is claimed only once. Raises `IllegalTransition` if the batch is completed or cancelled.
     """
     batch = _locked(connection, batch_id, "prioritise")
     if batch.priority != priority:
@@ -102,7 +105,7 @@ def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> 
 
 
 def cancel(connection: Connection, batch_id: UUID) -> None:
-    """Cancel the batch: pending items at once, claimed items when workers release them.
+    """Cancel the batch: pending items at once, and claimed items when workers release them.
 
     A worker writes the summary afterwards. Raises `IllegalTransition` if the batch is completed.
     """
@@ -139,7 +142,7 @@ def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:
 
 
 def requeue_shards(connection: Connection, batch: Row[Any]) -> None:
-    """Make the shards in flight wait for another dispatch."""
+    """Mark the shards in flight as waiting, so that they are dispatched again."""
     dispatched = and_(shards.c.round == batch.round, shards.c.state == ShardStatus.DISPATCHED)
     connection.execute(
         update(shards)

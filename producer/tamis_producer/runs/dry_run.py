@@ -17,7 +17,7 @@ from ..submission.asked_models import batch_model
 
 @dataclass(frozen=True)
 class Planned:
-    """A batch that could be submitted, without the records that no model would be asked about."""
+    """A batch that could be submitted, without the records about which no model is asked."""
 
     operation: Operation
     items: Sequence[Item]
@@ -27,9 +27,9 @@ class Planned:
 
     @classmethod
     def of_stage(cls, stage: ReviewStage, items: Sequence[Item], *, use_cache: bool) -> Self | None:
-        """Return the largest possible batch of a review's stage: as if all these items had passed the earlier stages.
+        """Return the largest possible batch of a review's stage, as if all items had passed the earlier stages.
 
-        None for a judge: its items are results, which are not known beforehand.
+        None for a judge, because its items are results, which are not known beforehand.
         """
         if isinstance(stage.operation, Judge):
             return None
@@ -39,7 +39,7 @@ class Planned:
     def by_model(self) -> tuple["Planned", ...]:
         """A copy of this batch for each model of the operation's panel. Without a panel, only the batch itself.
 
-        Raises `InvalidParameters` if a model is named beside a panel.
+        Raises `InvalidParameters` if both a model and a panel are named.
         """
         panel = panel_of(self.operation)
         if panel is None:
@@ -67,7 +67,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Beginning:
-    """The common beginning of all records' prompts, which an endpoint may cache; tokens are estimates."""
+    """The beginning that the prompts of all records share, and that an endpoint may cache. Tokens are estimates."""
 
     tokens: int  # in the system message and the answer's schema
     minimum: int  # fewest tokens that endpoints cache
@@ -84,7 +84,7 @@ class Beginning:
 
 @dataclass(frozen=True)
 class Duration:
-    """The shortest time that the batch can take, and the rate limit that sets it."""
+    """The shortest time that the batch can take, and the rate limit that causes it."""
 
     seconds: float
     bound: str  # for people: `500 requests a minute`
@@ -141,12 +141,12 @@ class PanelRehearsal:
 
     @property
     def cost(self) -> Decimal | None:
-        """The approximate cost of all models in dollars; None: a price is not known."""
+        """The approximate cost of all models in dollars; None if a price is not known."""
         return _sum([model.cost for model in self.models])
 
     @property
     def most_cost(self) -> Decimal | None:
-        """The cost of all models in dollars if every answer is as long as possible; None: a price is not known."""
+        """The cost of all models in dollars if every answer is as long as possible; None if a price is not known."""
         return _sum([model.most_cost for model in self.models])
 
 

@@ -1,4 +1,4 @@
-"""Retry bias from the ledger: the ended and failed items of each round of a batch."""
+"""Retry bias from the ledger: the ended and the failed records of each round of a batch, compared by trait."""
 
 from collections import defaultdict
 from typing import Any
@@ -47,9 +47,9 @@ FROM batches b WHERE b.id = :batch_id
 
 
 def read_retry_bias(connection: Connection, batch_id: UUID) -> RetryBias:
-    """Return the failures of each round, by trait. The result is empty if the only round has no failures.
+    """Return the failures of each round, by traits of the records. Empty if the only round has no failures.
 
-    The neighbours of a record are the nearest decided records before and after it in the batch, from any round.
+    One of the traits depends on a record's neighbours: the nearest decided records before and after it in the batch.
     """
     batch = connection.execute(_TO_TELL, {"batch_id": batch_id}).one()
     if not batch.worth_telling:

@@ -1,8 +1,8 @@
-"""Rounds: a batch's failed items are asked again, and the others stay unchanged.
+"""Rounds: a model is asked again about a batch's failed items, and all other items stay unchanged.
 
-One transaction locks the batch and begins the round: failed items become pending, their failures are kept in
-`past_failures`, and new shards contain only them. An item's row in `results` stays until its next result, because it is
-the item's bill; so readers of results check the item's state first.
+One transaction locks the batch and begins the round. Failed items become pending, `past_failures` keeps their failures,
+and new shards contain only these items. An item's row in `results` stays until its next result, because it has the
+item's cost. So readers of results check the item's state first.
 """
 
 from collections.abc import Collection, Sequence
@@ -56,7 +56,7 @@ from ..submission.budget import amount_of, has_none
 
 @dataclass(frozen=True)
 class Retryable:
-    """A completed batch with failed items, and the size of its next round."""
+    """A completed batch with failed items; `items` is the size of its next round."""
 
     batch_id: UUID
     label: str | None
@@ -92,14 +92,15 @@ def retry(
 ) -> int:
     """Begin a new round with the items that failed with these `kinds` of error (None: any), and return their number.
 
-    Runs in the caller's transaction. `cancelled`: also retry the cancelled items. Afterwards the batch runs, and the
-    caller fills its window. If the batch is the latest stage of a review, the later stages include its new decisions.
+    It runs in the caller's transaction. Afterwards the batch runs, and the caller fills its window. A later stage of a
+    review receives the new decisions only if that stage has not begun. `cancelled`: also retry the cancelled items.
 
     Raises:
         IllegalTransition: the batch is neither completed nor cancelled, or has calls in flight.
         InvalidRequest: the batch has no such item; the message lists the kinds that exist.
-        InvalidParameters: a kind is unknown; `max_cost` is not an amount; `max_cost` (if None, the present budget) is
-            used up already; or `max_cost` is set, and the batch has no budget.
+        InvalidParameters: a kind is unknown; `max_cost` is not an amount, or is set for a batch without a budget; or
+            the batch's budget is used up, and `max_cost` is not larger.
+        NotAllowed: the gateway's key of the batch no longer allows the model, or allows no further cost.
     """
     error_kinds = kinds_of(kinds)
     amount = None if max_cost is None else amount_of(max_cost)
@@ -131,7 +132,10 @@ def retry(
 
 
 def later_stage(connection: Connection, batch_id: UUID) -> bool:
-    """Return whether a later stage of the review has begun. It would not receive results of a further round."""
+    """Return whether a later stage of the batch's review has begun.
+
+    That stage would not receive results of a new round.
+    """
     batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
     return _has_later_stage(connection, batch)
 
@@ -139,7 +143,7 @@ def later_stage(connection: Connection, batch_id: UUID) -> bool:
 def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | None = None) -> list[Retryable]:
     """Return the completed batches with items that failed with these `kinds` of error (None: any), oldest first.
 
-    Services' batches are omitted: their callers have the errors, and no caller would receive a new answer.
+    Services' batches are omitted: their callers have received the errors, and would receive no new answer.
     """
     error_kinds = kinds_of(kinds)
     # Counters find the batches with failures, so neither other batches nor decided items are read.
@@ -230,7 +234,7 @@ def _check_budget(connection: Connection, batch: Row[Any], amount: Decimal | Non
 def _reopened(
     connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind] | None, *, cancelled: bool
 ) -> Sequence[int]:
-    """Make the items pending, and keep their failures; return their places in order."""
+    """Set the items that are to be retried to pending, and store their failures. Return their places in order."""
     failed = and_(items.c.batch_id == batch.id, items.c.state == ItemStatus.FAILED)
     if kinds is not None:
         end = results.alias("end")
@@ -256,10 +260,7 @@ def _reopened(
 
 
 def _shard_rows(batch: Row[Any], number: int, places: Sequence[int]) -> list[dict[str, Any]]:
-    """Return rows for new shards. Each shard has at most `shard_size` of these items.
-
-    Ended items between these items are not dispatched.
-    """
+    """Return rows for new shards with the items at `places`, at most `shard_size` in each."""
     size = batch.shard_size
     portions = [places[first : first + size] for first in range(0, len(places), size)]
     return [
@@ -282,7 +283,7 @@ def _has_later_stage(connection: Connection, batch: Row[Any]) -> bool:
 
 
 def _nothing(connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind] | None, *, cancelled: bool) -> str:
-    """Return why there is nothing to retry, and which items exist."""
+    """Return the reason why there is nothing to retry, and the failures that exist, as text."""
     n = func.count().label("n")
     failures = connection.execute(
         select(results.c.error_kind, n)

@@ -1,4 +1,4 @@
-"""The workers and their state: from the ledger or, while it is away, from Redis."""
+"""The workers and their state: from the ledger or, if the ledger does not answer, from Redis."""
 
 import json
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ ANSWER_WITHIN = 5.0  # s
 def read_workers(engine: Engine, broker_url: str) -> list[WorkerView]:
     """Return the live workers, longest running first.
 
-    If the ledger does not answer, the reports are read from the broker's Redis. Raises `LedgerUnavailable` if neither
-    answers.
+    If the ledger does not answer, read the workers' reports from the broker's Redis. Raises `LedgerUnavailable` if
+    neither answers.
     """
     try:
         with ledger_errors(), engine.connect() as connection:

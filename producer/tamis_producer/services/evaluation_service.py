@@ -1,4 +1,4 @@
-"""The evaluation and answer services: workers evaluate one item or many, or answer a question iteratively."""
+"""The evaluation service, for one item or many, and the answer service, which refines answers step by step."""
 
 import functools
 import os
@@ -35,14 +35,12 @@ class AIEvaluationService:
     >>> result = await service.filter({"title": "Cancer treatment"}, "Is this about oncology?")
     >>> result.value, result.confidence, result.reasoning, result.error
 
-    Items are dicts, or other objects that `to_item` accepts. Batch methods return results in the order of the items:
-    `zip(items, results)`. If one item fails, its result has an `error` and a `value` (or `fields`) of None; the other
-    items continue. If the endpoint refuses the key or the model, the batch is paused after a few calls. Then every item
-    without a result has the reason as its `error`. Many items in one batch cost less than many calls for one item;
-    simultaneous calls of the same question share a batch.
+    Items are dicts, or other objects that `to_item` accepts. Batch methods return results in the order of the items. If
+    an item fails, its result has an `error`, and None as `value` (or `fields`); the other items continue. If the
+    endpoint refuses the key or the model, the batch is paused, and items without a result have this reason as `error`.
 
     `max_concurrent` limits the items of a batch in flight, within the workers' own limits. `fresh` asks the model even
-    if the answer is cached; the new answer replaces it.
+    if the answer is cached; the new answer replaces the cached answer.
 
     Every method raises:
         InvalidParameters: the parameters or an item are wrong. Nothing is written, and no item is evaluated.
@@ -70,8 +68,8 @@ class AIEvaluationService:
             model: the model to ask. None: the model of the settings, else the workers' model.
             timeout: longest wait for one batch in seconds, even if no worker runs. None: no limit.
             steering: for every batch, as in `Client.submit`.
-            service: name under which its calls are shown together, by hour, beside the batches that people follow.
-            api_key_id: the gateway's key that asks. None: no key.
+            service: name under which lists of batches show these calls together, by hour.
+            api_key_id: the gateway's key that makes the calls. None: no key.
         """
         self._client = ServiceClient(client)
         self._timeout = timeout
@@ -83,7 +81,7 @@ class AIEvaluationService:
     async def filter(
         self, item: object, criteria: str, include_reasoning: bool = True, *, fresh: bool = False
     ) -> EvaluationResult:
-        """Return a result with the value True or False: whether the item meets the criteria."""
+        """Return a result with the value True if the item meets the criteria, and False if not."""
         return await self._result(EvaluationResult, _filter(criteria, include_reasoning), item, fresh)
 
     async def filter_batch(
@@ -95,7 +93,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> list[EvaluationResult]:
-        """Return a result with the value True or False for each item: whether it meets the criteria."""
+        """Return a result for each item, with the value True if the item meets the criteria, and False if not."""
         params = _filter(criteria, include_reasoning)
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)
 
@@ -110,7 +108,10 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> EvaluationResult:
-        """Rate the item from `min_value` to `max_value`, as a float; with an `interval`, in steps of that size."""
+        """Return a result with the item's score: a float from `min_value` to `max_value`.
+
+        If `interval` is set, scores are in steps of this size.
+        """
         params = _score(criteria, min_value, max_value, interval, include_reasoning)
         return await self._result(EvaluationResult, params, item, fresh)
 
@@ -126,7 +127,10 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> list[EvaluationResult]:
-        """Rate each item from `min_value` to `max_value`, as a float; with an `interval`, in steps of that size."""
+        """Return a result with the score of each item: a float from `min_value` to `max_value`.
+
+        If `interval` is set, scores are in steps of this size.
+        """
         params = _score(criteria, min_value, max_value, interval, include_reasoning)
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)
 
@@ -140,7 +144,10 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> EvaluationResult:
-        """Return a result with a value of the requested type; without value and error if the item contains none."""
+        """Return a result with a value of the requested type.
+
+        If the item contains no such value, the result has neither value nor error.
+        """
         params = _extract(instruction, output_type, enum_values, include_reasoning)
         return await self._result(EvaluationResult, params, item, fresh)
 
@@ -172,7 +179,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> FieldsResult:
-        """Return a value for every property of a JSON schema. Properties that the item does not contain are None.
+        """Return a value for every property of a JSON schema; None if the item does not contain the property.
 
         Args:
             item: the source data.
@@ -196,7 +203,10 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> list[FieldsResult]:
-        """Return, for each item, a value for every property of a JSON schema; None if the item does not contain it."""
+        """Return, for each item, a value for every property of a JSON schema.
+
+        The value is None if the item does not contain the property.
+        """
         params = _extract_fields(schema, instructions, field_instructions, include_reasoning)
         return await self._results(FieldsResult, params, items, max_concurrent, fresh)
 
@@ -274,18 +284,27 @@ def _extract_fields(
 
 
 def get_ai_evaluation_service() -> AIEvaluationService:
-    """Return the service of this process, with its settings; it connects on first use, and again after `close`."""
+    """Return the service of this process, with the settings of this process.
+
+    It connects on first use, and again on first use after `close`.
+    """
     return _service_of(os.getpid())
 
 
 @functools.cache
 def _service_of(_process: int) -> AIEvaluationService:
-    """Return the service of a process: a fork must not share its parent's connections."""
+    """Return the service of a process.
+
+    The process is a parameter, because a fork must not use its parent's connections.
+    """
     return AIEvaluationService()
 
 
 class IterativeAnswerService:
-    """The answer service: each answer is an item in the ledger. Simultaneous calls of one question share a batch."""
+    """The answer service: each answer is an item in the ledger.
+
+    Simultaneous calls of the same question share a batch.
+    """
 
     def __init__(
         self,
@@ -302,8 +321,8 @@ class IterativeAnswerService:
             score_threshold: score, from 0.0 to 1.0, at which an answer is accepted.
             client: submits the batches; it stays open. None: a new client with the settings of the process.
             timeout: longest wait for one answer in seconds, even if no worker runs. None: no limit.
-            service: name under which its calls are shown together, by hour, beside the batches that people follow.
-            api_key_id: the gateway's key that asks. None: no key.
+            service: name under which lists of batches show these calls together, by hour.
+            api_key_id: the gateway's key that makes the calls. None: no key.
 
         Raises `InvalidParameters` if the threshold is not between 0 and 1.
         """
@@ -333,20 +352,18 @@ class IterativeAnswerService:
             resp_format: the form of the answer.
             eval_crit: the criteria of a good answer.
             iter_max: largest number of iterations, from 1 to 10.
-            model: the model to ask. None: the model of the settings, else the workers' model. The specification has
-                "gpt-4o", which not every endpoint serves.
-            score_threshold: replaces the service's threshold; 0.0 is valid, and every evaluated answer reaches it.
+            model: the model to ask. None: the model of the settings, else the workers' model.
+            score_threshold: replaces the service's threshold. At 0.0, every evaluated answer is accepted.
             parallel_attempts: answers generated and evaluated side by side in each iteration, from 1 to 10.
             fresh: ignore cached answers.
 
         Returns:
             A dict of `final_answer` (str), `iterations` (`IterationData`, oldest first, including failed attempts),
-                `success` (bool: the final answer reached the threshold), `total_iterations` (int), `final_score`
-                (float).
+            `success` (bool: the final answer reached the threshold), `total_iterations` (int), `final_score` (float).
 
         Raises:
             InvalidParameters: a parameter is wrong; the message names it. Nothing is written.
-            OperationFailed: no attempt could be evaluated; with the kind of error and its message.
+            OperationFailed: no attempt could be evaluated; the message has the kind of error.
             ConfigurationError: no broker or ledger is configured.
             LedgerUnavailable: the ledger does not answer.
             WaitTimeout: the answer took longer than the timeout; the batch continues.
@@ -383,7 +400,7 @@ def answer_of(came: CallResult) -> AnswerResult:
 
 
 class ServiceClient:
-    """A service's client, which connects on first use, and again after `close`. Any thread may use it."""
+    """A service's client. It connects on first use, and again on first use after `close`. Any thread may use it."""
 
     def __init__(self, client: Client | None) -> None:
         """`client` stays open. None: a new client with the settings of the process."""

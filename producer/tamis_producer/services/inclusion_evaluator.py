@@ -42,8 +42,8 @@ class InclusionEvaluator:
     ...     decision = evaluator.evaluate(paper, relevance_score=4.0)
     >>> decision.status, decision.confidence, decision.rationale
 
-    A paper that could not be evaluated is `uncertain` with confidence 0 and the reason in `error`. A person decides
-    about the paper; it is never excluded. Many papers in one call cost far less than many calls for one paper.
+    A paper that could not be evaluated is `uncertain`, with confidence 0 and the reason in `error`. It is never
+    excluded, so a person decides. Many papers in one call cost far less than many calls for one paper.
 
     Every method raises:
         InvalidParameters: a paper is invalid, or the scores do not fit the papers. Nothing is written.
@@ -90,7 +90,7 @@ class InclusionEvaluator:
         self._callback = callback
 
     def evaluate(self, paper: object, relevance_score: float | None = None) -> InclusionDecision:
-        """Return the decision on one paper. The model sees a relevance score as a field of the paper."""
+        """Return the decision on one paper. `relevance_score`: shown to the model as a field of the paper."""
         ((_, decision),) = self.evaluate_batch([paper], [relevance_score])
         return decision
 
@@ -131,7 +131,7 @@ class InclusionEvaluator:
         self.close()
 
     def _wait(self, batch: Batch, progress_callback: Callable[[int, int], None] | None) -> Pause | None:
-        """Wait until the batch has ended or is paused; return the pause, if any."""
+        """Wait until the batch has ended or is paused. Return the pause, or None if the batch has ended."""
         reported, warned = 0, False
         try:
             for view in batch.watch(self._timeout):

@@ -46,7 +46,7 @@ class EvaluateRequest(_Asked):
 
 
 class SubmitRequest(_Asked):
-    """A batch, as `Client.submit` takes it."""
+    """A batch, with arguments as for `Client.submit`."""
 
     items: list[dict[str, Any]]
     label: str | None = None
@@ -64,7 +64,7 @@ class NamedTasks:
     """The two tasks, `evaluate` and `submit`, run with one client.
 
     If a task id is repeated, the earlier batch or call is found: nothing is submitted or paid for twice. Only the first
-    argument (`item` or `items`) may be positional, because a chain or a chord passes its result so.
+    argument (`item` or `items`) may be positional, because Celery's chains and chords pass their result so.
     """
 
     def __init__(self, client: Client) -> None:
@@ -76,7 +76,7 @@ class NamedTasks:
 
         Raises:
             InvalidParameters: an argument is wrong; the message names it. Nothing is written.
-            OperationFailed: there is no result; with the kind of error and its message.
+            OperationFailed: there is no result; the message has the reason.
             LedgerUnavailable: the ledger does not answer; the call may be repeated.
         """
         request = _parsed(EvaluateRequest, wire.EVALUATE, "item", args, kwargs)

@@ -5,7 +5,7 @@ from tamis_schemas.operations import Panel, panel_of
 
 
 def with_panel(operation: Operation, panel: Panel | None) -> Operation:
-    """Return the operation with this panel. Without a panel, return it unchanged.
+    """Return the operation with this panel, or unchanged if `panel` is None.
 
     Raises `InvalidParameters` if the operation makes no decisions for a panel to vote on, or has another panel already.
     """
@@ -22,7 +22,7 @@ def with_panel(operation: Operation, panel: Panel | None) -> Operation:
 
 
 def batch_model(operation: Operation, model: str | None, usual: str | None) -> str | None:
-    """Return the model that a batch asks, or all models of its panel, in one line; None: the workers' model.
+    """Return the model that a batch asks, or the names of its panel's models on one line. None: the workers' model.
 
     `usual`: the model if neither a model nor a panel is named. Raises `InvalidParameters` if both are named.
     """

@@ -1,7 +1,7 @@
-"""The limits of a batch's size, checked before anything of it is written.
+"""The limits of a batch's size, checked before anything is written.
 
-Each limit is a setting. A value's depth and number of parts are checked before it is encoded. So even a value that
-contains itself, or the same part a million times, takes no more time than a value at the limit.
+Each limit is a setting. A value's depth and its number of parts are checked before it is encoded. So a value that
+contains itself takes no more time than a value at the limit.
 """
 
 import json
@@ -18,7 +18,7 @@ LONGEST_ID = 1_000  # characters; longer than any DOI, and short enough for a ta
 
 
 class OutOfBounds(ValueError):
-    """A value is larger than a setting allows; the message has its size and the setting."""
+    """A value is larger than a setting allows. The message has its size, and names the setting."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,10 @@ class SubmissionBounds:
             )
 
     def check_shape(self, item: dict[str, Any]) -> None:
-        """Raise `OutOfBounds`, with the field, if an item is nested too deeply or has too many values."""
+        """Raise `OutOfBounds` if a field of an item is nested too deeply or has too many values.
+
+        The message names the field.
+        """
         for name, value in item.items():
             for parts, depth in enumerate(_depths(value), 1):
                 if depth > self.max_item_depth:
@@ -75,7 +78,10 @@ class SubmissionBounds:
             raise self._too_large(largest, f"{size:,} bytes as JSON, {sizes[largest]:,} of them in this field")
 
     def check_parameters(self, operation: Operation, params: dict[str, Any]) -> None:
-        """Raise `InvalidParameters` if an operation is too large to send with every item, or has too large a schema."""
+        """Raise `InvalidParameters` if an operation or its schema is too large.
+
+        The operation is sent with every item.
+        """
         size = len(json.dumps(params, ensure_ascii=False).encode("utf-8", "surrogatepass"))
         if size > self.max_parameter_bytes:
             sizes = {name: len(json.dumps(value, ensure_ascii=False)) for name, value in params.items()}
@@ -105,7 +111,7 @@ class SubmissionBounds:
 
 
 def _depths(value: object) -> Iterator[int]:
-    """Yield 0 for the value, and the depth of every value inside it; endless if a value contains itself."""
+    """Yield 0 for the value, and the depth of every value inside it. Endless if a value contains itself."""
     if not isinstance(value, dict | list | tuple):
         yield 0
         return

@@ -1,4 +1,4 @@
-"""A batch's budget, checked: a valid amount, for a model with a known price."""
+"""The check of a batch's budget: its amount must be valid, and the price of the model must be known."""
 
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
@@ -13,7 +13,10 @@ MOST = Decimal(1_000_000_000)  # dollars; the ledger's columns hold no more
 
 
 def amount_of(value: object, *, name: str = "max_cost") -> Decimal:
-    """Return dollars from a number or text (`2`, `0.50`, `$0.50`), to the nanodollar. Raises `InvalidParameters`."""
+    """Return an amount of dollars from a number or a text (`2`, `0.50`, `$0.50`), rounded to nanodollars.
+
+    Raises `InvalidParameters`.
+    """
     wrong = InvalidParameters(f"{name}: {value!r} is not an amount of dollars, for example 2.50")
     if isinstance(value, bool) or not isinstance(value, Decimal | int | float | str):
         raise wrong
@@ -27,7 +30,7 @@ def amount_of(value: object, *, name: str = "max_cost") -> Decimal:
 
 
 def has_none(batch_id: object) -> InvalidParameters:
-    """Return the error for a batch that was submitted without a budget, and cannot get a budget later."""
+    """Return the error for a new budget of a batch that was submitted without a budget."""
     return InvalidParameters(
         f"max_cost: batch {batch_id} was submitted without a budget, and cannot get one. Submit it again with "
         "--max-cost"
@@ -35,13 +38,13 @@ def has_none(batch_id: object) -> InvalidParameters:
 
 
 def budget_of(max_cost: object | None, models: Sequence[str | None], own_prices: Path | None) -> Decimal | None:
-    """Return the budget of a batch that asks these models; None: no budget.
+    """Return the budget of a batch that asks these models. None: no budget.
 
-    A model of None is the workers' model, whose price only the workers can look up. If they find no price, they pause
-    the batch before its first call.
+    A model of None is the workers' model. Only the workers can look up its price; without a price, they pause the batch
+    before its first call.
 
     Raises:
-        InvalidParameters: an invalid amount, or a model without a known price, whose cost no budget could limit.
+        InvalidParameters: the amount is invalid, or a model has no known price, so no budget could limit its cost.
         InputError: the user's own price file cannot be read.
     """
     if max_cost is None:

@@ -1,6 +1,6 @@
 """Data frames of pandas, Polars and Arrow, as items.
 
-Narwhals reads all of them. A missing value is None in the item, for None, NaN, NaT and NA alike.
+Narwhals reads all of these. The missing values None, NaN, NaT and NA all become None in the item.
 """
 
 import math
@@ -18,21 +18,21 @@ MISSING = {"NaTType", "NAType"}  # type names in pandas, which need not be insta
 
 
 class DataFrame(Protocol):
-    """A data frame of any library that has Arrow's method."""
+    """A data frame of any library with Arrow's method for columns."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return the columns for a reader of Arrow."""
 
 
 def items_of(items: Iterable[Item] | DataFrame) -> Iterable[Item]:
-    """Return the rows of a frame as items; anything else unchanged.
+    """Return the rows of a frame as items. Items that are not a frame are returned unchanged.
 
-    A pandas index is not a column: `reset_index()` makes it one. If some ids of the column are missing, pandas turns
-    the other ids into floats. They become whole numbers again.
+    A pandas index is not a column: `reset_index()` makes it a column. If ids are missing, pandas turns the other ids
+    into floats; here they become whole numbers again.
 
     Raises:
-        InvalidParameters: a value that is not JSON, with row (from 0) and column; two columns of one name; or a lazy
-            frame.
+        InvalidParameters: a value is not JSON (the message has its row, from 0, and column); two columns have the same
+            name; or the frame is lazy.
         ConfigurationError: Narwhals is not installed.
     """
     if hasattr(items, "collect_schema") and not hasattr(items, "__arrow_c_stream__"):

@@ -1,7 +1,7 @@
 """Conversion of typed objects to items.
 
 Every field of an object becomes a field of the item. The model sees all fields except `id` and empty fields. If a field
-would reveal the answer, pass a dict without that field.
+would reveal the answer, pass a dict without this field.
 """
 
 from collections.abc import Mapping
@@ -29,14 +29,14 @@ def to_item(source: object) -> dict[str, Any]:
     """Return the item: a dict of JSON values from a dict, a pydantic model, a dataclass or a SQLAlchemy object.
 
     A mapped instance gives its columns under the names of its attributes. If it has both `id` and `pmid`, the item's
-    `id` is `pmid or str(id)`. A row gives its columns; a row of one mapped instance gives the columns of that instance.
+    `id` is `pmid or str(id)`. A row gives its columns; a row of a single mapped instance gives the columns of the
+    instance.
 
-    At any depth, dates and times become ISO text, and a `Decimal` or a `UUID` becomes its text. An enum member becomes
-    its value, and a set becomes a sorted list. NaN and infinite floats are kept; the submission refuses them.
+    At any depth, dates, times, `Decimal` and `UUID` become text, an enum member its value, and a set a sorted list. NaN
+    and infinite floats are kept; the submission refuses them.
 
-    Call it in the thread of the object's SQLAlchemy session.
-
-    Raises `InvalidParameters` with the type, or the field, that cannot be converted.
+    Call it in the thread of the object's SQLAlchemy session. Raises `InvalidParameters` with the type or the field that
+    cannot be converted.
     """
     try:
         item = _object(source, "")
@@ -103,7 +103,7 @@ def _mapping(source: Mapping[Any, object], place: str) -> dict[str, Any]:
 
 
 def json_value(value: object, place: str) -> Any:
-    """Return the value as JSON. Raises `InvalidParameters` with the `place` of an invalid value."""
+    """Return the value as JSON. If it is invalid, raise `InvalidParameters` with the `place`."""
     match value:
         case Enum():  # before text and numbers: a StrEnum is both
             return json_value(value.value, place)

@@ -39,7 +39,7 @@ SHOWN_ID = 80  # characters of an id in a message
 
 @dataclass(frozen=True)
 class NewItem:
-    """A row to be written: the payload is JSON text."""
+    """A row to be written. The payload is JSON text."""
 
     item_id: str
     payload: str
@@ -70,7 +70,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class NewBatch:
-    """A batch as it is submitted."""
+    """A batch to be written."""
 
     operation: str
     params: dict[str, Any]
@@ -102,10 +102,10 @@ class NewBatch:
 
     @cached_property
     def content_sha256(self) -> str:
-        """The digest of operation, model, steering, items and exclusions, for the check of an idempotency key.
+        """The digest of operation, model, steering, items and exclusions. It is compared if an idempotency key recurs.
 
-        Priority, budget and tier do not count: they do not change the work, and priority and budget may change during
-        the work. Nor do examples from another batch, because people may have decided more of its records since.
+        Priority, budget and tier do not count, because they do not change the work. Examples from another batch do not
+        count either, because people may have decided about more of its records since.
         """
         params, steering = as_asked_for(self.params), self.steering.content
         question = [params, self.model, steering] if steering else [params, self.model]
@@ -120,12 +120,12 @@ class NewBatch:
 
 
 def as_sources(source: Source | Sequence[Source] | None) -> tuple[Source, ...]:
-    """Return a single source, several sources or None as a tuple of sources."""
+    """Return the sources as a tuple, from a single source, several sources or None."""
     return (source,) if isinstance(source, Source) else tuple(source or ())
 
 
 def _ends_of(sources: Sequence[Source]) -> Sequence[int]:
-    """Return for each source the place after its last item; empty if there is at most one source."""
+    """Return, for each source, the place after its last item; empty if there are fewer than two sources."""
     if len(sources) < 2:
         return ()
     if uncounted := [source.name for source in sources if source.records is None]:
@@ -142,13 +142,11 @@ def rows_of(
     operations: Iterable[Operation] = (),
     waiting: Waiting = ON_THREAD,
 ) -> Spool[NewItem]:
-    """Return the rows of items, or of a data frame, in order, in constant memory for any number of items.
+    """Return the rows of items, or of a data frame, in order. The memory needed does not depend on the number of items.
 
-    An item gets no question if its place, from 0, has an exclusion. With several `sources`, the items follow the order
-    of the sources, `records` items from each. If an operation extracts from chunks, `chunks` and `retrieval` of each
-    item are checked too. Without `bounds`, the default bounds hold.
-
-    At most one item beyond the bound is taken, so `items` may be endless. Errors of `items` are raised.
+    An item with an exclusion at its place, from 0, gets no question. With several `sources`, items come in the order of
+    the sources, `records` items from each. If an operation reads chunks, the chunks of each item are checked too.
+    Without `bounds`, the default bounds hold. `items` may be endless: at most one item beyond the bound is taken.
 
     Raises:
         InvalidParameters: no item or too many; an item that JSON or Postgres cannot hold, or that is too large; invalid
@@ -182,7 +180,7 @@ def rows_of(
 
 
 def parameters(operation: Operation, *, bounds: SubmissionBounds | None = None) -> dict[str, Any]:
-    """Return the operation in the ledger's form. Without `bounds`, the default bounds hold.
+    """Return the operation as the ledger stores it. Without `bounds`, the default bounds hold.
 
     Raises `InvalidParameters` if the operation is invalid, too large, or cannot be stored.
     """
@@ -200,7 +198,7 @@ def parameters(operation: Operation, *, bounds: SubmissionBounds | None = None) 
 
 
 def sent_on_completion(signature: object, *, bounds: SubmissionBounds) -> OnComplete:
-    """Return the task of a Celery signature. Raises `InvalidParameters` if it is invalid or too large."""
+    """Return the task that a Celery signature describes. Raises `InvalidParameters` if it is invalid or too large."""
     task = OnComplete.of(signature)
     try:
         size = len(to_json(task.kept()).encode())
@@ -215,7 +213,7 @@ def sent_on_completion(signature: object, *, bounds: SubmissionBounds) -> OnComp
 
 
 def _named(item: Item) -> str:
-    """Return an item's id for a message; an empty text if the id is too long, or neither a text nor a number."""
+    """Return an item's id for a message, or an empty text if the id is too long or neither a text nor a number."""
     item_id = next((item[name] for name in ID_FIELDS if item.get(name) not in (None, "")), None)
     if not isinstance(item_id, str | int) or len(str(item_id)) > LONGEST_ID:
         return ""

@@ -1,6 +1,6 @@
 """A spool: values in order of arrival, even if there are more than memory holds.
 
-Small spools stay in memory; larger ones use a nameless file in the folder for temporary files (`TMPDIR`), which
+Small spools stay in memory. Larger spools use a nameless file in the folder for temporary files (`TMPDIR`), which
 vanishes with the process.
 """
 
@@ -22,13 +22,13 @@ T = TypeVar("T")
 
 
 class Spool(Generic[T]):
-    """Values that are added, and then read as often as needed. Only one thread may use them at a time.
+    """Values that are added, and then read as often as needed. Only one thread may use a spool at a time.
 
-    Used as a context manager, it is closed at the end of the block; otherwise garbage collection closes it.
+    A spool can be a context manager, which closes it at the end of the block. Otherwise garbage collection closes it.
     """
 
     def __init__(self, waiting: Waiting = ON_THREAD) -> None:
-        """`waiting`: lets other work run between two values that are read, if the reader is on an event loop."""
+        """`waiting`: lets an event loop do other work between two values that are read."""
         self._waiting = waiting
         self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - closed in `close`
         self._last: list[T] = []

@@ -1,7 +1,7 @@
 """Worked examples for an inclusion, from people's decisions in an earlier batch of the same review.
 
-The choice depends on the decisions only: as many includes as excludes, in the order of hashes of their content. It is
-made once, at the submission, and stored in the batch's parameters.
+The choice depends only on the decisions: as many includes as excludes, in the order of hashes of their content. The
+examples are chosen once, at the submission, and stored in the batch's parameters.
 """
 
 import hashlib
@@ -25,10 +25,10 @@ CUT = " [...]"
 
 
 def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows: Iterable[ItemResult]) -> Inclusion:
-    """Return the inclusion with examples from an earlier batch; `rows` are its items that people decided about.
+    """Return the inclusion with examples from an earlier batch. `rows`: the earlier items that people decided about.
 
-    Raises `InvalidParameters` if the earlier batch is not an inclusion, has another research question, or does not have
-    both an included and an excluded record. Also raised if the criteria already have examples.
+    Raises `InvalidParameters` if the earlier batch is not an inclusion, or has another research question. Also raised
+    if its records do not give both an include and an exclude, or if the criteria already have examples.
     """
     criteria = operation.criteria
     if criteria.examples:
@@ -50,7 +50,7 @@ def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows:
 
 
 def choose(rows: Iterable[ItemResult]) -> list[WorkedExample]:
-    """Return examples: as many includes as excludes, alternately. The same decisions always lead to the same examples.
+    """Return examples, includes and excludes in turn. The same decisions always lead to the same examples.
 
     Records with the same title but different decisions are skipped. Empty if there are no includes or no excludes.
     """
@@ -76,7 +76,7 @@ def _within_bounds(pairs: Iterable[tuple[WorkedExample, WorkedExample]]) -> Iter
 
 
 def _example(row: ItemResult) -> WorkedExample | None:
-    """Return the example; None if no person decided, no model was asked about the record, or it has no title."""
+    """Return the record as an example. None if no person decided, no model was asked, or it has no title."""
     human = row.override
     title = _text(row.item.get("title"), LONGEST_TITLE)
     if human is None or human.value not in (InclusionStatus.INCLUDE, InclusionStatus.EXCLUDE):

@@ -51,7 +51,7 @@ BACKEND = f"{ChordBackend.__module__}:{ChordBackend.__name__}"
 class WeightedOrder:
     """Start-time fair queueing over queue names, as kombu's `queue_order_strategy`.
 
-    Each queue has its own time. Each message taken advances this time by 1/weight. The queue with the earliest time is
+    Each queue has a time, which advances by 1/weight with each message taken. The queue with the earliest time is
     served first. A queue that was empty does not catch up: it starts at the time of the queue served last. (Goyal, Vin,
     Cheng: Start-time Fair Queuing, SIGCOMM 1996.)
     """
@@ -71,7 +71,7 @@ class WeightedOrder:
         return sorted(self._times, key=lambda name: (round(max(self._times[name], self._now), 6), name))[:n]
 
     def rotate(self, last_used: str) -> str:
-        """Advance the time of the queue that a message came from; return its name."""
+        """Advance the time of the queue from which a message was taken, and return the queue's name."""
         if last_used in self._times:
             self._now = max(self._times[last_used], self._now)
             self._times[last_used] = self._now + 1 / weight(last_used)
@@ -79,7 +79,7 @@ class WeightedOrder:
 
 
 def weight(queue: str) -> int:
-    """Return the weight of a queue: how many messages are taken from it, relative to other queues."""
+    """Return the weight of a queue: how many messages are taken from it, compared with other queues."""
     if queue == wire.CONTROL_QUEUE:
         return AGGREGATES_FIRST
     item_queue = wire.ITEM_QUEUES.get(queue)
@@ -89,9 +89,8 @@ def weight(queue: str) -> int:
 def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float | None = None) -> Celery:
     """Return a Celery application for the broker in `settings`, without connecting.
 
-    `concurrency` is the number of messages that this process may acknowledge at once. The connection pools have room
-    for them. `within` is the time limit in seconds, for connecting and for each answer. Nothing is tried twice. None:
-    the usual limits.
+    `concurrency`: messages that this process may acknowledge at once; it determines the size of the connection pools.
+    `within`: time limit in seconds for connecting and for each answer, without a second try. None: the usual limits.
     """
     backend = f"{BACKEND}+{settings.result_backend}"
     sentinels = SentinelUrl.read(settings.broker)
@@ -175,10 +174,10 @@ def _on_redis(settings: ProducerSettings, connections: int) -> dict[str, Any]:
 
 
 def forget_pools(app: Celery) -> list[tuple[object, object]]:
-    """Remove an application's connections from kombu's pools, and return them unchanged.
+    """Remove an application's connections from kombu's pools, and return the connections, still open.
 
-    kombu shares its pools by URL, so another application would reuse the connections. kombu would also close them in
-    the child of a fork, which on RabbitMQ ends the parent's connections.
+    Otherwise other applications would use them, because kombu shares pools by URL. In the child of a fork, kombu would
+    also close them, which on RabbitMQ ends the parent's connections.
     """
     taken: list[tuple[object, object]] = []
     for group, pool in ((pools.producers, app.amqp._producer_pool), (pools.connections, app._pool)):
@@ -193,7 +192,7 @@ def forget_pools(app: Celery) -> list[tuple[object, object]]:
 
 @contextmanager
 def broker_errors(app: Celery) -> Iterator[None]:
-    """Raise `BrokerUnavailable`, without passwords, for the broker's errors inside this block."""
+    """Turn the broker's errors inside this block into `BrokerUnavailable`, without passwords."""
     try:
         yield
     except _transport_errors(app) as error:
@@ -201,7 +200,7 @@ def broker_errors(app: Celery) -> Iterator[None]:
 
 
 def place(url: str) -> str:
-    """Return the host and port of a broker or another Redis, without user and password."""
+    """Return the host and port of a broker, or of any Redis server, without user and password."""
     if sentinels := SentinelUrl.read(url):
         return str(sentinels)
     parts = urlsplit(url)
@@ -209,7 +208,7 @@ def place(url: str) -> str:
 
 
 def what_is_wrong(error: BaseException) -> str:
-    """Return why a broker failed, as words to print after its name. They omit the data that was sent."""
+    """Return why a broker failed, in words to print after the broker's name. They do not contain any sent data."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -246,7 +245,7 @@ def _transport_errors(app: Celery) -> tuple[type[Exception], ...]:
 
 
 def impatient(within: float) -> dict[str, Any]:
-    """Return transport options with `within` seconds for a connection or an answer, and no second try."""
+    """Return transport options that limit a connection and an answer to `within` seconds, without a second try."""
     return {
         "max_retries": 0,
         "interval_start": 0,
@@ -260,7 +259,7 @@ def impatient(within: float) -> dict[str, Any]:
 def waiting_messages(app: Celery, *, within: float) -> dict[str, int]:
     """Return the number of messages waiting in each queue, over a new connection. Raises `BrokerUnavailable`.
 
-    `within`: seconds for the connection, and again for each answer, without a second try.
+    `within`: time limit in seconds for the connection and for each answer, without a second try.
     """
     options = app.conf.broker_transport_options | impatient(within)
     with broker_errors(app), app.connection_for_read(connect_timeout=within, transport_options=options) as connection:

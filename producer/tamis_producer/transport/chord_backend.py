@@ -1,7 +1,7 @@
 """Celery's Redis result backend, reduced to the counts of a chord.
 
-Celery keeps the result of every part of a chord for its body. Here no process reads results from Redis, and the body
-takes its numbers from the ledger. Only the counting remains.
+Celery would keep the result of every part of a chord for the chord's body. Here the body reads the ledger instead, so
+only the counting remains.
 
 | key | content |
 |---|---|
@@ -50,10 +50,10 @@ class ChordBackend(RedisBackend):  # type: ignore[misc] # Celery ships no types
         return str(self.url) if include_password else shown_url(self.url)
 
     def parts_returned(self, group_id: str, places: Sequence[int], body: dict[str, Any]) -> None:
-        """Count parts of a chord as done, by their places in it; publish the body after the last part.
+        """Count the parts at these places in a chord as done. After the last part, publish the chord's body.
 
-        If the process is killed between count and publication, the body stays unpublished. The caller must detect an
-        unpublished body in another way. Raises the Redis client's errors.
+        If the process is killed between count and publication, the body stays unpublished, and the caller must notice
+        it in another way. Raises the Redis client's errors.
         """
         keys = [self.get_key_for_group(group_id, suffix) for suffix in (".s", ".d", ".f")]
         if self._count(keys=keys, args=[self.app.conf.result_chord_expires, *places]):

@@ -1,7 +1,8 @@
 """Windowed dispatch: at most `window` shards of a batch are in flight, each as one Celery chord.
 
-Header: one task per item, named after its operation. Body: `tamis.aggregate`, which dispatches the next shard. So Redis
-never holds more than `window` shards of a batch. A pause or a cancellation only stops further dispatches.
+A chord's header has one task per item, named after the operation. Its body is `tamis.aggregate`, which dispatches the
+next shard. So Redis never holds more than `window` shards of a batch. A pause or a cancellation only stops further
+dispatches.
 """
 
 import logging
@@ -33,7 +34,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ItemAddress:
-    """The address of an item in a message."""
+    """The address of an item in a message: its place in the batch, and its id."""
 
     index: int
     item_id: str
@@ -41,7 +42,7 @@ class ItemAddress:
 
 @dataclass(frozen=True)
 class Shard:
-    """A shard to be published: its pending items."""
+    """A shard to be published, with its pending items."""
 
     batch_id: UUID
     round: int
@@ -57,7 +58,7 @@ class Dispatcher:
     """A publisher of shards. Several processes may dispatch the same batch at once."""
 
     def __init__(self, engine: Engine, app: Celery, *, waiting: Waiting = ON_THREAD) -> None:
-        """`waiting`: lets other work run between two messages. In a process with an event loop, the thread pauses."""
+        """`waiting`: lets an event loop do other work between two messages."""
         self._engine = engine
         self._app = app
         self._waiting = waiting
@@ -71,7 +72,7 @@ class Dispatcher:
         return forget_pools(self._app)
 
     def fill_window(self, batch_id: UUID) -> int:
-        """Dispatch shards of a batch until its window is full; return their number.
+        """Dispatch shards of a batch until its window is full, and return their number.
 
         A shard is marked before it is published. If the process is killed in between, the reconciler finds the shard.
 
@@ -93,10 +94,10 @@ class Dispatcher:
         return dispatched
 
     def republish(self, batch_id: UUID, operation: str, addresses: Iterable[ItemAddress]) -> None:
-        """Publish items with lost messages again, each as a separate task.
+        """Publish items whose messages were lost, each as a separate task.
 
-        These tasks do not count towards the shard's chord; the reconciler closes the shard instead. Raises
-        `BrokerUnavailable`, `LedgerUnavailable`.
+        These tasks do not count towards the shard's chord, so the reconciler closes the shard. Raises
+        `BrokerUnavailable` and `LedgerUnavailable`.
         """
         with ledger_errors(), self._engine.connect() as connection:
             c = batches.c
@@ -112,7 +113,7 @@ class Dispatcher:
                 self._send(producer, batch_id, operation, queue, address, row.traceparent)
 
     def request_summary(self, batch_id: UUID) -> None:
-        """Ask a worker to write the summary of a cancelled batch, if no item is pending or running any more.
+        """Ask a worker to write the summary of a cancelled batch, if none of its items is pending or running.
 
         Raises:
             BrokerUnavailable: nothing was published; the reconciler writes the summary later.
@@ -183,9 +184,8 @@ class Dispatcher:
     def _publish(self, shard: Shard) -> None:
         """Publish a shard as a chord in Celery's protocol.
 
-        Each part carries the group's id and the body, and the backend has the group's size.
-
-        Celery's `chord(...)` would publish each part in a separate round trip, outside the producer's batch.
+        Each part has the group's id and the body, and the backend stores the group's size. Celery's own `chord(...)`
+        would need a round trip for each part.
         """
         body = self._body(shard.batch_id, shard.round, shard.number, shard.traceparent)
         with broker_errors(self._app), self._app.producer_pool.acquire(block=True) as producer:
@@ -243,7 +243,7 @@ class Dispatcher:
         )
 
     def _declare(self, producer: Any, queue: str) -> None:
-        """Declare a queue once for many messages: brokers other than Redis drop messages without a queue."""
+        """Declare a queue once for many messages, because brokers other than Redis drop messages without a queue."""
         self._app.amqp.queues[queue](producer.channel).declare()
 
     def _mark_published(self, shard: Shard) -> None:
@@ -268,9 +268,10 @@ class Dispatcher:
 
 
 def _emptiest_lane(connection: Connection, priority: str, *, small: bool) -> int:
-    """Return the lane of this priority with the fewest items in flight. One batch chooses at a time.
+    """Return the lane of this priority with the fewest items in flight, or the last lane for a `small` batch.
 
-    The last lane is for small batches, so that no single call waits behind a large batch.
+    The last lane is only for small batches, so that no single call waits behind a large batch. A lock lets only one
+    batch choose at a time.
     """
     if small:
         return wire.LANES - 1

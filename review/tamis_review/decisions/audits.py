@@ -130,7 +130,7 @@ class Recorded:
 
 
 def include_missed_records(connection: Connection, audit: Audit) -> tuple[Override, ...]:
-    """Record and return overrides that include the missed records, with the audit's reviewers and notes.
+    """Record overrides that include the missed records, and return them. They have the audit's reviewers and notes.
 
     Missed records with a human decision are skipped.
     """
@@ -148,7 +148,10 @@ def include_missed_records(connection: Connection, audit: Audit) -> tuple[Overri
 
 
 def read_population(connection: Connection, batch_id: UUID, stratum: Stratum) -> list[int]:
-    """Return the places of the records that an audit of this stratum may draw. Raise `InvalidRequest` if none."""
+    """Return the places of the records that an audit of this stratum may draw.
+
+    Raises `InvalidRequest` if the operation excludes nothing, the batch is not completed, or there is no such record.
+    """
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
     if not kind_of(batch.operation).decides():
         raise InvalidRequest(

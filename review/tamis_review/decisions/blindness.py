@@ -21,10 +21,10 @@ def is_hidden(mode: ScreeningMode, decided: Collection[str], me: str, *, kept_ou
 
     Args:
         mode: the screening mode of the batch.
-        decided: the names of reviewers with a current decision on the record, in the stage of the batch itself.
+        decided: the names of reviewers with a current decision on the record, about the batch's own question.
         me: the reviewer's name.
-        kept_out: the record was excluded before screening, as a duplicate or by the initial filter. No person needs to
-            decide on such a record, so nothing is hidden until a person does.
+        kept_out: whether the record is a duplicate, or was excluded by the initial filter. Then nothing is hidden
+            before a person decides on it.
     """
     if not mode.blind or (kept_out and not decided):
         return False
@@ -51,7 +51,7 @@ def set_mode(connection: Connection, batch_id: UUID, mode: ScreeningMode, *, set
 
     Raises:
         InvalidParameters: `set_by` is empty.
-        InvalidRequest: the batch's operation makes no decisions, so it has only the mode `single`.
+        InvalidRequest: the operation makes no decisions, and the mode is not `single`.
     """
     name, _ = checked_words(set_by, None)
     one_at_a_time(connection, batch_id)
@@ -72,8 +72,8 @@ def hidden_from(
 ) -> set[int]:
     """Return the places of the records whose decisions this reviewer must not see yet.
 
-    In the mode `single` there are no such records. In the mode `model_audited`, they are the records that the current
-    audit has drawn and no person has judged. `places`: the places to look at; None: the whole batch.
+    `is_hidden` decides, except in the mode `model_audited`: there, the unjudged records of the current audit are
+    hidden. `places`: the places to check; None: the whole batch.
     """
     mode = read_mode(connection, batch_id)
     if mode is ScreeningMode.MODEL_AUDITED:

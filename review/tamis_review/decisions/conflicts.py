@@ -1,6 +1,6 @@
-"""Conflicts: records on which people decided differently, as long as no decision settles the conflict.
+"""Conflicts: records on which people decided differently, until a decision settles the conflict.
 
-If the model is the second reader, records on which people and the model disagree are conflicts too.
+If the model is the second reader, it can also be in conflict with people.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class Conflict(Frozen):
 
 
 def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
-    """Return the conflicts of a batch, about its question, reports and full texts, in record order."""
+    """Return the conflicts of a batch in record order: about its question, its reports and its full texts."""
     conflicts = connection.execute(_decisions(batch_id).where(standing_decisions.c.conflict))
     others = _differing(connection, batch_id)
     rows = sorted((*conflicts, *others), key=lambda row: (row.idx, row.stage))
@@ -60,7 +60,7 @@ def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
 def read_differing(connection: Connection, batch_id: UUID) -> set[int]:
     """Return the places of the records on which people agree with each other, but not with the model.
 
-    If the model is not the second reader, there are no such records.
+    The result is empty unless the model is the second reader.
     """
     return {row.idx for row in _differing(connection, batch_id)}
 
@@ -68,7 +68,7 @@ def read_differing(connection: Connection, batch_id: UUID) -> set[int]:
 def _differing(connection: Connection, batch_id: UUID) -> Sequence[Any]:
     """Return the records on which people agree with each other, but not with the model.
 
-    Records with a settling decision are omitted. If the model is not the second reader, there are no such records.
+    Records with a settling decision are omitted. The result is empty unless the model is the second reader.
     """
     if read_mode(connection, batch_id) is not ScreeningMode.MODEL_SECOND:
         return []

@@ -27,8 +27,7 @@ NOT_DECIDED = "not decided"  # failed, cancelled or pending: never an exclusion
 def decision_of(row: ItemResult) -> str:
     """Return include, exclude, uncertain, duplicate, conflict or `not decided`.
 
-    If the operation does not include or exclude, return the result's value as text. A human decision overrides the
-    software's. Contradicting human decisions give `conflict`.
+    A human decision overrides the software's. If the operation does not include or exclude, return the value as text.
     """
     if row.conflict:
         return CONFLICT
@@ -42,7 +41,7 @@ def decision_of(row: ItemResult) -> str:
 
 
 def with_decision(row: ItemResult) -> dict[str, Any]:
-    """Return a result's record with decision, confidence, reason and exclusion reason in the fields for export.
+    """Return a result's record, with the decision, its confidence and its reasons in the fields for export.
 
     The record also gets its source, if the batch has several, and people's labels and notes.
     """
@@ -76,7 +75,7 @@ def decided_records(
 ) -> Iterator[Spool[dict[str, Any]]]:
     """Yield a temporary file of the records with their decisions, in row order. The end of `with` deletes the file.
 
-    `only`: write only records with these decisions, in the words of `decision_of`. None: write all records.
+    `only`: the decisions of the records to write, as `decision_of` names them; None: all records.
 
     Raises `InvalidRequest` if no record remains.
     """

@@ -87,9 +87,9 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
 
 
 def software_outcomes(batch_id: UUID, operation: str) -> Select[Any]:
-    """Return the query with `idx`, `system` and `reason` of `outcomes`. It skips human decisions, so it is faster.
+    """Return the query for the columns `idx`, `system` and `reason` of `outcomes`, and for `state` and `detail`.
 
-    The query also has the columns `state` and `detail`, for cheap conditions.
+    It reads no human decisions, so it is faster than `outcomes`.
     """
     system, why = _by_software(batch_id, kind_of(operation))
     return (
@@ -101,7 +101,7 @@ def software_outcomes(batch_id: UUID, operation: str) -> Select[Any]:
 
 
 def _by_software(batch_id: UUID, kind: type[OperationKind]) -> tuple[Case[Any], ColumnElement[str | None]]:
-    """Return two expressions for an item: its outcome before any human decision, and the reason for this outcome."""
+    """Return two expressions for an item: its outcome before any human decision, and the reason for that outcome."""
     state, rule = items.c.state, exclusions.c.rule
     decision, reason = _decision(batch_id, kind)
     system = case(

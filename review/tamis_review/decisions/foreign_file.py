@@ -1,7 +1,7 @@
 """A file of decisions from another program: a table, an export of Rayyan, Covidence or ASReview, or references.
 
-Each row contains a record's identifiers and people's decisions, in the file's own words. The caller names a table's
-columns, or Tamis guesses them from usual names.
+Each row contains a record's identifiers and people's decisions, in the file's own words. Tamis guesses each column that
+the caller does not name.
 """
 
 import json
@@ -47,7 +47,7 @@ _ASREVIEW = "asreview label"  # the data set's earlier labels are in `included`
 
 @dataclass(frozen=True)
 class TableColumns:
-    """The names of a table's columns. None: Tamis guesses the name. An empty text: the table has no such column."""
+    """The names of a table's columns. None: Tamis guesses the column. An empty text: the table has no such column."""
 
     id: str | None = None
     decision: str | None = None
@@ -90,10 +90,10 @@ class Header:
         return columns | ({"id": self._named(named.id, path)} if named.id else {})
 
     def places(self, named: TableColumns, path: Path, *, decision: bool) -> dict[str, int]:
-        """Return the position of each column on decisions. `decision`: whether a decision column is required.
+        """Return the positions of the columns for decision, reviewer, reason, note and retrieval.
 
-        Raises `InputError` if a named column is missing, or if Tamis must guess the decision column and finds none or
-        several.
+        `decision`: whether a decision column is required. Raises `InputError` if a named column is missing, or if Tamis
+        cannot guess a required decision column.
         """
         places = {}
         for role in _NAMES:
@@ -272,12 +272,12 @@ def read_foreign(
     """Return the rows of a file of decisions from any supported program.
 
     Args:
-        path: the file; a Rayyan export may still be in its archive.
-        columns: the names of columns, if Tamis should not guess them.
+        path: the file. A Rayyan export may still be in its archive.
+        columns: the names of columns that Tamis should not guess.
         everything: the decision on every record, if the file lists only records with the same decision.
         max_bytes: the largest file to read.
 
-    Raises `InputError` if the file is unreadable, or its decisions are not found.
+    Raises `InputError` if the file is unreadable, or Tamis finds no decisions in it.
     """
     path = Path(path)
     if not is_zipfile(path):
@@ -323,7 +323,7 @@ def _read(text: str, path: Path, named: TableColumns, everything: str | None, ma
 
 
 def _references(form: Format, path: Path, everything: str | None, max_bytes: int) -> ForeignFile:
-    """Return the decisions in a file of references, from Rayyan's notes. `everything`: one decision for all records."""
+    """Return the decisions in a file of references: from Rayyan's notes, or `everything` for each record."""
     foreign_rows = []
     for record in read_records(path, max_bytes=max_bytes):
         fields = {name: str(record[name]) for name in RECORD if record.get(name)}
@@ -371,9 +371,9 @@ def _rows(text: str, path: Path) -> tuple[Header, list[CellRow]]:
 
 
 def _covidence(note: str) -> tuple[str | None, str | None]:
-    """Return the exclusion reason and the other text of a Covidence note, each None if missing.
+    """Return the exclusion reason and the other text of a note such as `Exclusion reason: Wrong population; `.
 
-    Such a note: `Exclusion reason: Wrong population; `.
+    Each of the two is None if it is missing.
     """
     parts = [part.strip() for part in note.split(";") if part.strip()]
     reasons = [part.removeprefix(_EXCLUSION_REASON).strip() for part in parts if part.startswith(_EXCLUSION_REASON)]

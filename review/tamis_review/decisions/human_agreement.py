@@ -1,6 +1,6 @@
-"""Agreement of the software with humans, on the records that both decided.
+"""The agreement of the software with humans, on the records that both decided.
 
-The module also returns the records behind a cell of an agreement's table, and the figures of a panel.
+The module also reads the records that a cell of a table of agreement counts, and the figures of a panel.
 """
 
 from collections.abc import Iterable, Mapping
@@ -121,12 +121,12 @@ def said_by_people(decisions: Iterable[Override]) -> dict[HumanStage, dict[str, 
 
 
 def both_said(first: dict[int, str], second: dict[int, str]) -> dict[int, tuple[str, str]]:
-    """Return both judges' decisions on each record that both decided, in batch order."""
+    """Return two judges' decisions on each record that both decided, in batch order."""
     return {index: (first[index], second[index]) for index in sorted(first.keys() & second.keys())}
 
 
 def figures(system: dict[int, str], overridden: dict[int, str], audits: Iterable[Audit]) -> AgreementFigures:
-    """Return the figures of agreement. `system`, `overridden`: the software's and people's decisions by place."""
+    """Return the figures of agreement. `system`, `overridden`: the software's decisions and people's, by place."""
     human = _human(overridden, audits)
     agreements = {
         among: agreement([*both_said(system, decided).values()], categories=(INCLUDE, EXCLUDE))
@@ -193,7 +193,7 @@ class AgreementRecords(Frozen):
 
 
 def read_cell(connection: Connection, batch_id: UUID, query: CellQuery) -> AgreementRecords:
-    """Return a page of the records behind a cell, in batch order.
+    """Return a page of the records that a cell counts, in batch order.
 
     Raises:
         InvalidParameters: the cell is about two people, but the query does not name both.
@@ -230,7 +230,7 @@ def _judged(connection: Connection, batch_id: UUID, query: CellQuery) -> dict[in
 def read_panel(connection: Connection, batch_id: UUID, human: Mapping[int, bool] | None = None) -> PanelFigures | None:
     """Return the figures of a batch's panel, or None if the batch has a single model.
 
-    `human`: people's decisions by place, True for included. None: people's current decisions on this batch.
+    `human`: people's decisions by place, True for included. None: people's current decisions on the batch.
     """
     panel = panel_of(read_operation(connection, batch_id))
     if panel is None:

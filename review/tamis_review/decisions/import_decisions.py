@@ -1,6 +1,7 @@
 """The import of decisions from other programs: the match of each row of a file with its record.
 
-The row's id, DOI, PMID and title are tried in this order. If the match is a duplicate, its original is the result.
+A row is matched by its id, then its DOI, its PMID and its title. If the match is a duplicate, the original gets the
+decision.
 """
 
 from collections import Counter, defaultdict
@@ -40,7 +41,7 @@ class KnownRecord:
 
 @dataclass(frozen=True)
 class RecordMatch:
-    """The match of a row with records of the batch. If there is a single place, the match is unique."""
+    """The records of the batch that match a row. The match is unique if there is a single place."""
 
     places: tuple[int, ...]
     by: By | None = None  # None: no match
@@ -65,7 +66,7 @@ class RecordFinder:
     def find(self, row: Mapping[str, str]) -> RecordMatch:
         """Return the match of a row by its `id`, `doi`, `pmid` or `title`. Values may be missing.
 
-        An id does not match if the record with this id has another title: many programs number records from 1.
+        A record with the same id but another title does not match, because many programs number records from 1.
         """
         traits = traits_of(row)
         titles, same_id = _titles(row, traits), self._of_id.get(row.get("id", ""), ())
@@ -96,11 +97,9 @@ def read_finder(connection: Connection, batch_id: UUID) -> RecordFinder:
 
 
 def _titles(fields: Mapping[str, Any], traits: Traits) -> tuple[str, ...]:
-    """Return spellings of a title: as in its paper, with databases' remarks, and without non-ASCII characters.
-
-    Programs that clean titles keep databases' remarks ("[References]", "DP 2017") without the brackets, and drop
-    letters that they do not support ("mnires disease").
-    """
+    """Return the spellings of a title: as in its paper, with databases' remarks, and without non-ASCII characters."""
+    # Programs that clean titles keep databases' remarks ("[References]", "DP 2017") without the brackets, and drop
+    # letters that they do not support ("mnires disease").
     raw = str(fields.get("title") or "")[:TITLE_READ]
     ways = (traits.title, fold(raw), fold(raw.encode("ascii", "ignore").decode()))
     return tuple(dict.fromkeys(way for spelling in ways for way in (spelling, spelling.removesuffix(_REMARK)) if way))
@@ -119,7 +118,7 @@ def _stays(index: int, copies: Mapping[int, int]) -> int:
 
 
 def _like(titles: Sequence[str], others: Sequence[str]) -> bool:
-    """Return whether two titles may belong to the same paper: they are similar, or a title is missing."""
+    """Return whether two titles may belong to the same paper: they are similar, or one is missing."""
     if not titles or not others or not set(titles).isdisjoint(others):
         return True
     mine, theirs = titles[0], others[0]
@@ -171,7 +170,7 @@ class Imported(Frozen):
 
 @dataclass
 class Sorting:
-    """The rows of a file, sorted: decisions to record, unmatched rows, ambiguous rows, undecided rows."""
+    """The rows of a file, sorted into decisions to record, unmatched rows, ambiguous rows and undecided rows."""
 
     finder: RecordFinder
     operation: Operation

@@ -3,10 +3,9 @@
 Each reviewer may have a decision on an item; `ledger.overrides.standing` selects the decision that counts. People may
 decide an item in any state, even while the software works on it.
 
-In two stages of a review only people decide: the search for reports, and the assessment of full texts. Such a decision
-belongs to an item of the review's last screening batch. The item must have passed this batch, by people's decision or,
-if there is none, by the model's. Decisions on other items are refused, because no figure could count them. A later
-exclusion of a record with such a decision is refused too.
+In two stages of a review only people decide: the search for reports, and the assessment of full texts. These decisions
+are allowed only on items that passed the review's last screening batch. A later exclusion of an item with such a
+decision is refused.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -42,9 +41,9 @@ MOST_NAMED = 5  # records in an error message
 def unpassed(
     connection: Connection, batch_id: UUID, operation: str, places: Collection[int] | None = None
 ) -> Sequence[Any]:
-    """Return the records that did not pass the screening although people decided on their reports.
+    """Return the records that did not pass the screening although people decided on their reports, in batch order.
 
-    The rows have `idx`, `outcome` and `item_id`, and are in batch order. `places`: the places to check; None: all.
+    The rows have `idx`, `outcome` and `item_id`. `places`: the places to check; None: all.
     """
     view = standing_decisions.c
     decided = select(view.idx).distinct().where(view.batch_id == batch_id, view.stage != HumanStage.OWN.value)
@@ -132,7 +131,7 @@ class HumanDecision:
 
 
 class RefusedDecision(InvalidParameters):
-    """A decision is invalid, so no decision of the call was written. `number`: its place in the call, from 0."""
+    """An invalid decision. No decision of the call was written. `number`: the decision's place in the call, from 0."""
 
     def __init__(self, number: int, message: str) -> None:
         self.number = number
@@ -149,15 +148,14 @@ class Written:
 
 
 def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision]) -> Written:
-    """Record decisions, all or none.
+    """Record decisions, all or none, in the caller's transaction.
 
-    Runs in the caller's transaction. If an identical decision is current, no row is added. A `decision_id` that is
-    already recorded adds no row either. The result then has that decision as first written, despite later changes.
+    A decision that is already current adds no row. Nor does a `decision_id` that is already recorded: the result then
+    has the decision first written with this id.
 
     Raises:
-        RefusedDecision: an impossible value, an unknown item, no reviewer, or two decisions of a reviewer on an item.
-            A withdrawal without a decision of this reviewer. A decision on the report of a record that did not pass
-            the screening, or would no longer pass it.
+        RefusedDecision: an impossible value, an unknown item, no reviewer, two decisions of a reviewer on an item, or a
+            withdrawal without a decision. Also if a record with a decision on its report would not pass the screening.
         InvalidParameters: a decision on a report, in a batch that is not its review's last screening.
         IdempotencyConflict: a `decision_id` that belongs to another decision.
     """
@@ -253,9 +251,9 @@ def _row(operation: Operation, decision: HumanDecision) -> dict[str, Any]:
 
 
 def _repeated(connection: Connection, batch_id: UUID, decision: HumanDecision, row: dict[str, Any]) -> Override | None:
-    """Return the recorded decision that has the `decision_id` of `decision`, or None if there is none.
+    """Return the recorded decision with the `decision_id` of `decision`, or None if there is none.
 
-    Raises `IdempotencyConflict` if the two have different content.
+    Raises `IdempotencyConflict` if the two decisions differ.
     """
     if decision.decision_id is None:
         return None
@@ -273,7 +271,7 @@ def _repeated(connection: Connection, batch_id: UUID, decision: HumanDecision, r
 
 
 def checked_value(operation: Operation, decision: HumanDecision) -> Any:
-    """Return a decision's value as stored. Raise `InvalidParameters` if its stage does not allow it."""
+    """Return a decision's value as stored. Raise `InvalidParameters` if the stage does not allow this value."""
     value = UNSURE if decision.unsure else decision.value
     if decision.stage is not HumanStage.OWN:
         allowed = decision.stage.values
@@ -293,9 +291,9 @@ def checked_value(operation: Operation, decision: HumanDecision) -> Any:
 
 
 def _same(before: Override | None, row: dict[str, Any]) -> bool:
-    """Return whether the same decision is current, so that no row is needed.
+    """Return whether a decision is already current, so that it needs no row.
 
-    For a decision with an id the answer is False: it always gets a row, so that a later repetition is recognised.
+    A decision with an id always needs a row, so that its repetition is recognised.
     """
     may_stand = row["value"] is not WITHDRAWN and row["decision_id"] is None
     return before is not None and may_stand and _says(before, row)

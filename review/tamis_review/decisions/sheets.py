@@ -1,8 +1,7 @@
 """Sheets that people fill in: a row per record with its fields, and columns for decisions.
 
 By default they hide the model's decisions, which would influence readers. This module also reads audit sheets and
-tables of decisions. A table names a record by its id, its number (from 1) or its index (from 0). `tamis calibrate` and
-`tamis evaluate` read the sheet of a pilot, or of a stop sample drawn before any reading.
+tables of decisions. A table names a record by its id, its number (from 1) or its index (from 0).
 """
 
 import csv
@@ -45,7 +44,7 @@ def write_sheet(
         rows: the records, in any order.
         filled: place in the batch -> the cells under `columns`.
         columns: the names of the columns to fill in.
-        shared: names and values of the first columns. The values are equal in every row.
+        shared: names and values of the first columns, equal in every row.
     """
     by_index = {row.index: row for row in rows}
     stream.write(UTF_8)
@@ -116,8 +115,8 @@ def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
 
     `reviewer`: the author of rows without a name.
 
-    Raises `InputError` if a column is missing, a decision is invalid, a row has no reviewer, or rows belong to two
-    audits. The message names the line.
+    Raises `InputError` with the line if a column is missing, a decision is invalid, a row has no reviewer, or rows
+    belong to two audits.
     """
     decisions, lines, ids, blank = [], [], [], 0
     audit_ids: set[str] = set()
@@ -154,10 +153,10 @@ class Pilot:
 
 
 def draw_pilot(population: Collection[int], n: int, *, seed: int) -> Pilot:
-    """Return a simple random sample of `n` records, without replacement. If there are fewer, return all.
+    """Return a simple random sample of `n` records, without replacement, or all records if there are fewer.
 
-    `population`: the places of all records except duplicates, decided or not. With the same seed, a smaller sample is
-    the beginning of a larger sample.
+    `population`: the places of all records except duplicates. With the same seed, a smaller sample is the beginning of
+    a larger sample.
 
     Raises `InvalidParameters` for an `n` below 1, or an invalid seed.
     """
@@ -166,9 +165,9 @@ def draw_pilot(population: Collection[int], n: int, *, seed: int) -> Pilot:
 
 
 def write_pilot(pilot: Pilot, rows: Sequence[ItemResult], stream: TextIO) -> None:
-    """Write the pilot's sheet in the order drawn. So its first rows are a random sample too.
+    """Write the pilot's sheet in the order drawn, so that its first rows are a random sample too.
 
-    `rows`: the results at these places, in any order.
+    `rows`: the results at the pilot's places, in any order.
     """
     write_sheet(stream, rows, dict.fromkeys(pilot.places, ("", "")), ("include", "note"), seed=pilot.seed)
 
@@ -177,7 +176,7 @@ KEPT_COLUMNS = ("index", "id", "decision", "score", "label", "kept", "title", "n
 
 
 def write_kept(found: "Calibrated", stream: TextIO) -> None:
-    """Write a table of the records, in batch order and without duplicates, with a column for whether each is kept."""
+    """Write a table of the records in batch order, without duplicates, and whether the threshold keeps each record."""
     writer = csv.writer(stream)
     writer.writerow(KEPT_COLUMNS)
     for record in found.records:
@@ -210,19 +209,18 @@ class DecisionFile:
 def read_decisions(
     path: Path | str, operation: Operation, item_ids: Sequence[str], *, reviewer: str | None
 ) -> DecisionFile:
-    """Return the decisions in a table with the columns `decision`, and `index`, `id` or `number`.
-
-    Rows without a decision are skipped.
+    """Return the decisions in a table. Rows without a decision are skipped.
 
     Args:
-        path: a spreadsheet's table. It may have other columns, such as the columns of `tamis results`.
+        path: a spreadsheet's table with the column `decision`, and a column `index`, `id` or `number`. Other columns
+            are ignored.
         operation: the batch's operation, which limits the decisions.
         item_ids: the ids of the batch's items, in order.
         reviewer: the author of rows without a name.
 
     Raises:
-        InputError: a record is not found, several records have its id, its index contradicts its id or number, a
-            decision is invalid, or a reviewer is missing. The message names the line.
+        InputError: a record is not found or not unique, its index contradicts its id or number, a decision is invalid,
+            or a reviewer is missing. The message names the line.
     """
     places: dict[str, list[int]] = {}
     for index, item_id in enumerate(item_ids):
@@ -246,8 +244,8 @@ def find_record(text: str, item_ids: Sequence[str]) -> int:
     The text is an id, or a number from 1: `4` or `#4`. `id:4`, `number:4` and `index:3` (from 0) are unambiguous.
 
     Raises:
-        InvalidParameters: no record or several records match, or the text is the number of one record and the id of
-            another.
+        InvalidParameters: no record or several records match, or the text is one record's number and another record's
+            id.
     """
     kind, _, rest = text.partition(":")
     if kind == "index" and rest:

@@ -4,10 +4,9 @@ A *frame* is all unread records of a batch, in a random order that a seed decide
 sample, for any n. So the ledger stores the frame, and the number n that people were asked to read. Decisions on these
 records are ordinary decisions.
 
-An audit of all exclusions is drawn like a sample of the stop rule. If the unread records are exactly these exclusions,
-the audit's sample is the beginning of the frame with the same seed. But people may look at an audit's results before
-they decide whether to use it. So each such audit counts as an attempt. An attempt uses a part of the allowed
-probability of a wrong promise (1 - confidence).
+A sample may begin with an audit of all exclusions, if exactly these exclusions are unread. People may look at an
+audit's results before they decide whether to use it. So each such audit counts as an attempt, which uses a part of the
+allowed probability of a wrong promise (1 - confidence).
 """
 
 import secrets
@@ -58,7 +57,7 @@ MEASURABLE = 10  # doubly read includes; with fewer, the bound on overlooked inc
 class ReadingState:
     """The records of a batch, without duplicates, with people's current decisions on the batch's own question.
 
-    A record in conflict or uncertain counts as unread, because no decision on it counts.
+    Records in conflict and uncertain records count as unread.
     """
 
     software: Mapping[int, Outcome]  # outcome of each record before any human decision
@@ -94,7 +93,7 @@ class ReadingState:
 
 
 def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -> ReadingState:
-    """Return the reading state of a batch, in a single query without texts. `operation` must decide about records."""
+    """Return the reading state of a batch, without reading texts. `operation` must include or exclude records."""
     c = outcomes(batch_id, operation).subquery("each").c
     software = select(c.idx, c.system).where(c.system != Outcome.DUPLICATE.value).order_by(c.idx)
     of_records = {row.idx: Outcome(row.system) for row in connection.execute(software)}
@@ -124,11 +123,9 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
 
 
 def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, bool]) -> DoubleReading | None:
-    """Return the counts of records that two people decided independently. None: there are no such records.
+    """Return the counts of records that two people decided independently, or None if there are no such records.
 
-    The first two decisions on a record count.
-
-    Settling decisions do not count, because their authors saw the other decisions.
+    The first two decisions on a record count. Settling decisions do not, because their authors saw the other decisions.
     """
     human = standing(batch_id)
     pairs: dict[int, list[bool | None]] = {}
@@ -150,10 +147,8 @@ _EXCLUDED = (Outcome.EXCLUDED, Outcome.INELIGIBLE)
 
 
 def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredFrame]) -> list[Audit]:
-    """Return the audits of all exclusions that were drawn after the last frame and already have decisions.
-
-    People may have seen the results of these audits.
-    """
+    """Return the audits of all exclusions, drawn after the last frame, for which people have recorded decisions."""
+    # People may have seen the results of these audits.
     since = frames[-1].created_at if frames else None
     return [
         audit
@@ -163,7 +158,7 @@ def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredF
 
 
 def next_number(frames: Sequence[StoredFrame], audits: Sequence[Audit]) -> int:
-    """Return the number of the next attempt. Sampling frames and audits count as attempts, in one numbering."""
+    """Return the number of the next attempt. Sampling frames and audits are both attempts, numbered together."""
     return (frames[-1].number if frames else 0) + len(audits) + 1
 
 
@@ -192,7 +187,7 @@ def check_beginning(audit: Audit, state: ReadingState, seen: Sequence[Audit]) ->
 
 
 def take_decisions(connection: Connection, batch_id: UUID, operation: str, audit: Audit, state: ReadingState) -> None:
-    """Record people's audit decisions as ordinary decisions, on records without other human decisions."""
+    """Record an audit's decisions as ordinary decisions, on records without another human decision."""
     kind = kind_of(operation)
     decisions = [
         HumanDecision(
@@ -224,24 +219,22 @@ def draw_sample(
 ) -> None:
     """Draw as many unread records as people must read to confirm this recall with this confidence.
 
-    The number is enough if none of these records is an include.
-
-    An open sample is extended. If none is open, a new sample of all unread records begins. Drawn records stay drawn. If
-    people may stop already, or enough records are drawn, nothing happens. All changes are written in one transaction.
+    The number is enough if none of these records is an include. An open sample is extended; if none is open, a new
+    sample begins. If people may stop already, nothing is drawn. All changes are written in one transaction.
 
     Args:
         recall: the wanted share of all includes. None: as for the last sample, or 0.95 if there is no sample.
-        confidence: the wanted confidence; None: likewise.
+        confidence: the wanted confidence. None: as for the last sample, or 0.95 if there is no sample.
         seed: the seed of a new sample. The same seed draws the same records if the same records are unread. None: a
-            random seed, or the open sample's seed.
-        audit: the id, or unique beginning, of an audit of all exclusions that the new sample begins with. Its
-            decisions then count as ordinary decisions.
+            random seed.
+        audit: the id, or unique beginning, of an audit of all exclusions. The new sample begins with the audit's
+            sample, and the audit's decisions become ordinary decisions.
         human_errors: as in `stopping.read_stop`.
 
     Raises:
         InvalidParameters: an invalid recall, confidence or seed, or another seed than the open sample's.
-        InvalidRequest: the batch decides about no records or is not finished, the recall is out of reach, or the
-            audit does not represent all unread records.
+        InvalidRequest: the batch decides about no records or is not finished, the recall is out of reach, or the audit
+            does not represent all unread records.
     """
     one_at_a_time(connection, batch_id)
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
@@ -275,7 +268,7 @@ def draw_sample(
 
 
 def _check_seed(frame: StoredFrame | None, seed: int | None, audit: str | None) -> None:
-    """Raise `InvalidParameters` if seed or audit do not fit the open sample, or both are given."""
+    """Raise `InvalidParameters` if the seed or the audit does not fit the open sample, or if both are given."""
     if seed is not None:
         check_draw(1, seed)
     if audit is not None and seed is not None:
@@ -303,9 +296,9 @@ def _begin_with(connection: Connection, batch_id: UUID, operation: str, audit_id
 
 
 def close_sample(connection: Connection, batch_id: UUID) -> None:
-    """Stop drawing from the open sample. The next sample is another attempt, drawn from the records then unread.
+    """Stop drawing from the open sample. Raise `InvalidRequest` if no sample is open.
 
-    Raises `InvalidRequest` if no sample is open.
+    The next sample is another attempt, drawn from the records that are unread then.
     """
     one_at_a_time(connection, batch_id)
     frame = open_frame(read_frames(connection, batch_id))
@@ -326,7 +319,7 @@ def promise_of(frames: Sequence[StoredFrame], recall: float | None, confidence: 
 
 
 def first_read(frame: StoredFrame, state: ReadingState) -> int:
-    """Return how many records people have read from the beginning of a frame to its first unread record."""
+    """Return how many records of a frame people have read before its first unread record."""
     return sum(1 for _ in takewhile(state.included.__contains__, frame.records))
 
 
@@ -335,8 +328,7 @@ def reading_of(
 ) -> Reading:
     """Return the reading progress for the certificate. If no frame is open, add a new frame of all unread records.
 
-    `number`: the number of the new frame. Frames and audits are numbered together, as attempts. An audit becomes a
-    frame of all unread records, with an empty sample.
+    `number`: the number of the new frame. Each audit between the frames counts as a frame with an empty sample.
     `human_errors`: as in `stopping.read_stop`.
     """
     by_number = {frame.number: _frame(frame, state) for frame in frames}

@@ -1,7 +1,7 @@
 """When people may stop reading: a certificate from random samples, an estimate, and the includes expected next.
 
-This module only reads; `stop_samples` draws samples. Figures come from the current decisions in the ledger. The answer
-has a one-line verdict, a sentence for each figure, and a sentence for the methods section.
+This module only reads; `stop_samples` draws samples. The answer has a one-line verdict, a sentence for each figure, and
+a sentence for the methods section.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ ESTIMATOR = "the sequential hypergeometric test of Callaghan and Müller-Hansen 
 
 
 def in_words(answer: StopAnswer) -> StopAnswer:
-    """Return the answer with its sentences. If the recall is out of reach, `answer.headline` already has the reason."""
+    """Return the answer with its sentences. If the recall is out of reach, `answer.headline` must have the reason."""
     return answer.model_copy(
         update={
             "headline": _headline(answer),
@@ -239,13 +239,10 @@ def read_stop(
 ) -> StopAnswer:
     """Return whether people may stop reading with this recall and confidence, or how much they must still read.
 
-    No records are drawn.
-
     Args:
         recall: the wanted share of all includes. None: as for the last sample, or 0.95 if there is no sample.
-        confidence: the wanted confidence; None: likewise.
-        human_errors: also count includes that people overlook, if two people decided enough of the same records. If
-            False, count only the includes that people would recognise if they read everything.
+        confidence: the wanted confidence. None: as for the last sample, or 0.95 if there is no sample.
+        human_errors: also count the includes that people overlook, if two people decided enough of the same records.
         priced: add the price list, which takes most of the time.
 
     Raises:
@@ -285,7 +282,7 @@ def read_stop(
 def _probabilities(connection: Connection, batch_id: UUID, state: ReadingState) -> list[float]:
     """Return each unread record's probability of inclusion, from the last reading order.
 
-    Return [] if the order lacks any of these records.
+    Return [] if the order lacks a probability of any unread record.
     """
     order = reading_orders.c
     row = connection.execute(select(order.places, order.probabilities).where(order.batch_id == batch_id)).one_or_none()
@@ -299,8 +296,8 @@ def _probabilities(connection: Connection, batch_id: UUID, state: ReadingState) 
 def _prices(reading: Reading, frames: Sequence[StoredFrame], probabilities: Sequence[float]) -> tuple[StopPrice, ...]:
     """Return the price of each promise: how many more records people must read.
 
-    The number of includes expected among unread records comes from the newest sample if people have read some of it,
-    otherwise from `probabilities`.
+    The expected number of includes comes from the newest sample if people have read some of it, otherwise from
+    `probabilities`.
     """
     expected = sum(probabilities) if probabilities else None
     if frames and reading.frames[-1].read:

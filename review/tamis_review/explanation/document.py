@@ -1,7 +1,7 @@
 """An explanation as one document: question, answers, conclusion, people's decisions, and cost.
 
-The module also explains a result by the rule and the formula behind it, with the numbers filled in. All numbers come
-from the ledger's row of the decision. Each formula is recalculated. If the stored number differs, the text says so.
+The module also explains a result by its rule and its formula, with the numbers from the ledger. It recalculates each
+formula. If the stored number differs, the text says so.
 """
 
 from collections.abc import Iterator
@@ -93,7 +93,7 @@ class HumanAct(StrEnum):
 
 
 class HumanWord(Frozen):
-    """One act of a person on the record: a decision, a withdrawal, or a judgement in an audit. All acts are listed."""
+    """One act of a person on the record: a decision, a withdrawal, or a judgement in an audit."""
 
     act: HumanAct
     by: str
@@ -216,7 +216,7 @@ def _decided(operation: Operation, result: ItemResult, confidence: float) -> Ite
 
 
 def _beside(result: ItemResult) -> Iterator[_Reason]:
-    """Yield the other numbers on the model's certainty, each with its explanation."""
+    """Yield the model's probability and its grade, each with an explanation, if the result has them."""
     if result.probability is not None:
         yield (
             "probability",

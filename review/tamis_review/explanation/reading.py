@@ -92,7 +92,7 @@ NOT_KEPT = (
 
 
 def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Explanation:
-    """Return the full history of the item at a place of a batch. Raises `InvalidParameters` for an invalid place."""
+    """Return the full history of an item. Raise `InvalidParameters` if the batch has no such place."""
     batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
     operation = parse_operation(batch.params)
     result = _result(connection, batch_id, index)
@@ -231,7 +231,7 @@ def _audits(connection: Connection, batch_id: UUID, index: int) -> tuple[DrawnIn
 
 
 def _stages(connection: Connection, batch: Row[Any], result: ItemResult) -> tuple[OtherStage, ...]:
-    """Return the record's results in other stages of the review. Its place in the first stage identifies the record."""
+    """Return the record's results in other stages of the review."""
     if batch.review_id is None:
         return ()
     origin = result.index if result.origin is None else result.origin

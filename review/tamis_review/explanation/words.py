@@ -1,4 +1,4 @@
-"""An explanation as text: headings and lines. Texts of records, models and people (`foreign`) are only indented."""
+"""An explanation as text: headings and lines. Texts of records, models and people are indented by `foreign`."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ SHORT_SHA = 12  # displayed characters of a sha256
 
 
 def call_lines(call: TranscribedCall, prompts: Mapping[str, str], shown: set[str]) -> Iterator[str]:
-    """Yield the lines of one call. Texts in `shown` are not repeated; new texts are added to it."""
+    """Yield the lines of one call. Texts in `shown` are not repeated; new texts are added to `shown`."""
     yield _about(call)
     if call.parameters:
         yield f"parameters: {json.dumps(call.parameters, ensure_ascii=False)}"
@@ -122,7 +122,7 @@ def _paid(call: TranscribedCall) -> str:
 
 
 def origin_lines(explanation: Explanation) -> Iterator[str]:
-    """Yield the lines on a record's source, duplicates and filled fields, if the ledger has these facts."""
+    """Yield the lines on a record's source, duplicates and filled fields, as far as they are known."""
     item = explanation.record.item
     if explanation.source is not None:
         file = f", {item[FILE]}" if FILE in item else ""

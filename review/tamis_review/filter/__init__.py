@@ -3,7 +3,7 @@
 The rules are pure functions, without files, network or clock. `docs/screening.md` describes each rule.
 `docs/screening-benchmarks.md` shows how many included records each rule lost on labelled files.
 
-| module | owns |
+| module | contents |
 |---|---|
 | `patterns` | the words and patterns that a caller may extend, and the thresholds |
 | `initial_filter` | the order of the rules, the results, and the decision on one mention |

@@ -1,7 +1,7 @@
 """Contexts: phrases around a keyword that protect a paper from rejection, or apply the keyword to the paper itself.
 
-To judge a mention of a keyword, the filter replaces this mention with a unique word. So a context with `{keyword}`
-matches only this mention, and other mentions in the sentence are judged separately.
+Each mention of a keyword is judged separately. The filter replaces it with a unique word, so that a context with
+`{keyword}` matches only this mention.
 """
 
 import unicodedata
@@ -94,7 +94,7 @@ class Contexts:
         self._any = compiled.compile_trusted("|".join(f"(?:{pattern})" for pattern in ready)) if ready else None
 
     def hold(self, window: bytes) -> bool:
-        """Return whether a context matches the mention in `window`. The function `window` makes this argument."""
+        """Return whether a context matches the mention in `window`, a result of the function `window`."""
         return self._any is not None and self._any.search(window) is not None
 
 

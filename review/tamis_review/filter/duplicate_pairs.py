@@ -48,7 +48,7 @@ class RecordPair:
     stays: PlacedRecord  # if the pair is a doubt, the record that would stay
 
     def called(self, names: Mapping[Path, str]) -> Self:
-        """Return the pair with its files under their display names."""
+        """Return the pair with the display names of its files."""
         first, stays = (replace(placed, path=Path(names[placed.path])) for placed in (self.one, self.stays))
         return replace(self, one=first, stays=stays)
 
@@ -76,10 +76,10 @@ def find_pairs(
 ) -> DuplicatePairs:
     """Return every pair of duplicates within and between the files, compared together as in a screening.
 
-    Files of one source are joined as by `read_sources`. A file of more than `max_bytes` is refused. If `strict`, an
-    unreadable record is an error. `names`: names of files to show instead of their paths.
+    Files of one source are joined as in `read_sources`. `names`: names of files to show instead of their paths. If
+    reading is `strict`, an unreadable record is an error.
 
-    Raises `InputError` if a file cannot be read, or is empty.
+    Raises `InputError` if a file cannot be read, is empty, or has more than `max_bytes`.
     """
     read = read_sources(list(files), names=names, max_bytes=max_bytes, strict=strict)
     placed = [PlacedRecord(entry.record, entry.path, entry.index) for source in read for entry in source.sourced]

@@ -116,7 +116,7 @@ class PaperEvidence:
 
     @cached_property
     def exclusions(self) -> Exclusions:
-        """Return the stretches that the abstract's exclusion sentences cover."""
+        """Return the abstract's lists of excluded papers."""
         return Exclusions(self._abstract, sentence_ends(self._abstract))
 
 

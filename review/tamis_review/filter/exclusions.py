@@ -1,9 +1,8 @@
 """Exclusion sentences: a text's enumerations of excluded papers, of any length.
 
 "Animal studies, case reports, ... and abstracts are excluded" covers the text before its verb. "We excluded animal
-studies, case reports, ..." covers the text after its verb. The covered text does not extend beyond the sentence or into
-another statement. In "animal studies were pooled, and reviews, letters, ... were excluded" the animal studies are not
-covered.
+studies, case reports, ..." covers the text after its verb. The covered text ends at the sentence or at another
+statement: in "animal studies were pooled, and reviews, letters, ... were excluded" it begins at "reviews".
 """
 
 from bisect import bisect_right
@@ -68,13 +67,13 @@ class Exclusions:
     """The passages of one text that list excluded papers, such as the list before "... are excluded"."""
 
     def __init__(self, text: bytes, ends: Sequence[int]) -> None:
-        """Find the stretches. `ends`: the ends of the text's sentences, in order."""
+        """Find the passages. `ends`: the ends of the text's sentences, in order."""
         stretches = list(_covered(text, ends))  # in the text's order, without nesting
         self._starts = [start for start, _ in stretches]
         self._stops = [stop for _, stop in stretches]
 
     def cover(self, at: int) -> bool:
-        """Return whether the byte at the place `at` is in an enumeration of excluded papers."""
+        """Return whether the byte at the place `at` is in a list of excluded papers."""
         place = bisect_right(self._starts, at) - 1
         return place >= 0 and at < self._stops[place]
 
@@ -117,9 +116,8 @@ def _kind(words: bytes) -> _Kind:
 def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> int:
     """Return the start of the enumeration before a verb.
 
-    With `after_verb`, the first member after `begin` belongs to another verb, so `begin` moves behind this member. The
-    enumeration starts at `begin` if there is no semicolon, or if "and" or "or" follows the last semicolon. Otherwise it
-    starts after the last semicolon.
+    If neither "and" nor "or" follows the last semicolon, the result is the place after this semicolon. In other cases
+    it is `begin`. With `after_verb`, the first member after `begin` is skipped, because it belongs to another verb.
     """
     if after_verb:
         member = _MEMBER_ENDS.search(text[begin:verb])
@@ -130,8 +128,8 @@ def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> in
 def _listed(text: bytes, verb: int, end: int) -> int:
     """Return the end of the enumeration after a verb.
 
-    The enumeration ends at `end` if there is no semicolon, if "and" or "or" follows the last semicolon, or if words
-    after the verb announce a list. Otherwise it ends at the first semicolon.
+    If there is no semicolon, if "and" or "or" follows the last semicolon, or if words after the verb announce a list,
+    the result is `end`. In other cases it is the first semicolon.
     """
     if _one_enumeration(text, verb, end) or _LIST_BEGINS.search(text[verb : verb + 100]) is not None:
         return end

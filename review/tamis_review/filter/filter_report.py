@@ -1,6 +1,6 @@
 """The initial filter (tier 1) applied to whole files: its result for each record, and the includes that it loses.
 
-The labels of a file show which records the review finally included.
+The files' labels show which records the review finally included.
 """
 
 import csv
@@ -64,7 +64,7 @@ class RuleCount:
 
 @dataclass(frozen=True)
 class FilterReport:
-    """The filter's results for all records of some files, under one review's criteria, in the files' order."""
+    """The filter's results for all records of some files, in the files' order."""
 
     outcomes: list[FilteredRecord]
     switched_off: Mapping[str, str]  # rule -> reason why it does not apply
@@ -101,12 +101,12 @@ def filter_files(
     max_bytes: int = MAX_FILE_BYTES,
     strict: bool = False,
 ) -> FilterReport:
-    """Return the initial filter's results for every record of the files. `label` names a column of 1 and 0.
+    """Return the initial filter's results for every record of the files.
 
-    A file of more than `max_bytes` is refused. If reading is `strict`, an unreadable record is an error.
+    `label`: the name of a column of 1 (included) and 0. If reading is `strict`, an unreadable record is an error.
 
     Raises:
-        InputError: a file cannot be read, lacks the column, or has another value in the column.
+        InputError: a file cannot be read, has more than `max_bytes`, or lacks the column, or a label is invalid.
         InvalidParameters: a keyword of the criteria is invalid.
     """
     initial_filter = InitialFilter(criteria)

@@ -1,6 +1,6 @@
-"""Identification: the records of the searched sources, and which of them are excluded before any model call.
+"""Identification: the records of the searched sources, and the records that are excluded before any model call.
 
-The first boxes of a PRISMA flow count records by source. Duplicates, and records that the initial filter (tier 1)
+The first boxes of a PRISMA flow count these records by source. Duplicates, and records that the initial filter (tier 1)
 rejects, stay in the batch as exclusions with reasons.
 """
 
@@ -44,7 +44,7 @@ class Identified:
 
     @property
     def known(self) -> int:
-        """Return the number of records that are copies of records of an earlier search. They are not screened again."""
+        """Return the number of copies of records of an earlier search, which are not screened again."""
         return sum(entry.rule == DUPLICATE and entry.duplicate_of is None for entry in self.exclusions.values())
 
     @property
@@ -63,19 +63,19 @@ def identify(
     strict: bool = False,
     known: KnownRecords | None = None,
 ) -> Identified:
-    """Return the records of some files. Duplicates (unless kept) and the initial filter's rejections are excluded.
+    """Return the records of some files, with the duplicates and the initial filter's rejections as exclusions.
 
-    Duplicates are found within and between the sources. The copy that stays is filled: each missing field comes from
-    the most useful copy that has this field, with a note of its origin.
+    Duplicates are found within and between the sources. The record that stays gets its missing fields from its copies,
+    the most useful copy first, with a note of their origin.
 
     Args:
         files: input of `read_sources`.
         keep_duplicates: ask a model about every copy of a record.
-        initial_filter: the criteria of tier 1; None: no initial filter.
+        initial_filter: the criteria of tier 1. None: no initial filter.
         names: names of files to show instead of their paths.
         max_bytes: a larger file is refused.
         strict: an unreadable record is an error. If False, it is lost, with a note.
-        known: records of an earlier search. Their duplicates are always excluded. None: no earlier search.
+        known: records of an earlier search. Copies of them are always excluded. None: no earlier search.
 
     Raises:
         InputError: a file cannot be read, or two files have the same content.
@@ -114,7 +114,7 @@ def identify(
 
 
 def _place(source: SourceRead, entry: SourcedRecord) -> str:
-    """Return the name of a record's source. If the source has several files, add the file's name."""
+    """Return the name of a record's source, with the file's name if the source has several files."""
     file = entry.record.get(FILE)
     return source.source.name if file is None else f"{source.source.name}, {file}"
 

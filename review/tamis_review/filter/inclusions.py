@@ -1,10 +1,9 @@
 """The rules that the criteria switch off, because they would reject papers that the review includes.
 
-Reviewers write the criteria in free text. If an inclusion criterion, the question, the purpose or the study types
-mention animals, case reports, ..., this mention counts as included. A mention in an exclusion criterion counts as
-excluded. A negation reverses this ("excluding animal studies", "other than case reports"). A heading within a text
-("Exclusion criteria:") decides for the text below it. In doubt a mention counts as included: a rule that is switched
-off costs calls, but a wrong rule costs papers.
+Reviewers write the criteria in free text. A mention of animals, case reports, ... in an inclusion criterion, the
+question, the purpose or the study types counts as included. A mention in an exclusion criterion counts as excluded. A
+negation reverses this ("excluding animal studies", "other than case reports"). A heading such as "Exclusion criteria:"
+decides for the text below it. In doubt a mention counts as included, because a wrong rule costs papers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -190,9 +189,9 @@ def _terms(criterion: _Criterion, term: re2._Regexp) -> Iterator[_Named]:
 
 
 def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
-    """Return whether a term counts as included, by the texts before and after it in its part.
+    """Return whether a term counts as included, by the texts before and after it in its part of the criterion.
 
-    `listed`: an exclusion sentence of any length covers the term.
+    `base`: the answer without a negation. `listed`: whether an exclusion sentence covers the term.
     """
     after_excludes = _EXCLUDED_AFTER.search(after) is not None
     if not after_excludes and _INCLUDED_AFTER.search(after) is not None:
@@ -208,7 +207,7 @@ def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
 
 
 def _nearest(negator: re2._Regexp, clause: bytes) -> int:
-    """Return the number of negators in an enumeration, counted only in its last member with a negator.
+    """Return the number of negators in the last member of an enumeration that has a negator.
 
     So "no animals, no cells" negates once. `clause`: the enumeration.
     """
@@ -221,7 +220,7 @@ def _says_include(heading: re2._Match) -> bool:
 
 
 def _parts(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the start and the text of each part of a criterion."""
+    """Yield each part of a criterion: its start and its text."""
     begin = 0
     for match in _part_ends(text):
         start, end = match.span()

@@ -1,7 +1,7 @@
 """The initial filter (tier 1), which rejects papers before a model is asked.
 
-Source: the specification of `InitialFilter`. The order of the rules is: date range, minimum content, definitive title
-patterns, keywords in the title, keywords in the abstract. The first rejection decides.
+The rules run in this order: date range, minimum content, definitive title patterns, keywords in the title, keywords in
+the abstract. The first rejection decides. Source: the specification of `InitialFilter`.
 """
 
 import re
@@ -88,10 +88,7 @@ def without_notes(title: str) -> bytes:
 
 
 class TitlePatterns:
-    """The definitive title patterns.
-
-    Raises `InvalidParameters` if RE2 refuses a pattern. The message names the pattern.
-    """
+    """The definitive title patterns. Raises `InvalidParameters`, naming the pattern, if RE2 refuses a pattern."""
 
     def __init__(self, patterns: Sequence[object], place: str) -> None:
         self._alone = [compiled.compile_untrusted(pattern, f"{place}[{at}]") for at, pattern in enumerate(patterns)]
@@ -163,12 +160,12 @@ SWITCHED_OFF = "switched_off"  # the kinds of message for a callback
 class InitialFilter:
     """A filter of papers by years, titles and abstracts, under one review's criteria.
 
-    The filter looks for `custom_exclusion_keywords`, the criteria's `custom_keywords` and the default keywords. It
-    calls `callback(kind, message)`: at construction with the kind `switched_off` for each rule that does not apply,
-    later with `passed` or `rejected` for each paper. The lists of `patterns` are read once, at construction.
+    The filter looks for `custom_exclusion_keywords`, the criteria's `custom_keywords` and the default keywords. An
+    unknown year never rejects a paper. A missing, short or placeholder abstract rejects only a paper without title, DOI
+    and PubMed id. The lists of `patterns` are read once, at construction.
 
-    An unknown year never rejects a paper. A missing, short or placeholder abstract rejects only a paper without title,
-    DOI and PubMed id.
+    `callback(kind, message)` is called at construction for each rule that does not apply (`switched_off`), and later
+    for each paper (`passed` or `rejected`).
 
     Raises `InvalidParameters` if a keyword or pattern is invalid. The message names its list, its place from 0, and the
     fault.
@@ -315,10 +312,7 @@ def _paper(paper: object) -> PaperData:
 
 
 def _keywords(criteria: SearchCriteria, custom: Sequence[str]) -> Iterator[Keyword]:
-    """Yield all keywords, the caller's before the defaults.
-
-    Of two keywords with the same words the first counts. A caller's keyword rejects wherever it occurs.
-    """
+    """Yield all keywords, the caller's before the defaults. Of two keywords with the same words the first counts."""
     for name, texts in (("custom_exclusion_keywords", custom), ("custom_keywords", criteria.custom_keywords)):
         for at, text in enumerate(texts):
             yield Keyword(text, ASKED_FOR, f"{name}[{at}]")

@@ -87,7 +87,7 @@ class Keywords:
         return self._any is not None and self._any.search(text) is not None
 
     def mentions(self, text: bytes) -> Iterator[Mention]:
-        """Yield at most `MOST_MENTIONS` mentions, in the text's order. No mention is inside another."""
+        """Yield at most `MOST_MENTIONS` mentions, in the text's order and without overlaps."""
         if self._any is None:
             return
         for match in islice(self._any.finditer(text), MOST_MENTIONS):
@@ -98,7 +98,7 @@ class Keywords:
 
 
 def variants(keyword: str) -> list[str]:
-    """Return the keyword and its variants, as `folded` normalises them. The last word counts as the noun."""
+    """Return the keyword and its variants, normalised by `folded`. The last word counts as the noun."""
     words = folded(keyword).split(" ")
     spelled = [sorted(_spellings(word)) for word in words[:-1]]
     spelled.append(sorted({number for spelling in _spellings(words[-1]) for number in _numbers(spelling)}))

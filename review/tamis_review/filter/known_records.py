@@ -1,4 +1,4 @@
-"""Records of an earlier search. They are known, so that only the new records of a later search are screened."""
+"""Records of an earlier search, which a later search does not screen again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ class KnownRecords:
 
 @dataclass(frozen=True)
 class NewDuplicates(Duplicates):
-    """The copies and doubtful pairs among the records of a later search. Records are given by place in this search."""
+    """The copies and doubtful pairs among the records of a later search, by place in this search."""
 
     known: dict[int, Exclusion] = field(default_factory=dict)  # place of a copy of an earlier record -> its exclusion
 

@@ -1,13 +1,13 @@
 """The words and patterns of the initial filter, under the names of its specification.
 
-The three lists may be extended, and shortened, before an `InitialFilter` is made:
+The three lists may be changed before an `InitialFilter` is made:
 
     DEFINITIVE_TITLE_PATTERNS.append(r"\\bsimulation\\b")
     NEGATIVE_CONTEXT_PATTERNS.append(r"based on prior {keyword}")
     DEFAULT_EXCLUSION_KEYWORDS.append("simulation study")
 
 Patterns use RE2's syntax (no lookaround, no backreferences) and ignore case. `(?:\\w+\\s+)*` in a context matches at
-most `GAP_WORDS` words, and no context extends beyond the sentence of its mention.
+most `GAP_WORDS` words. No context extends beyond the sentence of its mention.
 """
 
 MIN_ABSTRACT_LENGTH = 50  # characters; without a title, a shorter abstract is too little to screen

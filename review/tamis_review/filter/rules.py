@@ -1,4 +1,4 @@
-"""The meaning of each default keyword: its rule, when a mention rejects a paper, and when it means something else."""
+"""The meaning of each default keyword: its rule, when a mention rejects a paper, and idioms with another meaning."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -51,11 +51,10 @@ _Named = tuple[str, Value]  # a field of an entry
 def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. The id is the citation key; a repeated key is numbered (`key`, `key-2`).
 
-    `@string` names are replaced by their texts. If a field is repeated, both texts are kept. An entry is lost if it is
-    broken or if a part of it is outside its braces.
+    `@string` names are replaced by their texts. A repeated field keeps both texts. A broken entry, or an entry with a
+    part outside its braces, is lost.
 
-    Raises `InputError` if no entry can be read, and with strict `notes` also at the first lost entry. The message then
-    names the line.
+    Raises `InputError` if no entry can be read. With strict `notes`, a lost entry is an error too.
     """
     records: list[dict[str, Any]] = []
     macros = Macros()
@@ -117,8 +116,8 @@ def _note_broken(block: ParsingFailedBlock, notes: Notes) -> int:
 def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str, Any]], *, broken: bool) -> int:
     """Note entries, or parts of entries, in text that `bibtexparser` took for a comment.
 
-    Return the number of lost entries that were not counted before. If the text begins with a field, the entry before it
-    ended too early, and is removed from `records`. `broken`: the entry before the text is already lost.
+    Return the number of lost entries that were not counted before. If the text begins with a field, the previous entry
+    ended too early, and is removed from `records`. `broken`: whether the previous entry is already lost.
     """
     raw = str(comment.raw)
 

@@ -1,6 +1,6 @@
 """The values of BibTeX: the text after a field's `=`, and its meaning in a canonical field.
 
-A value is text in braces or quotes, a number, a name that `@string` defines, or several of these joined by `#`.
+A value is text in braces or quotes, a number, or a name that `@string` defines. Several of these can be joined by `#`.
 """
 
 import calendar
@@ -113,7 +113,7 @@ def balanced(latex: str) -> bool:
 
 
 def written(latex: str, style: Style) -> str:
-    """Return the text to write for a field's `latex`, in this style if possible, otherwise in braces."""
+    """Return the text to write for a field's `latex`: in this style if possible, otherwise in braces."""
     if _BLOCK_BEGINS.search(latex) or not balanced(latex):
         latex, style = encode(latex), Style.BRACES
     if style is Style.QUOTES and _end_of(f'{latex}"', 0, '"') == len(latex):

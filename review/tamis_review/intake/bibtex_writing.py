@@ -44,12 +44,11 @@ _NAME = re.compile(r"[^\s\"#%'(),={}@\\]+")
 
 
 def write_bibtex(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write an entry for each record. For a record from BibTeX, unchanged fields keep their text.
+    """Write an entry for each record. Unchanged fields of a record from BibTeX keep their text.
 
-    The `@string` names that entries use are kept. So are comments and a preamble before the first entry or between two
-    written entries. White space between fields is not kept. Keys are made unique. Records from another format get the
-    canonical fields; a character that a key cannot contain becomes `_`. In names, keywords and one-line fields a line
-    break becomes a space; in keywords a semicolon becomes a comma.
+    Records from another format get the canonical fields. Used `@string` names, comments and a preamble are kept, but
+    not white space between fields. Keys are made unique, and characters that a key cannot contain become `_`. In names,
+    keywords and one-line fields a line break becomes a space. In keywords a semicolon becomes a comma.
     """
     taken: set[str] = set()
     strings: dict[str, str] = {}

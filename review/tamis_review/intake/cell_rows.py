@@ -1,7 +1,6 @@
 """The rows of a delimited text, and the recovery after a row with unbalanced quotes.
 
-An unclosed quote, or a stray quote within a cell, damages its row, and the row's end is unknown. Reading continues
-with the next line that begins a row of the header's width.
+Such a row has no certain end. Reading continues with the next line that begins a row of the header's width.
 """
 
 import csv
@@ -32,8 +31,8 @@ class CellRow:
 class CellRows(Iterator[CellRow]):
     """The rows of a text whose cells a delimiter separates.
 
-    A row with unbalanced quotes is lost, with a note. With strict `notes`, it raises `InputError`. Reading resumes at
-    the next row or, once the caller has set `width` for the header, at the next row of this width.
+    A row with unbalanced quotes is lost, with a note; with strict `notes`, it raises `InputError`. Reading continues at
+    the next row. If the caller has set `width`, reading continues at the next row of this width.
     """
 
     def __init__(self, text: str, delimiter: str, notes: Notes) -> None:
@@ -64,7 +63,10 @@ class CellRows(Iterator[CellRow]):
         return whole
 
     def swallowed(self) -> bool:
-        """Return whether the last row's lines, except the first, are whole rows. If so, they are read again as rows."""
+        """Return whether the last row contains whole rows, from its second line on.
+
+        If so, these lines are read again as rows.
+        """
         rows = csv.reader(self._lines.of_row[1:], delimiter=self._delimiter, strict=True)
         try:
             widths = {len(cells) for cells in rows if cells}
@@ -76,7 +78,7 @@ class CellRows(Iterator[CellRow]):
         return True
 
     def _next_whole(self) -> CellRow | None:
-        """Return the next row that begins after the damaged row's first line, or None."""
+        """Return the next whole row that begins after the damaged row's first line, or None."""
         while self._to_spare > 0:
             self._to_spare -= self._lines.turn_back()
             line = self._lines.begin()
@@ -94,7 +96,7 @@ class CellRows(Iterator[CellRow]):
     def _is_within_text(self) -> bool:
         """Return True if the last row is probably a line of text within a cell.
 
-        Such a line may have as many commas as the header, but the line after it rarely has as many, too.
+        Such a line may have as many commas as the header, but the next line rarely has as many too.
         """
         n_lines = len(self._lines.of_row)
         try:

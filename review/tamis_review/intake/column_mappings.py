@@ -75,7 +75,7 @@ def _ovid_title(text: str) -> str:
 
 
 def _group_of(pattern: re.Pattern[str], text: str) -> str:
-    """Return the group of a pattern that matches at the start of the text. Without a match, return the text."""
+    """Return the first group of the pattern's match at the start of the text, or the text if there is no match."""
     return match[1] if (match := pattern.match(text)) else text
 
 

@@ -136,13 +136,13 @@ class Columns:
         return [at for at in dict.fromkeys((*mapped, *others)) if at not in self.known]
 
     def database_of(self, cells: Sequence[str]) -> str | None:
-        """Return the database that a row names."""
+        """Return the database that a row names, or None."""
         names = (cells[at].strip() for at in self.database_at if at < len(cells))
         return next((name for name in names if 0 < len(name) <= LONGEST_NAME), None)
 
     @cached_property
     def _order(self) -> dict[str, list[int]]:
-        """Return for each canonical name, and ACCESSION, the positions of its columns, best first."""
+        """Return the positions of the columns of each canonical name, and of ACCESSION, best first."""
         order: dict[str, list[int]] = {}
         for name in dict.fromkeys(self.known.values()):
             best_first = [column for mapping in self.mappings for column in mapping.names.get(name, ())]
@@ -153,8 +153,9 @@ class Columns:
 
     @cached_property
     def own_names(self) -> list[str]:
-        """Return the name of each column that is not canonical. An empty name is replaced by the position; a repeated
-        name is numbered.
+        """Return a unique name for each column, for the cells that fill no canonical field.
+
+        An empty name is replaced by the column's position. A repeated name is numbered.
         """
         own_names: list[str] = []
         taken = {name.casefold() for name in self.names}
@@ -177,7 +178,7 @@ class Columns:
     def sort(self, cells: Sequence[str]) -> tuple[dict[int, str], dict[str, int]]:
         """Return the filled cells of a row by position, and the position of each canonical name's cell.
 
-        `ACCESSION` counts as a canonical name. The caller handles cells beyond the header.
+        `ACCESSION` counts as a canonical name. Cells beyond the header are ignored.
         """
         filled = {at: cell for at, cell in enumerate(cells[: self.width]) if cell.strip()}
         served: dict[str, int] = {}

@@ -1,6 +1,6 @@
-"""The decision on a record. A record has it in fields that no model is shown, an exported file in notes or columns.
+"""The decision on a record, in fields that no model is shown. An exported file has it in notes or columns.
 
-For records from several sources, an export also has the source. It also has people's labels and notes.
+An export also has people's labels and notes, and the source if there are several.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ def decision_places(name: str) -> dict[str, FieldPlace]:
 
 
 def is_withdrawn(field: Field) -> bool:
-    """Return True if the field holds a decision in the file, but the record no longer has it."""
+    """Return True if the file's field has a decision that the record no longer has."""
     return field.key in DECISION_FIELDS and not field.text
 
 

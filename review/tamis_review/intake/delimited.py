@@ -1,11 +1,10 @@
 """The reader and the writer of CSV and similar tables: a header row, then a row for each record.
 
-A table that is read and written keeps its columns in order and its cells' exact texts. It also keeps its delimiter, its
-line ends, the text above the header, and quotes if all cells had them. Empty rows, empty cells beyond the header, and
-other unnecessary quotes are lost.
+A table that is read and written keeps its columns in order, and its cells' exact texts. It also keeps its delimiter,
+its line ends, the text above the header, and quotes if all cells had them. Empty rows, and empty cells beyond the
+header, are lost.
 
-A damaged row costs one record. Usual column names are recognised in any table. A source whose columns need more than
-this has a mapping (`column_mappings`).
+Usual column names are recognised in any table. Other columns need a mapping (`column_mappings`).
 
 Spreadsheets treat a cell that begins with `=`, `+`, `-` or `@` as a formula. The writer puts an apostrophe before such
 text of a model, and the reader removes the apostrophe. A team's own cells stay unchanged.
@@ -54,13 +53,13 @@ SPLIT: Mapping[str, Callable[[str], list[str]]] = {"authors": split_authors, "ke
 
 
 def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Return the records in `text`. The delimiter is a comma, semicolon, tab or bar: the best fit for the header.
+    """Return the records in `text`. The delimiter is a comma, semicolon, tab or bar, whichever fits the header best.
 
     The columns that `write_csv` adds (`tamis_decision` and others) become the record's decision, which no model is
     shown. Repeated columns are numbered.
 
-    A row is lost, with a note, if it has unbalanced quotes or is longer than the header. A shorter row is lost if it
-    has neither title nor abstract.
+    A row with unbalanced quotes, or longer than the header, is lost. So is a shorter row that has neither title nor
+    abstract. Each lost row gets a note.
 
     Raises `InputError` if the text has no records, or no header with a title or an abstract. With strict `notes`, a
     lost row also raises `InputError`.
@@ -101,8 +100,7 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
 def _delimiter(text: str) -> str:
     """Return the delimiter that gives the most known columns in a row near the top.
 
-    If two delimiters give equally many, the delimiter with more cells in that row is taken. If these are equally many
-    too, the delimiter with more cells without white space at their ends is taken.
+    Among equal delimiters, the one with more cells wins, then the one with more cells without outer white space.
     """
     lines = io.StringIO(text, newline="")  # only once: it copies all lines
 
@@ -240,8 +238,8 @@ def write_csv(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format
     """Write a table with commas, or with the delimiter of the records' own table (unless it is a tab).
 
     A record from a table (CSV or TSV) keeps its columns. Added values get columns after these, the decision last. Other
-    records get the canonical names as columns, then their other names that have no underscore. Lists are separated by
-    semicolons; a semicolon within a name or a keyword becomes a comma. White space around a value is lost on reading.
+    records get columns for their canonical names, then for other names without a leading underscore. Lists are
+    separated by semicolons; a semicolon within a name or a keyword becomes a comma.
     """
     layout = next((stored for record in records if (stored := layout_of(record, form))), {})
 
@@ -369,7 +367,7 @@ _columns_named = lru_cache(maxsize=64)(Columns)  # a file's records have one hea
 
 
 def _readable(cell: str, key: str, value: object, mapping: ColumnMapping | None) -> str:
-    """Return the cell if reading it gives this value. If not, return a cell that gives the value, if possible."""
+    """Return the cell if the reader would get this value from it, otherwise a cell with the value, if possible."""
     read = SPLIT.get(key) if mapping is None else mapping.values.get(key, SPLIT.get(key))
     if value is None or value == [] or read is None or read(cell) == value:
         return cell
@@ -381,7 +379,7 @@ def _readable(cell: str, key: str, value: object, mapping: ColumnMapping | None)
 
 
 def _places(record: Mapping[str, Any], form: Format) -> Mapping[str, FieldPlace]:
-    """Return the columns for added values. Values made from other cells have none as long as they are unchanged."""
+    """Return the columns for added values. An unchanged value that was made from other cells has no column."""
     made = layout_of(record, form).get(MADE)
     if not isinstance(made, Mapping):
         return PLACES

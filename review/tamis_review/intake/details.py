@@ -1,8 +1,7 @@
-"""The details of a citation (volume, pages ...) from formats that Tamis only reads.
+"""The details of a citation (volume, pages ...) from formats that Tamis only reads, with their names in other formats.
 
-The module has their names in RIS and EndNote XML. Records keep details under their format's names (`_wos_VL`, `_enw_V`,
-`_pubmed_volume`). Tables (CSV, TSV) use the same names. RIS files also get every other tag of Web of Science, as in Web
-of Science's own RIS.
+Records keep details under the names of their format (`_wos_VL`, `_enw_V`, `_pubmed_volume`). Tables (CSV, TSV) use the
+same names. RIS files also get every other tag of Web of Science, as in Web of Science's own RIS.
 """
 
 import re

@@ -8,11 +8,10 @@ Two records are copies if any of these keys agrees and nothing contradicts it:
 | `title` | title, and year and first author where both have them | another DOI, PMID, trial, abstract or journal |
 
 A congress abstract also contradicts a paper. A title alone is not enough: the shorter the title, the more other fields
-must agree (`LETTERS`), or the abstracts must. A notice (erratum, retraction, reply) is no copy of its paper.
+must agree (`LETTERS`). Equal abstracts also suffice. A notice (erratum, retraction, reply) is no copy of its paper.
 
-If a pair agrees in title and first author, but something contradicts it, the pair is a doubt: both records stay, and a
-human sees the pair. If a record matches two records that are not copies of each other, it also stays. Screening a copy
-costs one call, but losing a record may change the result of the review.
+If title and first author of a pair agree, but something contradicts a copy, the pair is a doubt. Both records stay, and
+a human sees the pair. A record that matches two records that are not copies of each other also stays.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -66,10 +65,10 @@ _STRENGTH = {key: rank for rank, key in enumerate(Key)}
 
 
 def find_duplicates(records: Sequence[Mapping[str, Any]]) -> Duplicates:
-    """Return every copy, by place in the file, and the doubtful pairs among the records that stay.
+    """Return the copies and the doubtful pairs among the records, by place in the file.
 
-    Among copies, the most useful for screening stays: a record with a title first, then the longest abstract, then the
-    most fields, then the first in the file. The time is linear in the number of records. The records are not changed.
+    Among copies, a record with a title stays. If several have a title, the longest abstract decides, then the number of
+    fields, then the order in the file. The time is linear in the number of records.
     """
     traits = [traits_of(record) for record in records]
     groups = _Groups(traits)
@@ -100,7 +99,7 @@ def _blocks(traits: Sequence[Traits], key: Key) -> dict[str, list[int]]:
 
 
 def _blocks_of_other_titles(traits: Sequence[Traits]) -> Iterable[list[int]]:
-    """Return, for each title that is also an alternative title, all records with this title or alternative title."""
+    """Return, for each title, its records with the records that have it as an alternative title, if there are both."""
     titles = _blocks(traits, Key.TITLE)
     others: dict[str, list[int]] = {}
     for index, trait in enumerate(traits):
@@ -125,7 +124,7 @@ def _doubts(
 def reason_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]], places: Sequence[str] = ()) -> str:
     """Return in words why a record is a copy: `the same title and year`.
 
-    If it agrees with a third record, and not with the record that stays, the words name the third record first.
+    If the copy agrees with a third record, and not with the record that stays, the words name the third record.
     """
     if duplicate.via is None:
         return duplicate.agreed
@@ -166,7 +165,7 @@ class _Group:
 
 
 class _Groups:
-    """The groups of copies, the pairs of copies by which groups were merged, and the doubtful pairs."""
+    """The groups of copies, the pairs of copies that joined groups, and the doubtful pairs."""
 
     def __init__(self, traits: Sequence[Traits]) -> None:
         self._traits = traits
@@ -179,7 +178,7 @@ class _Groups:
         return [sorted(group.members) for index, group in self._groups.items() if index == group.members[0]]
 
     def unite(self, indices: Sequence[int], key: Key) -> None:
-        """Join the copies among the records at `indices`, which share `key`, and store the doubtful pairs."""
+        """Join the copies among the records at `indices`, whose `key` is equal, and store the doubtful pairs."""
         like = LIKE[key]
         first_with: dict[Traits, int] = {}
         for index in indices:
@@ -209,7 +208,7 @@ class _Groups:
                 self.doubts.setdefault((min(first, second), max(first, second)), verdict.against)
 
     def _verdict(self, first: int, second: int, key: Key, traits: Mapping[int, Traits]) -> PairVerdict:
-        """Return the verdict on two records, considering the known copies of both."""
+        """Return the verdict on two records, which also depends on the known copies of both."""
         if first in self._groups and self._groups[first] is self._groups.get(second):
             return PairVerdict(Likeness.COPY)
         ours, theirs = traits[first], traits[second]
@@ -223,7 +222,7 @@ class _Groups:
     def _years_meet(self, first: int, second: int) -> bool:
         """Return True if the two records, each with its known copies, have a year in common.
 
-        Their own years then probably differ only because one is the year of online publication.
+        If so, one of the two different years is probably the year of online publication.
         """
         ours, theirs = ({self._traits[at].year for at in self._of(index).members} for index in (first, second))
         return any(ours & theirs)
@@ -251,7 +250,7 @@ class _Groups:
     def _join(self, first: int, second: int, key: Key) -> bool:
         """Join the groups of two records and return True.
 
-        Return False, and join nothing, if `key` is the title and the groups have different identifiers.
+        Return False if `key` is the title and the groups have different identifiers: they are not joined.
         """
         small, large = sorted((self._of(first), self._of(second)), key=lambda group: len(group.members))
         if small is not large:
@@ -273,7 +272,10 @@ class _Groups:
 
 
 def _with_shared_journals(traits: Mapping[int, Traits]) -> Mapping[int, Traits]:
-    """Return the traits with more journal names: if a record has two, records with either name get both names."""
+    """Return the traits with more journal names.
+
+    If a record has two names of a journal, the records with one of these names get both.
+    """
     shared = dict(traits)
     for bridge in traits.values():
         if len(bridge.journal.names) < 2:
@@ -289,14 +291,14 @@ def _with_shared_journals(traits: Mapping[int, Traits]) -> Mapping[int, Traits]:
 def _tear(first: PairVerdict, second: PairVerdict) -> bool:
     """Return True if a third record is a copy of one record of a pair, but contradicts the other record.
 
-    `first`, `second`: the verdicts on the third record with each record of the pair.
+    `first`, `second`: the verdicts on the third record and each record of the pair.
     """
     likenesses = {verdict.likeness for verdict in (first, second) if verdict.against != MANY_PAPERS}
     return Likeness.COPY in likenesses and not likenesses.isdisjoint((Likeness.DOUBT, Likeness.DIFFERENT))
 
 
 def rank(record: Mapping[str, Any]) -> tuple[bool, int, int]:
-    """Return the rank of a copy. The copy with the highest rank stays; of equal copies, the first."""
+    """Return the rank of a copy: the copy with the highest rank stays."""
     abstract = record.get("abstract")
     length = len(abstract) if isinstance(abstract, str) and len(abstract) >= AN_ABSTRACT else 0
     filled = sum(1 for name, value in record.items() if value and not name.startswith("_"))

@@ -1,8 +1,8 @@
 """The texts of an EndNote record, each under its path of elements, and the record rebuilt from them.
 
 A path such as `titles/title/~` has the elements, outermost first, with their attributes. `~` is the style that EndNote
-puts around ordinary text. In `contributors/authors/+author/~`, the plus begins a new element after another of the same
-name.
+puts around ordinary text. A plus begins a new element after an element of the same name:
+`contributors/authors/+author/~`.
 """
 
 import re
@@ -46,7 +46,7 @@ def leaves_of(record: etree._Element) -> Iterator[Leaf]:
 
 
 def begins_anew(path: str, element: str) -> str:
-    """Return the path with a plus before the step `element`."""
+    """Return the path with a plus before the step `element`, so that a new element begins."""
     return "/".join(f"+{step}" if step.partition(" ")[0] == element else step for step in path.split("/"))
 
 
@@ -84,7 +84,7 @@ def without_controls(text: str) -> str:
 def _leaves(
     element: etree._Element, path: list[str], of: int, numbers: Iterator[int]
 ) -> Iterator[tuple[list[str], str, int]]:
-    """Yield, for each text in an element, its path as a list of steps, the text, and the number of its own element."""
+    """Yield each text of an element: its path as a list of steps, the text, and the number of the element around it."""
     children = [child for child in element if isinstance(child.tag, str)]
     is_mixed = not children or any(child.tag == STYLE for child in children)
     if path and (not children or _says(element.text, is_mixed)):
@@ -104,7 +104,7 @@ def _leaves(
 
 
 def _says(text: str | None, is_mixed: bool) -> bool:
-    """Return True if a text is kept. White space is kept only within a line, next to text in a style."""
+    """Return True if a text is kept. White space alone is kept only within a line, next to text in a style."""
     return bool(text) and (not str(text).isspace() or (is_mixed and "\n" not in str(text)))
 
 

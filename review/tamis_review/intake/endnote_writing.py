@@ -62,9 +62,9 @@ class WrittenNotes:
 def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. A record from EndNote XML keeps its elements, their attributes, styles and order.
 
-    The decision is in lines at the end of the research notes. Comments, and white space between elements, are lost.
-    Records from another format get the canonical fields. Their id becomes the accession number, unless there is a
-    PubMed id. Line breaks in one-line fields become spaces. So do control characters, which XML forbids.
+    The decision is in lines at the end of the research notes. Records from another format get the canonical fields.
+    Their id becomes the accession number if they have no PubMed id. Line breaks in one-line fields become spaces, and
+    so do characters that XML forbids. Comments, and white space between elements, are lost.
     """
     end = "\n" if any(layout_of(record, Format.ENDNOTE_XML).get("lines") is True for record in records) else ""
     stream.write(f'<?xml version="1.0" encoding="UTF-8" ?>{end}<xml>{end}<records>{end}')
@@ -135,7 +135,7 @@ def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
 
 
 def _path(field: Field, before: Field | None) -> str:
-    """Return the field's path. If the field continues a list, such as authors, its path begins a new element."""
+    """Return the field's path. A further element of a list, such as a second author, begins a new element."""
     element = LISTS.get(field.key or "")
     follows = before is not None and (before.key, before.name.replace("+", "")) == (field.key, field.name)
     return begins_anew(field.name, element) if element is not None and follows else field.name

@@ -1,7 +1,6 @@
-"""The reader of EndNote XML: `<xml><records><record>`, on one line or many. Elements around texts give their style.
+"""The reader of EndNote XML: `<xml><records><record>`, on one line or many. Style elements may enclose the texts.
 
-The reader uses no document type, no entities and no network. EndNote does not write document types; files with a
-document type are refused.
+Files with a document type are refused. The reader uses no entities and no network.
 """
 
 import html
@@ -58,12 +57,11 @@ _DECLARED = re.compile(r"\s*<\?xml[^>]*\?>")
 def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. Text in several styles becomes one text; a control character becomes a space.
 
-    Tamis's lines in the research notes become the record's decision, which no model is shown.
+    Tamis's lines in the research notes become the record's decision, which no model is shown. In broken XML, each
+    record is read separately, and broken records are lost.
 
-    In broken XML, each record is read separately, and broken records are lost.
-
-    Raises `InputError` if no record can be read or the file has a document type, and with strict `notes` also at the
-    first lost record.
+    Raises `InputError` if no record can be read, or the file has a document type. With strict `notes`, a lost record is
+    an error too.
     """
     first = _ELEMENT.search(text)
     if _DOCTYPE.search(text, 0, first.start() if first else len(text)):
@@ -120,7 +118,7 @@ def _elements(text: str, notes: Notes, *, lines_before: int) -> Iterator[tuple[e
 
 
 def _note_left_over(between: str, notes: Notes, line: int) -> int:
-    """Note each record without its beginning in the text between two records. Return their number."""
+    """Note a record without its beginning in the text between two records, and return 1. If there is none, return 0."""
     for number, text in enumerate(between.split("\n"), line):
         if _LEFT_OVER.search(text):
             notes.lost("a record without its beginning: no `<record>` before this", number)

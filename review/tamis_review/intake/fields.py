@@ -40,9 +40,9 @@ def fields_of(
 ) -> list[Field]:
     """Return the record's fields in the format `form`, in writing order.
 
-    If the record's file has this format, the file's fields come first, with the record's current values. A removed
-    value is an empty field. Then come values with a place in `places` but no field, in the order of `places`. A list
-    becomes one field for each element. With `joined_by`, it becomes one field.
+    If the record's file has this format, its fields come first, with the record's current values. A removed value is an
+    empty field. Other values with a place in `places` follow in the order of `places`. A list becomes one field for
+    each element. With `joined_by`, it becomes a single field.
     """
     entries = entries_of(record, form)
     keys = [_key(entry) for entry in entries]
@@ -97,7 +97,7 @@ def _changed(entries: Sequence[Entry], record: Mapping[str, Any]) -> dict[str, i
 
 
 def _end(entry: Entry) -> int:
-    """Return the number of list elements up to the last that the entry names; 0 if it names none by number."""
+    """Return the end of the list elements that an entry names by number, or 0 if it names none."""
     match entry:
         case [_, _, int(start), int(count), str()]:
             return start + count

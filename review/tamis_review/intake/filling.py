@@ -1,6 +1,6 @@
 """Filling: missing fields of a record, copied with their origin from its duplicates or from other exports of it.
 
-Existing fields are never overwritten. If another record's value differs, this value is kept under
+Existing fields are never overwritten. If another record has a different value, that value is kept under
 `_tamis_contradicted`, for a human to see.
 """
 
@@ -30,9 +30,9 @@ _FROM_COPIES = tuple(name for name in CANONICAL if name != "id")
 def filled(record: Mapping[str, Any], others: Iterable[tuple[Mapping[str, Any], Origin]]) -> dict[str, Any]:
     """Return the record with missing canonical fields, each from the first of `others` that has the field.
 
-    `_tamis_filled` has the origins of the copied fields. If year, DOI, PubMed id or trial id differ in `others`,
-    `_tamis_contradicted` has the differing values. If nothing is filled or contradicted, the record is unchanged.
-    Otherwise its canonical fields come first, in canonical order, and its other fields after them.
+    `_tamis_filled` has the origins of the copied fields. `_tamis_contradicted` has the values of year, DOI, PubMed id
+    or trial id that differ in `others`. If either is added, the record's canonical fields come first. If not, the
+    record is unchanged.
     """
     merged, gained, against = dict(record), dict[str, Origin](), dict[str, list[Mapping[str, Any]]]()
     for other, origin in others:
@@ -47,7 +47,7 @@ def filled(record: Mapping[str, Any], others: Iterable[tuple[Mapping[str, Any], 
 
 
 def said_of_fields(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return the facts about each field under `name`, which is FILLED or CONTRADICTED. Return {} if there are none."""
+    """Return the facts about each field under `name`, FILLED or CONTRADICTED. Return {} if there are none."""
     value = record.get(name)
     return value if isinstance(value, dict) else {}
 
@@ -55,7 +55,7 @@ def said_of_fields(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _remembered(
     merged: dict[str, Any], gained: Mapping[str, Origin], against: Mapping[str, list[Mapping[str, Any]]]
 ) -> dict[str, Any]:
-    """Return the record in canonical order. New fillings and contradictions are added to earlier ones."""
+    """Return the record in canonical order, with new fillings and contradictions added to earlier ones."""
     ordered = {name: merged[name] for name in CANONICAL if name in merged}
     ordered |= {name: value for name, value in merged.items() if name not in ordered}
     if gained:

@@ -47,7 +47,7 @@ class Journal:
     issns: frozenset[str]  # eight characters each
 
     def same(self, other: "Journal") -> bool | None:
-        """Return whether both are the same journal, or None if that is unknown."""
+        """Return whether the other journal is the same, or None if that is unknown."""
         if self.issns & other.issns:
             return True
         pairs = [(first, second) for first in self.names for second in other.names]
@@ -64,7 +64,7 @@ def journal_of(names: Iterable[str], issns: Iterable[str]) -> Journal:
 
 
 def _names(text: str) -> Iterator[str]:
-    """Yield every name in a text: in each language, as a leading acronym, and without an addition after a dash."""
+    """Yield every name in a text: the whole text, the name in each language, and the parts before and after a dash."""
     for name in _TWO_NAMES.split(text):
         yield name
         before, dash, after = name.partition(" - ")
@@ -108,7 +108,8 @@ def _stands_in_order(letters: str, word: str) -> bool:
 def _may_be_same(first: Words, second: Words) -> bool:
     """Return True if two names may mean one journal.
 
-    Names in different scripts may. Names of congresses may if one name has the words of the other, in order.
+    Names in different scripts may mean one journal. So may names of congresses, if one name has the words of the other,
+    in order.
     """
     if first[0].isascii() != second[0].isascii():
         return True

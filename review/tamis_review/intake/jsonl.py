@@ -29,8 +29,8 @@ def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
     shown. Names with a special meaning in Tamis (`_line`, `_source`, `_tamis_decision` ...) get another underscore in
     front.
 
-    A line without an object is lost, with a note. With strict notes it raises `InputError`, whose message names the
-    line. A text whose lines are all lost raises `InputError`, too.
+    A line without an object is lost, with a note. With strict `notes` it raises `InputError` with the line. If all
+    lines are lost, `InputError` is raised too.
     """
     records: list[dict[str, Any]] = []
     for line, content in enumerate(LINE_END.split(text), 1):
@@ -56,8 +56,8 @@ def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
 def write_jsonl(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write one object a line: the record under its original names, with the decision as `tamis_decision` ...
 
-    Records of other formats also keep the fields that no model is shown, with the underscore. An id that Tamis made,
-    the line, and `_source` are not written. A number keeps its value, not its spelling (`1e2` becomes `100.0`).
+    Records of other formats also keep the fields that no model is shown. An id that Tamis made, the line, and `_source`
+    are not written. A number keeps its value, not its spelling (`1e2` becomes `100.0`).
     """
     for record in records:
         members = dict(_members(record))

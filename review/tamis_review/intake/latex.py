@@ -60,9 +60,9 @@ _ESCAPES = str.maketrans(
 
 
 def decode(latex: str, *, typeset: bool = True) -> str:
-    """Return the text of `latex`. One line break becomes a space, an empty line a line break.
+    """Return the text of `latex`. A line break becomes a space, and an empty line becomes a line break.
 
-    With `typeset` false, as for addresses, `~`, `--` and `$` are literal.
+    If `typeset` is False, as for addresses, `~`, `--` and `$` are literal.
     """
     text = latex.strip(" \t\n")
     if "\n" in text:

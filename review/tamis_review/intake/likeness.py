@@ -1,7 +1,6 @@
 """Likeness: the verdict on two records (copy, doubt or different), and its reasons.
 
-The verdict considers no third record. A doubt is a pair for a human to check: many fields agree, but something
-contradicts a copy.
+In a doubt, many fields agree, but something contradicts a copy: a human must check the pair.
 """
 
 import re
@@ -41,7 +40,7 @@ class Key(StrEnum):
 
 
 class Likeness(StrEnum):
-    """The kind of a pair. UNKNOWN is evidence neither for a copy nor against a copy."""
+    """The kind of a pair. In an UNKNOWN pair, there is no evidence for or against a copy."""
 
     COPY = "copy"
     DOUBT = "doubt"
@@ -132,8 +131,8 @@ class SharedTraits:
     def online_first(self, weight: int) -> bool:
         """Return True if the records may be an article and its online form of the year before.
 
-        They have one author and journal, are a year apart, and share the abstract or a title of enough letters.
-        `weight`: the title's number of letters.
+        First author and journal must agree, the years must differ by one, and the abstract must agree or the title be
+        long enough. `weight`: the title's number of letters.
         """
         together = self.years_apart == 1 and bool(self.author) and bool(self.journal)
         return together and (bool(self.abstract) or weight >= LETTERS_OVER_A_YEAR)
@@ -192,7 +191,7 @@ def doubt(one: Traits, other: Traits, against: tuple[str, ...]) -> str:
 def _by_other_title(first: Traits, second: Traits, evidence: SharedTraits, against: tuple[str, ...]) -> PairVerdict:
     """Return the verdict on two records with different titles.
 
-    They are copies only if first author, year, and abstract or journal agree.
+    They are copies only if first author and year agree, and if abstract or journal agrees.
     """
     if against or not evidence.author or evidence.years_apart is None:
         return PairVerdict(Likeness.DIFFERENT, ("another title", *against))
@@ -226,7 +225,7 @@ def _title_in_other_words(first: Traits, second: Traits) -> bool:
 
 
 def _behind_its_translation(both: Traits, other: Traits) -> bool:
-    """Return True if the title of `both` ends with the title of `other`, or with a form of that title."""
+    """Return True if the title of `both` ends with the title of `other`, or with another form of that title."""
     return any(len(way) >= LETTERS[2] and both.title.endswith(way) for way in (other.title, *other.other_titles))
 
 

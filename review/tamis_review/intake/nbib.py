@@ -1,8 +1,7 @@
 """NBIB, the MEDLINE format of PubMed's exports: `PMID- ` begins a record, six spaces continue a value.
 
-PubMed breaks a value after a space, which stays at the end of the line. The format has no line breaks within values.
-For a line break the writer writes a line of six spaces. Other programs read this line as white space, this reader as a
-line break.
+PubMed breaks a long value after a space, which stays at the end of the line. The format has no line breaks within
+values. For a line break the writer writes a line of six spaces, which other programs read as white space.
 """
 
 import re
@@ -41,8 +40,7 @@ def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
 
     An empty line ends a record. A record without its beginning is lost. Text between records is skipped.
 
-    Raises `InputError` if no record can be read, and with strict `notes` also at the first lost record. The message
-    then names the line.
+    Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """
     return read_tagged(SCHEME, _blocks, text, notes)
 
@@ -50,8 +48,8 @@ def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
 def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. Fields from NBIB keep their tags; canonical fields and the decision get NBIB's tags.
 
-    Line ends within a value become line feeds. The URL is in a general note, because NBIB has no tag for it. Of a
-    record of another format, only the canonical fields and the decision are written.
+    Records of another format lose all other fields. The URL is in a general note, because NBIB has no tag for it. Line
+    ends within a value become line feeds.
     """
     for record in records:
         if source_format(record) is not Format.NBIB:
@@ -106,7 +104,7 @@ def _begins(tagged: re.Match[str], block: TaggedRecord | None) -> bool:
 
 
 def _is_spread_out(lines: Sequence[str]) -> bool:
-    """Return True if the file has empty lines also between the lines of a record."""
+    """Return True if the file has empty lines between the lines of a record."""
     tagged = [at for at, line in enumerate(lines) if _TAGGED.fullmatch(line)]
     return sum(at > 0 and not lines[at - 1].strip() for at in tagged) * 2 > len(tagged)
 

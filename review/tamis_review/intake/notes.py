@@ -1,7 +1,7 @@
 """Notes: a reader's remarks on text of a file that became no record.
 
-Text between records (a numbering, a link line) is skipped and counted. Malformed text costs one record, and its note
-has the line and the reason; strict reading raises an error.
+Text between records (a numbering, a link line) is skipped and counted. A record that cannot be read is lost, with its
+line and the reason; strict reading raises an error.
 """
 
 import re
@@ -82,7 +82,7 @@ class Notes:
         return other is not None
 
     def malformed(self, what: str, line: int) -> None:
-        """Count, as skipped, malformed text that forms no record. Raise `InputError` if reading is strict."""
+        """Count malformed text that forms no record, as skipped. Raise `InputError` if reading is strict."""
         if self._strict:
             raise InputError(what, path=self.path, line=line)
         self.skipped(what, line)

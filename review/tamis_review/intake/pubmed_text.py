@@ -1,8 +1,8 @@
 """PubMed's "Abstract (text)": numbered records of paragraphs, each identified by its place or its beginning.
 
-`1. J Walks. 2021 May;3(2):10-9. doi: 10.1000/1.` comes first, then the title, the authors and the abstract, sometimes
-with additions; the last paragraph has `DOI:`, `PMCID:` and `PMID:`. Lines are broken after a space, which stays at the
-end; a line without this space ends a part of the abstract. Two empty lines separate records.
+The first paragraph is like `1. J Walks. 2021 May;3(2):10-9. doi: 10.1000/1.` Title, authors and abstract follow. The
+last paragraph has `DOI:`, `PMCID:` and `PMID:`. Two empty lines separate records. Lines are broken after a space, which
+stays at the end; a line without this space ends a part of the abstract.
 """
 
 import re
@@ -69,8 +69,7 @@ class _Block:
 def read_pubmed_text(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record without its number or PMID is lost; text between records is skipped.
 
-    Raises `InputError` if no record can be read, and with strict `notes` also at the first lost record. The message
-    then names the line.
+    Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """
     line_break = "" if re.search(r"\S (?:\r\n|\r|\n)", text) else " "  # some programs cut the space at a line's end
     records: list[dict[str, Any]] = []

@@ -79,10 +79,10 @@ class Intake:
 def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool = False) -> Intake:
     """Return the records of a file in order, its format, and notes on text that became no record.
 
-    The content decides the format; docs/files.md lists the formats. `read_records` describes the records. A file of
-    more than `max_bytes` is refused. If reading is `strict`, an unreadable record is an error.
+    The content decides the format; docs/files.md lists the formats. `read_records` describes the records. If reading is
+    `strict`, an unreadable record is an error.
 
-    Raises `InputError` naming file and line, if the file as a whole cannot be read.
+    Raises `InputError` with file and line if the file as a whole cannot be read, or has more than `max_bytes`.
     """
     path = Path(path)
     decoded = read_decoded(path, max_bytes=max_bytes)
@@ -109,16 +109,17 @@ def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[d
     """Return every record of a file, in the file's order. The formats are as for `read_file`.
 
     Canonical names: `id`, `title`, `abstract`, `authors` (list), `year` (int if numeric), `journal`, `keywords` (list),
-    `type`, `language`, `doi`, `pmid`, `nct_id`, `url`. Other fields keep their name with an underscore (`label` ->
-    `_label`, RIS tag `N1` -> `_ris_N1`): they stay with the item and are never shown to a model. `_line` is the
-    record's first line in the file, from 1. `_source` describes the record's fields in the file, so that
-    `write_records` can write them again. Empty fields are omitted. Objects of a JSONL file keep all their names.
+    `type`, `language`, `doi`, `pmid`, `nct_id`, `url`. Other fields get an underscore (`label` -> `_label`, RIS tag
+    `N1` -> `_ris_N1`), and are never shown to a model. Empty fields are omitted. Objects of a JSONL file keep all their
+    names.
 
-    The id is the first of these that the record has: the file's own id, PubMed or trial id, accession number, DOI. If
-    none, it is `record-<n>`. Two records may have the same id: exports contain duplicates, and `find_duplicates` finds
-    them.
+    `_line` is the record's first line in the file, from 1. `_source` describes the record's fields in the file, so that
+    `write_records` can write them again.
 
-    Raises `InputError` with file and line if a record cannot be read, because the caller gets no notes. Text that
-    programs write between records is skipped.
+    The id is the first of these that the record has: the file's own id, PubMed id, trial id, accession number, DOI,
+    `record-<n>`. Two records may have the same id, because exports contain duplicates.
+
+    Raises `InputError` with file and line if a record cannot be read. Text that programs write between records is
+    skipped.
     """
     return read_file(path, max_bytes=max_bytes, strict=True).records

@@ -40,8 +40,8 @@ def assemble(
 ) -> dict[str, Any]:
     """Return a record from canonical `fields`, other `kept` fields, and the line. Empty canonical fields are omitted.
 
-    Each name in `kept` gets an underscore, and a list of one text becomes this text. `number`: the number of the record
-    in the file, from 1.
+    Each name in `kept` gets an underscore, and a list of one text becomes this text. `number`: the record's number in
+    the file, from 1.
     """
     record = {name: fields[name] for name in CANONICAL if fields.get(name)}
     if "doi" in record:
@@ -59,7 +59,7 @@ def assemble(
 
 
 def with_id_and_line(own: Mapping[str, Any], *, line: int, number: int) -> dict[str, Any]:
-    """Return a record under its own names, with its line. An id is added only if no field identifies the record."""
+    """Return a record under its own names, with its line. If no field identifies the record, it also gets an id."""
     record = dict(own)
     if resolve_item_id(record) == UNKNOWN_ID:
         doi = record.get("doi")
@@ -110,7 +110,7 @@ def is_bare_year(text: str) -> bool:
 
 
 def split_keywords(text: str) -> list[str]:
-    """Return the keywords in one cell, split at the first separator that occurs: semicolon, line, bar, comma."""
+    """Return the keywords in one cell. They are split at the first separator found: semicolon, line, bar, comma."""
     mark = next((mark for mark in ";\n|," if mark in text), ";")
     return _parts(text.split(mark))
 
@@ -118,7 +118,7 @@ def split_keywords(text: str) -> list[str]:
 def split_authors(text: str) -> list[str]:
     """Return the authors in one cell: `Wilson L.N.; Gardner J.D.`, or `Griffin DK, Larkin DM.` as PubMed writes it.
 
-    `Sampson, Scott D.` is one author: a comma separates authors only if initials precede most commas.
+    A comma separates authors only if initials precede most commas: `Sampson, Scott D.` is one author.
     """
     mark = next((mark for mark in ";\n|" if mark in text), None)
     if mark is not None:

@@ -62,10 +62,10 @@ _IN_A_JOURNAL = ("article", "review", "trial", "study", "letter", "editorial", "
 
 
 def kind_of(record_type: object) -> Kind:
-    """Return the kind that a record's `type` names, in any format. An unknown type gives `OTHER`.
+    """Return the kind that a record's `type` names in any format, or `OTHER` if the type is unknown.
 
-    `Review`, `Randomized Controlled Trial` and similar types are journal articles. Among several types, separated by
-    semicolons, the first known type decides.
+    `Review`, `Randomized Controlled Trial` and similar types are journal articles. If semicolons separate several
+    types, the first known type decides.
     """
     if not isinstance(record_type, str):
         return OTHER

@@ -1,8 +1,7 @@
 """The reader and the writer of RIS: `TY  - JOUR` begins a record, `ER  - ` ends it.
 
-A line without a tag continues the line above. It may be indented by three spaces, as in Web of Science. To preserve
-every text, the writer indents ambiguous lines: an empty line, a line with a space at its beginning, a line that looks
-like a tag (`ER  - ` within an abstract).
+A line without a tag continues the line above. It may be indented by three spaces, as in Web of Science. The writer
+indents lines that could be misread: empty lines, lines that begin with a space, and lines that look like a tag.
 """
 
 import re
@@ -82,8 +81,7 @@ _LOOKS_TAGGED = re.compile(r"\s|\ufeff|[A-Z][A-Z0-9]\s*-|$")
 def read_ris(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record without its beginning or end is lost; text between records is skipped.
 
-    Raises `InputError` if no record can be read, and with strict `notes` also at the first lost record. The message
-    then names the line.
+    Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """
     return read_tagged(SCHEME, partial(ended_blocks, _ENDED), text, notes)
 
@@ -91,9 +89,8 @@ def read_ris(text: str, notes: Notes) -> list[dict[str, Any]]:
 def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. Fields from RIS keep their tags; `id`, canonical fields and the decision get RIS's tags.
 
-    Line ends within a value become line feeds. In a name, a keyword or an address a line break becomes a space, since
-    it would separate values. Of a record of another format, only the canonical fields, the decision and
-    details of formats that Tamis cannot write are written.
+    Records of another format lose other fields, except details of formats that Tamis cannot write. Line ends within a
+    value become line feeds. In a name, a keyword or an address a line break becomes a space.
     """
     for record in records:
         for tag, text in _written(record):

@@ -1,7 +1,7 @@
 """A record's memory of the fields in its file: `_source`. With this memory a writer restores the fields.
 
-`_source` is JSON: `{"format": "RIS", "fields": [...]}`, and `"layout"` if a format needs more. It does not repeat texts
-of the record. Each entry locates a field's text:
+`_source` is JSON: `{"format": "RIS", "fields": [...]}`, and `"layout"` if a format needs more. Each entry of `fields`
+locates a field's text:
 
 | entry | the field's text is |
 |---|---|
@@ -16,8 +16,8 @@ of the record. Each entry locates a field's text:
 | `[name, key, text, mark]` | `text`, from which the value under `key` was made |
 | `[name, null, text]` | `text`, which is not elsewhere in the record |
 
-A `mark` is a short hash of the value when the file was read. If the value has changed since, its current form is
-written.
+A `mark` is a short hash of the value when the file was read. If the value has changed since, the writer writes its
+current form.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ Entry = list[Any]
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a file; `key` is the record's field with its text."""
+    """A field of a file. `key` is the name of the record's field with this text."""
 
     name: str
     text: str
@@ -47,7 +47,10 @@ class Field:
 def remember(
     record: dict[str, Any], form: Format, fields: Iterable[Field], layout: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the record with a memory of its file's fields, in order. `layout` is specific to the format."""
+    """Store the fields of a record's file in the record, in order, and return the record.
+
+    `layout`: facts about the file that the format's writer needs.
+    """
     entries = _References(record).entries(list(fields))
     record[SOURCE] = {"format": form.value, "fields": _in_runs(entries, record)}
     if layout:
@@ -56,7 +59,7 @@ def remember(
 
 
 def source_format(record: Mapping[str, Any]) -> Format | None:
-    """Return the format of the record's file, or None without a file."""
+    """Return the format of the record's file, or None if the record comes from no file."""
     source = record.get(SOURCE)
     try:
         return Format(source["format"]) if isinstance(source, Mapping) else None
@@ -65,7 +68,7 @@ def source_format(record: Mapping[str, Any]) -> Format | None:
 
 
 def entries_of(record: Mapping[str, Any], form: Format) -> list[Entry]:
-    """Return the record's entries. Return [] if its file has another format."""
+    """Return the entries that the reader stored. Return [] if the record's file has another format."""
     entries = record[SOURCE].get("fields") if source_format(record) is form else None
     if not isinstance(entries, list):
         return []

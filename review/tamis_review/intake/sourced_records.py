@@ -1,8 +1,8 @@
 """The records of each source, from one file or several, and the joining of files into one source.
 
-A database exports the same records in several forms, and no form is complete: PubMed's CSV has no abstracts, its text
-form has them. If the records of two files share the source's own identifiers, the files are one export in two forms.
-Their rows are joined: each field comes from the first file that has it, and the record is counted once.
+A database exports the same records in several forms, and no form is complete: PubMed's CSV has no abstracts. If the
+records of two files share the source's own identifiers, the files are one export in two forms. Their rows are joined:
+each field comes from the first file that has it.
 """
 
 from collections import Counter
@@ -93,9 +93,8 @@ def read_sources(
 ) -> tuple[SourceRead, ...]:
     """Return the sources of some files, in the order of their first files.
 
-    Files form one source if they are stated together, or if their records name the same database. Rows of files stated
-    together are joined if they share the source's own identifier. Rows of files that are not stated together are joined
-    if the files are one export in two forms. All other rows are separate records.
+    Files form one source if they are stated together, or if their records name the same database. Within a source, rows
+    with the same identifier are joined if the files are stated together or are one export in two forms.
 
     Args:
         files: paths, and sources as a reviewer states them.
@@ -125,8 +124,8 @@ def read_sources(
 def database_told_by(intake: Intake) -> str | None:
     """Return the database of a file: the database that its records name, or the only database that writes such files.
 
-    Return None if the records name several databases, or if fewer than half of them name a database. Also return None
-    if no record names a database and many programs write such files.
+    Return None if the records name several databases, if fewer than half of them name the database, or if no database
+    is known.
     """
     counts = Counter(map(database_of, intake.records))
     named = [name for name in counts if name is not None]
@@ -143,7 +142,7 @@ def database_told_by(intake: Intake) -> str | None:
 
 
 def kind_of_source(name: str, records: Iterable[Mapping[str, Any]]) -> SourceKind:
-    """Return the kind of a source: a register if its name is a register's or all records are trials."""
+    """Return the kind of a source. It is a register if its name is a register's, or if all records are trials."""
     named = " ".join(name.casefold().split()) in REGISTERS
     trials = (record.get("nct_id") not in (None, "") and record.get("id") == record["nct_id"] for record in records)
     return SourceKind.REGISTER if named or all(trials) else SourceKind.DATABASE
@@ -152,10 +151,8 @@ def kind_of_source(name: str, records: Iterable[Mapping[str, Any]]) -> SourceKin
 def complete(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]], name: str) -> Completed:
     """Return the records of the first file, filled from records of the second file with the same identifier.
 
-    Fields without a canonical name are filled too. A record of the second file stays separate if its title is another
-    paper's, because some files only number their records from 1. Excess records with the same identifier also stay
-    separate.
-    `name`: the name of the second file.
+    Fields without a canonical name are filled too. Records with another title stay separate, because some files only
+    number their records from 1. A record is filled only once. `name`: the name of the second file.
     """
     records = [dict(record) for record in first]
     places: dict[Identifier, list[int]] = {}
@@ -180,8 +177,8 @@ def complete(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, A
 def in_two_forms(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
     """Return True if two files of one database are one export in two forms, not two searches or two parts.
 
-    At least 90 % of the smaller file's identifiers must be in the larger file. Also, at least half of one file's
-    records must have a canonical field that no record of the other file has.
+    At least 90 % of the smaller file's identifiers must be in the larger file. At least half of one file's records must
+    have a canonical field that the other file lacks.
     """
     ours, theirs = ({key for record in records for key in identifiers_of(record)[:1]} for records in (one, other))
     fewer = min(len(ours), len(theirs))
@@ -191,7 +188,7 @@ def in_two_forms(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, 
 
 
 def identifiers_of(record: Mapping[str, Any]) -> list[Identifier]:
-    """Return the identifiers that the source itself gave the record, the strongest first: PubMed id, trial id, own id.
+    """Return the identifiers that the source itself gave the record: PubMed id, trial id and own id, in this order.
 
     DOIs are not used, because publishers assign them: all parts of a congress supplement share a DOI.
     """
@@ -229,7 +226,7 @@ class _Group:
     def read(self, *, alone: bool) -> SourceRead:
         """Return the source.
 
-        `alone`: no other source has the same name. If False, the file's folder becomes part of the name.
+        `alone`: whether its name is unique. If not, the file's folder becomes part of the name.
         """
         first, *more = [
             SourceFile(

@@ -23,6 +23,6 @@ class StatedSource(Frozen):
 
 
 def stated(files: Sequence[Path | StatedSource] | Path | StatedSource) -> list[StatedSource]:
-    """Return a list of sources: each path becomes a source without further facts, stated sources stay unchanged."""
+    """Return a list of sources. Each path becomes a source without further facts."""
     listed = [files] if isinstance(files, Path | StatedSource) else files
     return [file if isinstance(file, StatedSource) else StatedSource(files=(file,)) for file in listed]

@@ -1,8 +1,8 @@
 """The reader of tagged formats: a record is a sequence of fields, each a tag and the lines of its text.
 
-A `Scheme` describes a format: it maps tags to canonical fields, and `placed` uses it to sort a record's fields. Other
-texts are kept under the name of their tag (`_ris_N1`). `Ended` describes how to split a file into records, if their end
-has a tag. `placed` also sorts the elements of EndNote XML.
+A `Scheme` describes a format by tables, for example from tags to canonical fields. `placed` sorts a record's fields by
+these tables. Other texts are kept under the name of their tag (`_ris_N1`). `Ended` describes a format in which a tag
+ends each record. EndNote XML is sorted in the same way.
 """
 
 import re
@@ -96,8 +96,7 @@ Blocks: TypeAlias = Callable[[Scheme, str, Notes], Iterator[TaggedRecord]]  # th
 def read_tagged(scheme: Scheme, blocks: Blocks, text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`, which `blocks` splits.
 
-    Raises `InputError` if no record can be read, and with strict `notes` also at the first lost record. The message
-    then names the line.
+    Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """
     records = [record_of(scheme, block) for block in blocks(scheme, text, notes)]
     if not records:
@@ -106,7 +105,7 @@ def read_tagged(scheme: Scheme, blocks: Blocks, text: str, notes: Notes) -> list
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text, without byte order marks. A file of two joined exports has several marks."""
+    """Return the lines of a text, without byte order marks: a file of joined exports may have several."""
     return [line.removeprefix("\ufeff") for line in LINE_END.split(text)]
 
 
@@ -253,7 +252,7 @@ class Placing:
                 return
 
     def take_pattern(self, pattern: Pattern) -> None:
-        """Read a canonical field from a part of a value. A value with further text also stays whole under its tag."""
+        """Read a canonical field from a part of a value. A value with further text is also kept whole under its tag."""
         for form in pattern.forms:
             alone: list[_Value] = []
             for value in [value for tag in pattern.tags for value in self._left.get(tag, ())]:

@@ -1,10 +1,10 @@
 """The traits of a record: the values that identify its copies in the exports of all programs.
 
-Case, accents, punctuation, white space and markup differ between exports of the same record, so they are ignored. A
-value that identifies no record (an author "Anonymous", a PMID of 0) is no trait.
+Case, accents, punctuation, white space and markup are ignored, because they differ between exports of a record. A value
+that identifies no record (an author "Anonymous", a PMID of 0) is no trait.
 
-Databases append to a title (a remark, the article's language, the next field's tag) or put a translated title in
-brackets. They also omit subtitles, or write a title in two languages.
+Databases also change titles: they append a remark, the language or the next field's tag, put a translated title in
+brackets, or omit a subtitle.
 """
 
 import html
@@ -270,7 +270,7 @@ def _is_initials(word: str) -> bool:
 
 
 def _without_ending(text: str) -> str:
-    """Return the text without one appended part at its end, and without brackets around the whole."""
+    """Return the text without one appended part at its end, and without brackets around the whole text."""
     bare = text.rstrip(_JOINTS)
     before, inside = _bracket_at_end(bare)
     if not before and inside and bare.startswith("["):

@@ -4,7 +4,7 @@ Web of Science (`.txt`, `.ciw`): `PT J` begins a record, `ER` ends it. A tag has
 spaces continue its value. `FN` and `VR` precede the records, `EF` follows them.
 
 EndNote (`.enw`): `%0 Journal Article` begins a record, an empty line ends it. A line without a tag continues the line
-above. Programs that use Refer, the older format, omit `%0`. So lines between two empty lines are also a record if they
+above. Programs that use Refer, the older format, omit `%0`: then lines between two empty lines are a record if they
 include a title.
 """
 
@@ -26,8 +26,7 @@ _TAGGED = re.compile(r"%([0-9A-Z?@!#$\]&()*+^><\[=~|:;\\])(?:[ \t]+(.*))?")
 def read_wos(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record without its beginning or end is lost; text between records is skipped.
 
-    Raises `InputError` if no record can be read, and with strict `notes` also at the first lost record. The message
-    then names the line.
+    Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """
     return read_tagged(WOS, partial(ended_blocks, _WOS_ENDED), text, notes)
 
@@ -35,8 +34,7 @@ def read_wos(text: str, notes: Notes) -> list[dict[str, Any]]:
 def read_enw(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record needs a beginning or a title; text between records is skipped.
 
-    Raises `InputError` if no record can be read, and with strict `notes` also at the first lost record. The message
-    then names the line.
+    Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """
     return read_tagged(ENW, _enw_blocks, text, notes)
 

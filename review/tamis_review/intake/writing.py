@@ -42,17 +42,18 @@ def write_records(
 ) -> None:
     """Write records to `path`, in the format of their file, or in `format`.
 
-    Records are iterated several times: pass a list or a `Spool`, not an iterator.
-
     In the same format, every field of the source is written in order, with the record's current value. In another
-    format, canonical fields go to that format's places. Fields that no model is shown are omitted, except in JSONL.
-    Volume, pages and similar details from formats that Tamis only reads are written to RIS, EndNote XML and tables. The
-    decision (`_tamis_decision`, `_tamis_confidence`, `_tamis_reason`, `_tamis_exclusion_reason`) is written in every
-    format, in a place that reference managers show, and replaces the file's previous decision. `read_records` can read
-    all of this back. The file is UTF-8, and appears only when it is complete.
+    format, canonical fields get that format's places, and fields that no model is shown are omitted, except in JSONL.
+    Details such as volume and pages, from formats that Tamis only reads, are written to RIS, EndNote XML and tables.
 
-    Raises `InputError` if the file or the format cannot be written, or if `format` is missing and the records come from
-    several formats or from no file.
+    The decision (`_tamis_decision`, `_tamis_confidence`, `_tamis_reason`, `_tamis_exclusion_reason`) is written in
+    every format. It replaces the file's previous decision, and `read_records` can read it back. The file is UTF-8, and
+    appears only when it is complete.
+
+    The records are iterated several times: pass a list or a `Spool`, not an iterator.
+
+    Raises `InputError` if the file or the format cannot be written. The same error is raised if `format` is missing,
+    and the records come from several formats or from no file.
     """
     chosen = format_to_write(records, path, format)
     with replacing(path) as stream:

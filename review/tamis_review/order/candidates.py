@@ -58,8 +58,8 @@ def stream_candidates(
 ) -> Iterator[Candidate]:
     """Yield every record of a batch except duplicates, in item order. At most `PAGE` records are in memory.
 
-    If the connection has a snapshot, all records show the ledger at the same moment. With `texts=False`, titles and
-    abstracts are empty, and reading is several times as fast. `places`: only the records at these places of the batch.
+    With `texts=False`, titles and abstracts are empty, and reading is several times as fast. `places`: only the records
+    at these places of the batch.
 
     Raises `InvalidRequest` if the batch's operation does not include or exclude.
     """
@@ -83,10 +83,8 @@ class HumanSays:
 
 
 def read_human(connection: Connection, batch_id: UUID, *of: ColumnElement[bool]) -> dict[int, HumanSays]:
-    """Return the result of people's decisions, by place in the batch. `of`: SQL conditions that select decisions.
-
-    This is a separate query, because Postgres's planner misjudges a join.
-    """
+    """Return the result of people's decisions, by place in the batch. `of`: SQL conditions that select decisions."""
+    # This is a separate query, because Postgres's planner misjudges a join.
     human = standing(batch_id, *of)
     decided = select(human.c.idx, human.c.value, human.c.conflict, human.c.decisions)
     return {
@@ -177,7 +175,7 @@ def _score(row: Row[Any], kind: type[OperationKind], scale: ScoreScale) -> float
 
 
 def texts_of(item: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a record's title and abstract. Other fields replace a missing abstract, except those in `CATALOGUED`."""
+    """Return a record's title and abstract. Other fields, except those in `CATALOGUED`, replace a missing abstract."""
     shown = shown_fields(dict(item))
     title = shown_text(shown.pop("title")) if "title" in shown else ""
     if "abstract" in shown:

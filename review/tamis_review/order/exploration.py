@@ -13,12 +13,10 @@ EXPLORE = 0.02  # share of places: one in fifty
 
 
 def explored_places(first: int, n: int, share: float, seed: int) -> list[bool]:
-    """Return a bool for each of the `n` places from `first` on: True if its record is drawn at random.
+    """Return for each of the `n` places from `first` on whether its record is drawn at random.
 
-    Places count from 0.
-
-    Random places are about 1 / share apart, from an offset that the seed draws. So n places contain n * share random
-    places, give or take one.
+    Places count from 0. Random places are about 1 / share apart; the seed decides the first. So n places contain n *
+    share random places, give or take one.
     """
     offset = random.Random(f"exploration:{seed}").random()  # noqa: S311 - no secret
     before = [floor(place * share + offset) for place in range(first, first + n + 1)]
@@ -26,12 +24,12 @@ def explored_places(first: int, n: int, share: float, seed: int) -> list[bool]:
 
 
 def with_exploration(best: Sequence[int], *, read: int, share: float, seed: int) -> tuple[list[int], frozenset[int]]:
-    """Return the rows of an order, with randomly drawn rows at some places, and the set of the drawn rows.
+    """Return an order with some rows drawn at random, and the set of the drawn rows.
 
     Args:
         best: rows, best first.
         read: the number of decided records, which is the place of the first row.
-        share: share of the places for randomly drawn rows, 0 to 1.
+        share: the share of places for drawn rows, 0 to 1.
         seed: decides the random draws.
     """
     if not share:

@@ -54,8 +54,8 @@ def offered(
 ) -> list[Offered]:
     """Return all readable records, in reading order.
 
-    A record is readable if people have not decided it, or are in conflict about it. With a `reviewer`, it is readable
-    if this person has not decided it. The order is:
+    A record is readable if people have not decided it, or are in conflict about it. If there is a `reviewer`, a record
+    is readable if this person has not decided it. The order is:
 
     1. records in `first`, in the given order;
     2. with a `reviewer`: records that others decided, earliest decision first, so that pairs read the same records;
@@ -85,10 +85,10 @@ def offered(
 
 
 def by_number(records: Sequence[Offered]) -> list[Offered]:
-    """Return the same records for blind readers, ordered so that no place or figure reveals a decision.
+    """Return the records in an order for blind readers, in which no place or figure reveals a decision.
 
-    The sample and the records that others decided stay first, and rule exclusions last. The records between these two
-    groups are in the order of the batch.
+    The sample and the records that others decided stay first. The other records follow in the order of the batch, rule
+    exclusions last.
     """
     kept, last = {ReadingReason.SAMPLE, ReadingReason.PAIR}, ReadingReason.RULE
 
@@ -124,7 +124,7 @@ def why(reason: ReadingReason, record: Candidate, included: int) -> str:
 def meaning(order: ReadingOrder | StoredOrder, *, decided: int, unread: int, current: bool) -> str:
     """Return a few sentences on how far the order has learnt from people's decisions.
 
-    `decided`, `unread`: current counts of records; `current`: the order includes all decisions.
+    `decided`, `unread`: current counts of records. `current`: whether the order includes all decisions.
     """
     if not unread:
         return "No record is left to read: every record has a decision."
@@ -182,11 +182,11 @@ class NextQuery:
 def next_records(
     engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRefits, *, first: Sequence[int] = ()
 ) -> NextRecords:
-    """Return the records to read next.
+    """Return the records to read next, from the stored order.
 
-    With `query.fresh`, the order is updated first. So is the order of a batch of up to `SMALL` records, if the update
-    is quick. In other cases the records come from the stored order, and its update runs in the background. At the first
-    call, the model's scores give the order. `first`: places of records that come before all others, in the given order.
+    The order is updated first if `query.fresh` is set, or if the batch has at most `SMALL` records and the update is
+    quick. If not, the update runs in the background. Until it ends, a batch without an order of these settings has the
+    order of the model's scores. `first`: places of records that come before all others, in this order.
 
     Raises:
         InvalidParameters: an invalid query.
@@ -202,7 +202,10 @@ def next_records(
 
 
 def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRefits) -> None:
-    """Ensure that the ledger has an order, updated as by `next_records`. Raise the errors of `next_records`."""
+    """Store an order for the batch if it has none, and update it as `next_records` describes.
+
+    Raises the errors of `next_records`.
+    """
     terms = query.terms
     with ledger_errors(), engine.connect() as connection:
         checked_operation(connection, batch_id)

@@ -1,8 +1,8 @@
 """The computation of reading orders for a client, in the caller's thread or in a child process.
 
-An order takes seconds to compute. In the child, the computation does not delay the parent's answers to people. The
-child runs this file as a program, with a line of JSON for each request and each answer. The first line has the
-database's address, which is not in the command line, because every user of the machine can see that.
+An order takes seconds to compute. In a child process, this does not delay the parent's answers to people. The child
+runs this file as a program, with a line of JSON for each request and each answer. The first line has the database's
+address. It is not in the command line, which every user of the machine can see.
 """
 
 import json
@@ -45,10 +45,9 @@ class _Child:
 class OrderRefits:
     """The computation of reading orders for a client. It is thread-safe.
 
-    If `beside` is True, the child computes all orders, except in the method `cold`, so that no order blocks this
-    process's event loop. If `beside` is False, the caller's thread computes the orders that the caller waits for, and
-    the child computes the others. The child computes one order at a time. The first request starts the child. After a
-    crash, the next request restarts it.
+    With `beside`, the child computes all orders except in `cold`, and this process's event loop stays free. If `beside`
+    is False, `finished` computes the order in the caller's thread. The child computes one order at a time. A request
+    starts the child if none is running.
     """
 
     def __init__(self, engine: Engine, database_url: str, *, beside: bool) -> None:
@@ -60,7 +59,7 @@ class OrderRefits:
         self._child: _Child | None = None
 
     def finished(self, batch_id: UUID, terms: OrderTerms, *, patient: bool) -> bool:
-        """Update the order and return True. A caller who is not `patient` gets False after `PATIENCE` seconds.
+        """Update the order and return True. If the caller is not `patient`, return False after `PATIENCE` seconds.
 
         Raises the errors of `refit`, and `OperationFailed` if the child has died.
         """
@@ -85,10 +84,10 @@ class OrderRefits:
         refit(self._engine, batch_id, terms, self._cache, cold=True)
 
     def ask(self, batch_id: UUID, terms: OrderTerms) -> "Future[None]":
-        """Start an update of the order in the child, and return a future, which ends with None or the error.
+        """Start an update of the order in the child, and return its future, which ends with None or the error.
 
-        If an equal request has not begun, the result is its future. If an equal request is running, a new request is
-        made, because the running request may have read the ledger before the newest decision.
+        An equal request that has not begun is reused. A running request is not: it may have read the ledger before the
+        newest decision.
         """
         with self._lock:
             child = self._living()
@@ -133,7 +132,7 @@ class OrderRefits:
         return self._child
 
     def _listen(self, child: _Child) -> None:
-        """Pass on the answers of a child until it ends."""
+        """Pass on the answers of a child until it ends. Its unfinished requests then fail."""
         answers, requests = child.process.stdout, child.process.stdin
         assert answers is not None  # noqa: S101 - both are pipes
         assert requests is not None  # noqa: S101
@@ -170,7 +169,7 @@ def _settle(future: "Future[None]", error: list[str] | None) -> None:
 
 
 def _raised(name: str, message: str) -> TamisError:
-    """Return the child's error: of the class `name` if Tamis has it, otherwise `OperationFailed`."""
+    """Return the child's error. Its class is `name` if Tamis has such an error, otherwise `OperationFailed`."""
     kind = getattr(tamis_schemas, name, None)
     if isinstance(kind, type) and issubclass(kind, TamisError):
         with suppress(TypeError):  # a class that needs more than a message

@@ -22,7 +22,7 @@ class OrderTerms:
 
 @dataclass(frozen=True)
 class OrderBasis:
-    """The state of the ledger when an order was computed. Equal states and equal terms give an equal order."""
+    """The state of the ledger when an order was computed. Equal states and settings give an equal order."""
 
     last_override: int = 0  # id of people's newest decision; 0: none
     answered: int = 0  # items that a model has decided
@@ -53,12 +53,12 @@ class StoredOrder:
 
 
 def one_refit_at_a_time(connection: Connection, batch_id: UUID) -> None:
-    """Lock this batch's order until the transaction ends. Wait first if another transaction has the lock."""
+    """Lock this batch's order until the transaction ends. Wait if another transaction has the lock."""
     connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"reading order {batch_id}"))))
 
 
 def read_basis(connection: Connection, batch_id: UUID) -> OrderBasis:
-    """Return the basis that an order computed now would have."""
+    """Return the current state of the ledger, as the basis of an order."""
     last = select(func.coalesce(func.max(overrides.c.id), 0)).where(
         overrides.c.batch_id == batch_id, overrides.c.stage == HumanStage.OWN.value
     )

@@ -1,8 +1,8 @@
 """The reading order: the undecided records that a person should read next.
 
-The language model's score and the text model's score become comparable through their ranks, and are added with
-weights. A logistic regression of people's decisions gives the weights: the better a score separates the includes, the
-higher its weight. The regression begins with expected weights, which few decisions hardly change.
+The ranks of the language model's score and of the text model's score are added with weights. A logistic regression of
+people's decisions gives the weights: the better a score separates the includes, the higher its weight. The regression
+begins with expected weights, which few decisions hardly change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -75,9 +75,8 @@ def rank(
 ) -> Ranking:
     """Return the records without a label, in reading order.
 
-    Until people have included one record and excluded another, the record with the highest score is first; without
-    scores, the order is random. Afterwards the order comes from score and text model (`fuse`). Equal seeds and labels
-    give equal orders.
+    The order comes from the scores and the text model (`fuse`). Until people have included one record and excluded
+    another, it comes from the scores alone; without scores it is random. Equal seeds and labels give equal orders.
 
     Args:
         features: of all records.
@@ -105,9 +104,9 @@ def rank(
 
 
 def _why(fused: Fused) -> list[ReadingReason]:
-    """Return the reason for each record's place: text, model or both.
+    """Return the reason for each record's place: text, model, or both.
 
-    The reason is both if the smaller part of the sum is at least half the larger part.
+    It is both if the smaller of the two parts of the order's figure is at least half the larger.
     """
     if fused.text is None:
         return [ReadingReason.EXPLORATION if fused.model is None else ReadingReason.MODEL] * len(fused.rows)
@@ -137,8 +136,8 @@ def fuse(features: TextFeatures, scores: Sequence[float | None], labels: Mapping
     """Return the figures of each record without a label, from its score and its text.
 
     `text` and `model` are normal scores of ranks, and order = text_weight * text + (1 - text_weight) * model. The
-    weight comes from a logistic regression of the decided records (`regress`), whose texts are judged by models not
-    trained on them. The expected text_weight is i / (i + `HALF_WAY`), with i the number of includes.
+    weight comes from a logistic regression of the decided records (`regress`). Its expected value is i / (i +
+    `HALF_WAY`), with i the number of includes.
     """
     with needs(EXTRA):
         import numpy as np
@@ -160,7 +159,7 @@ def fuse(features: TextFeatures, scores: Sequence[float | None], labels: Mapping
 
 
 def _text_weight(unseen: Unseen | None, model: "np.ndarray", included: int) -> float:
-    """Return the text model's share in the order, 0 to 1, by how well text and score separate includes from excludes.
+    """Return the text model's share in the order, 0 to 1, from a regression of people's decisions on text and score.
 
     If `unseen` is None, return the share expected after `included` includes.
     """
@@ -196,9 +195,9 @@ def judge_unseen(
     Args:
         features: of all records.
         unread: the rows without a label.
-        labels: by row, True for included; at least as many of each kind as there are folds.
+        labels: by row, True for included. There must be at least as many of each kind as folds.
         folds: two or more.
-        seed: decides the fold of each include and exclude.
+        seed: decides the fold of each record.
     """
     import numpy as np
 
@@ -216,15 +215,15 @@ def judge_unseen(
 
 
 def regress(columns: "np.ndarray", included: "np.ndarray", *, expected: Sequence[float], spread: float) -> "np.ndarray":
-    """Return the most probable intercept, then the most probable weight of each column.
+    """Return the most probable intercept, then the most probable weight of each column, by logistic regression.
 
-    They maximise log L - sum of (weight - expected)^2 / (2 spread^2). L is the likelihood of the records under a
-    logistic regression. The sum is a normal prior of each weight around its expectation.
+    The result maximises log L - sum of (weight - expected)^2 / (2 spread^2). L is the likelihood of the records. The
+    sum is a normal prior of the weights.
 
     Args:
         columns: a row per record, a column per value.
         included: 1 for an include, 0 for an exclude.
-        expected: a weight for each column.
+        expected: the expected weight of each column.
         spread: the standard deviation of weights around their expectation.
     """
     import numpy as np
@@ -261,7 +260,7 @@ def predict(columns: "np.ndarray", weights: "np.ndarray") -> "np.ndarray":
 
 
 def normal_scores(values: "np.ndarray") -> "np.ndarray":
-    """Return the normal quantile of (midrank - 1/2) / n for each of n values. Equal values share a midrank."""
+    """Return the normal quantile of (midrank - 1/2) / n for each of n values. Equal values have equal scores."""
     import numpy as np
     from scipy.special import ndtri
 

@@ -29,7 +29,7 @@ class FeatureCache:
         self._kept: OrderedDict[UUID, TextFeatures] = OrderedDict()
 
     def features(self, batch_id: UUID, make: Callable[[], TextFeatures]) -> TextFeatures:
-        """Return a batch's features, from the cache or else computed by `make`."""
+        """Return a batch's features, from the cache or computed by `make`."""
         with self._lock:
             if (kept := self._kept.get(batch_id)) is not None:
                 self._kept.move_to_end(batch_id)
@@ -45,8 +45,8 @@ class FeatureCache:
 def refit(engine: Engine, batch_id: UUID, terms: OrderTerms, cache: FeatureCache, *, cold: bool = False) -> None:
     """Compute a batch's order and store it, unless the stored order is current.
 
-    A second caller waits, and then finds the order current. With `cold`, the order ignores people's decisions, needs no
-    texts, and is computed only if no order with these terms is stored.
+    With `cold`, the order ignores people's decisions, and is stored only if no order with these terms is stored. A
+    second caller waits for the first.
 
     Raises:
         InvalidRequest: the operation does not include or exclude.

@@ -2,9 +2,8 @@
 
 The numbers are TF-IDF of words and of pairs of neighbouring words. The text model measures how much a record's title
 and abstract resemble people's includes. It has two support vector machines, which take turns in the order. The broad
-machine fits the decisions loosely, and finds records that resemble the includes as a whole. The sharp machine fits
-them closely, and finds what distinguishes single includes from excludes. If one machine ranks an include low, the
-other mostly ranks it high.
+machine finds records that resemble the includes as a whole. The sharp machine fits the decisions closely, and finds
+what distinguishes single includes from excludes.
 """
 
 import re
@@ -35,7 +34,7 @@ BROAD, SHARP = (0.03, 9.8), (1.0, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class TextFeatures:
-    """The words and word pairs of each record, weighted by TF-IDF: built once per batch."""
+    """The words and word pairs of each record, weighted by TF-IDF."""
 
     matrix: "csr_array"  # a row per record, of Euclidean length 1 or less, float32
 
@@ -43,10 +42,13 @@ class TextFeatures:
     def of(cls, texts: Iterable[str]) -> "TextFeatures":
         """Return the features of texts, such as title and abstract joined by a line break.
 
-        Terms are words of two characters or more, and pairs of neighbouring words, in lower case. Terms in more than
-        the share `MOST` of the records are omitted. A term's weight is (1 + ln f) * (1 + ln((1 + n) / (1 + d))), with
-        f its frequency in the record, n the number of records and d the number of records with the term. Each row is
-        divided by its Euclidean length. Terms of a single record count in this length, but then they are dropped.
+        Terms are lower-case words of two characters or more, and pairs of neighbouring words. Terms that occur in more
+        than the share `MOST` of the records, or in a single record, are dropped. The weight of a term is
+
+            (1 + ln f) * (1 + ln((1 + n) / (1 + d))) / length
+
+        f is the term's frequency in the record, n the number of records, and d the number of records with the term.
+        `length` is the record's Euclidean length, in which terms of a single record still count.
 
         Raises:
             ConfigurationError: the extra `order` is not installed.
@@ -67,7 +69,7 @@ class TextFeatures:
 
 
 def _words(texts: Iterable[str]) -> "tuple[np.ndarray, np.ndarray]":
-    """Return the words of all texts as numbers, and `ends`: the words of text i are words[ends[i]:ends[i + 1]]."""
+    """Return the words of all texts as numbers, and `ends`. The words of text i are words[ends[i]:ends[i + 1]]."""
     import numpy as np
 
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
@@ -79,7 +81,7 @@ def _words(texts: Iterable[str]) -> "tuple[np.ndarray, np.ndarray]":
 
 
 def _pairs(words: "np.ndarray", ends: "np.ndarray") -> "tuple[np.ndarray, np.ndarray]":
-    """Return the pairs of neighbouring words within each text, in the form of `_words`: numbers and ends."""
+    """Return the pairs of neighbouring words within each text, as numbers and ends like those of `_words`."""
     import numpy as np
 
     followed = np.ones(len(words), dtype=bool)
@@ -125,14 +127,14 @@ class Margins:
     sharp: "np.ndarray"
 
     def places(self, rows: "np.ndarray", turn: int) -> "np.ndarray":
-        """Return the rank of each row among `rows`, from 1, by the better of the two machines' ranks.
+        """Return the rank of each row among `rows`, from 1: the better of its ranks by the two machines.
 
-        Two rows may get equal ranks from different machines. Then the machine whose turn it is decides: its row comes
-        first. Rows that are still equal share a mean rank.
+        If different machines give two rows equal ranks, the row from the machine that has its turn comes first. Rows
+        that are still equal share a mean rank.
 
         Args:
-            rows: rows without a label in the training, because a machine ranks training rows by their labels.
-            turn: number of records read. The broad machine has its turn at even numbers, the sharp machine at odd
+            rows: rows that had no label in the training, because a machine ranks training rows by their labels.
+            turn: the number of records read. The broad machine has its turn at even numbers, the sharp machine at odd
                 numbers.
         """
         import numpy as np
@@ -144,10 +146,9 @@ class Margins:
 
 
 def train(features: TextFeatures, labels: Mapping[int, bool]) -> Margins:
-    """Return the margins of all records, by two machines trained on the labelled records.
+    """Return the margins of all records, by two linear support vector machines trained on the labelled records.
 
-    `labels`: by row, True for included; both kinds must occur. The machines are linear support vector machines with
-    squared hinge loss. The weights of the labelled records sum to their number.
+    `labels`: by row, True for included; both kinds must occur.
     """
     with needs(EXTRA):
         import numpy as np

@@ -96,13 +96,13 @@ async def get_asset(version: str, name: str) -> Response:
 
 @cache
 def _contents() -> dict[str, bytes]:
-    """Return the page's files by name. They are read once, so they match their address even after an upgrade."""
+    """Return the page's files by name. They are read only once, so they always fit `_version`."""
     return {name: path.read_bytes() for name, path in FILES.items()}
 
 
 @cache
 def _version() -> str:
-    """Return a version for all files together, because the files load each other."""
+    """Return one version for all files together, because the files load each other."""
     return hashlib.sha256(repr(sorted(_contents().items())).encode()).hexdigest()[:16]
 
 
@@ -122,7 +122,7 @@ class Screening:
     )
 
     def __init__(self, rehearse: Rehearse = nothing_renders) -> None:
-        """Store `rehearse`, which returns the prompts and cost of a planned batch: this package renders no prompts."""
+        """Store `rehearse`, which returns the prompts and cost of a planned batch. This package renders no prompts."""
         self._rehearse = rehearse
 
     def largest_bodies(self, client: Client) -> Mapping[str, int]:

@@ -106,7 +106,7 @@ def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]
     responses=problems.OF_BODIES | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
 async def import_decisions(batch_id: BatchId, request: Request, client: Of, key: Reviewer) -> Imported:
-    """Rows that match no record, or several, are listed and skipped; the rest is recorded in one transaction."""
+    """Record a file's decisions, all or none. Rows that match no record, or several, are listed and skipped."""
 
     def imported(terms: DecisionTerms, path: Path, _: str) -> Imported:
         return imported_decisions.import_decisions(
@@ -206,7 +206,7 @@ class Changed(BaseModel):
 
 @label_router.get("/labels", summary="List the labels of a batch, with the number of items that have each")
 def list_labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
-    """On records that are still read blind, only the caller's own labels count."""
+    """Return how many items have each label. On records that are read blind, only the caller's own labels count."""
     visibility = visibility_of(client, batch_id, key)
     return dict(count_labels(client.batch(visibility.batch_id), reviewer=visibility.me, hidden=visibility.hidden))
 

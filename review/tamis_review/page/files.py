@@ -184,7 +184,10 @@ async def submit_file(
     key: Submitter,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> FileBatchView:
-    """Copies of records are removed and counted; unreadable records are listed. The form's field `terms` is JSON."""
+    """Submit a batch of the files' records. Duplicates are removed and counted; unreadable records are listed.
+
+    The form's field `terms` is JSON.
+    """
     async with uploaded(request, client, FileTerms) as (terms, files):
         return await run_in_threadpool(_submitted, client, key, terms, files, idempotency_key, response)
 
@@ -261,7 +264,7 @@ def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile])
 
 
 def notes_of(identified: Identified) -> dict[str, Any]:
-    """Return the fields of the answer on skipped lines, lost records, and the first notes."""
+    """Return the fields of the answer for skipped lines, lost records, and the first notes."""
     notes = [FileNote(file=file.name, **asdict(note)) for file in identified.files for note in file.intake.notes]
     counts = {name: sum(getattr(file.intake, name) for file in identified.files) for name in ("skipped", "lost")}
     return {**counts, "notes": tuple(notes[:NOTES_TOLD])}
@@ -278,7 +281,10 @@ def names_of(files: Sequence[UploadFile]) -> list[str]:
 
 
 def stated_of(sources: Sequence[StatedSource], called: Mapping[Path, str]) -> list[StatedSource]:
-    """Return the stated sources, then the unnamed files. Raise `InvalidParameters` if a stated file is missing."""
+    """Return the stated sources, then each remaining file as a source of its own.
+
+    Raises `InvalidParameters` if a stated file is missing.
+    """
     places = {Path(name): path for path, name in called.items()}
     stated: list[StatedSource] = []
     for number, source in enumerate(sources):

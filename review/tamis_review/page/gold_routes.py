@@ -161,7 +161,7 @@ class CalibrationUpload(BaseModel):
 def draw_pilot(
     batch_id: BatchId, wanted: NewPilot, client: Of, _: Reader, form: TableForm = TableForm.JSON
 ) -> PilotView | Response:
-    """As CSV, the answer is the table that a person fills in for `evaluation` and `calibration`."""
+    """Draw a random sample to label. As CSV, it is the table to fill in for `evaluation` and `calibration`."""
     batch = client.batch(batch_id)
     check_decides(batch.id, batch.status().operation)
     seed = secrets.randbits(RANDOM_SEED_BITS) if wanted.seed is None else wanted.seed
@@ -192,7 +192,7 @@ def draw_pilot(
 async def evaluate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: EvaluationForm = EvaluationForm.JSON
 ) -> EvaluationView | Response:
-    """Return rates, lost evidence, calibration and agreement, in figures and in words. Nothing is stored."""
+    """Return rates, lost includes, calibration and agreement, in figures and in words. Nothing is stored."""
 
     def evaluated(terms: LabelTerms, path: Path, name: str) -> EvaluationView | Response:
         batch = client.batch(batch_id)
@@ -220,7 +220,7 @@ async def evaluate_batch(
 async def calibrate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: TableForm = TableForm.JSON
 ) -> CalibrationView | Response:
-    """If there is no threshold, `refusal` says why, and the table of kept records is refused."""
+    """Return the threshold. If there is none, `refusal` says why, and the CSV of kept records is refused."""
 
     def calibrated(terms: CalibrationTerms, path: Path, name: str) -> CalibrationView | Response:
         batch = client.batch(batch_id)

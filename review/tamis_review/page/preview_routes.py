@@ -1,6 +1,6 @@
-"""Routes that only read files and submit nothing.
+"""Routes that read files and submit nothing.
 
-They show what a batch would ask, cost and take; the records in the files; and certain or possible duplicates.
+They show what a batch would ask, its cost and its time; the records in the files; and certain or possible duplicates.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -64,7 +64,7 @@ class Estimate(Frozen):
 
 
 class FurtherStage(Frozen):
-    """An estimate of a later stage of a review, if every record passes the earlier stages. It is an upper bound."""
+    """An estimate of a later stage of a review. It is an upper bound: every record may pass the earlier stages."""
 
     name: str
     dry_run: Estimate | None = Field(description="null for a judge, whose items do not exist yet.")
@@ -285,7 +285,7 @@ async def find_duplicates(
     form: TableForm = TableForm.JSON,
     limit: Annotated[int | None, Query(ge=1, description="The most pairs of each kind in JSON. Default: all.")] = None,
 ) -> PairsView | Response:
-    """The files are compared together, as in a screening."""
+    """Return the duplicates and the doubtful pairs among the records of all files together, as in a screening."""
     async with uploaded(request, client, DuplicateTerms) as (terms, files):
         limiter: anyio.CapacityLimiter = request.app.state.previews
         return await to_thread.run_sync(_found, client, terms, files, form, limit, limiter=limiter)

@@ -1,6 +1,6 @@
 """Routes of figures about a batch's decisions: agreement of people, models and software, and failures.
 
-Other routes begin or estimate a batch that judges the reasoning behind a finished batch's results.
+Other routes begin or estimate a batch that judges the results of a finished batch.
 """
 
 from http import HTTPStatus
@@ -71,7 +71,7 @@ def get_agreement(batch_id: BatchId, client: Of, _: Reader) -> AgreementFigures:
 def get_agreement_records(
     batch_id: BatchId, client: Of, _: Reader, query: Annotated[CellQuery, Query()]
 ) -> AgreementRecords:
-    """In the tables of software and people, the software is first."""
+    """Return the records behind a cell. In a table of software and people, the software is the first judge."""
     with client.snapshot() as connection:
         return read_cell(connection, client.batch(batch_id).uuid, query)
 
@@ -81,7 +81,7 @@ def get_agreement_records(
     summary="Count the failures of each round, and test whether they depend on length, year or neighbours",
 )
 def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
-    """The list of rounds is empty if no record ever failed."""
+    """Return the failures of each round. The list of rounds is empty if no record ever failed."""
     return read_failures(client.batch(batch_id))
 
 
@@ -91,7 +91,7 @@ def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
     dependencies=[Depends(check_open)],
 )
 def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
-    """Errors are measured against people's decisions. If the batch asks a single model, the answer is 422."""
+    """Return the figures of a panel, with errors by people's decisions. For a single model, the answer is 422."""
     figures = measure_panel(client.batch(batch_id))
     part = panel_part(figures)
     words = PanelWords(
@@ -124,7 +124,7 @@ def judge(
     key: Submitter,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> BatchStatusView:
-    """Results without a reasoning, and results that people changed, are not judged."""
+    """Submit a batch that judges the results. Results without a reasoning, or changed by people, are not judged."""
     judged = client.batch(batch_id)
     return submit_terms(
         client,
@@ -145,7 +145,7 @@ def judge(
     dependencies=[Depends(check_open)],
 )
 async def dry_run(batch_id: BatchId, terms: JudgementTerms, request: Request, client: Of, _: Submitter) -> Estimate:
-    """`records` is the number of the batch's items, `asked` the number of results to judge. No model is asked."""
+    """Return the estimate. `records` is the number of the batch's items, `asked` the number of results to judge."""
     rehearse: Rehearse = request.app.state.rehearse
     limiter: anyio.CapacityLimiter = request.app.state.dry_runs
     return await to_thread.run_sync(_rehearsed, client, batch_id, terms, rehearse, limiter=limiter)

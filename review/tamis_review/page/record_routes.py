@@ -1,6 +1,6 @@
 """Routes for people who read records.
 
-They serve the screening mode, the next records, the work list, the table of decisions, a record's history, and the
+They are for the screening mode, the next records, the work list, the table of decisions, a record's history and the
 export.
 """
 
@@ -96,7 +96,7 @@ def get_next_records(
         ReadingBy, Query(description="disagreement: records on which the models of a panel differ come first.")
     ] = ReadingBy.ORDER,
 ) -> NextRecords:
-    """Answer at once from the stored order; `current` says whether it includes every decision.
+    """Return the records from the stored order, at once. `current` says whether the order includes every decision.
 
     If people read blind, the order is by number.
     """
@@ -140,10 +140,10 @@ def get_work(
     after: Annotated[str | None, Query(max_length=100, description="`next` of the previous page.")] = None,
     limit: Annotated[int, Query(ge=1, le=MOST)] = USUAL,
 ) -> WorkList:
-    """A record that is hidden from the key's holder has only its text, and filters by decision skip it.
+    """Return a page of the work list. A hidden record has only its text, and filters by decision skip it.
 
-    In the mode `model_audited`, the list is an audit's sample in the order of the draw: the last audit with unjudged
-    records, else the last audit.
+    In the mode `model_audited`, the list is an audit's sample in the order drawn. The audit is the last with unjudged
+    records or, if there is none, the last of all.
     """
     query = WorkQuery(order, show, outcome, reason or None, label or None, flagged, q or None, after, limit)
     return read_work(client.engine, client.batch(batch_id).uuid, key.label, query, reading.order_refits(client))

@@ -1,7 +1,6 @@
 """Routes of reviews, and of reports on a review or a batch.
 
-They show the state of reviews, and the work left for the caller. A thread writes a report, and the report is sent as a
-stream.
+A thread writes a report to a file, which is then sent as a stream.
 """
 
 from collections.abc import Sequence
@@ -61,7 +60,7 @@ class ReviewStatusView(Frozen):
 def next_step(state: str, left: Sequence[WorkLeft]) -> str:
     """Return the next step in a review as text.
 
-    Conflicts come first, then the software's work, records to read, and audits.
+    Conflicts have priority, then the software's work, then records to read, then audits.
     """
     conflicts, todo = sum(work.conflicts for work in left), sum(work.todo for work in left)
     if conflicts:
@@ -125,7 +124,7 @@ def get_review(review_id: ReviewId, client: Of, key: Reader) -> ReviewStatusView
 async def get_review_report(
     review_id: ReviewId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
 ) -> Stream:
-    """While a record of any stage is hidden from the key's holder, because people read blind, the answer is 403."""
+    """Return the report. The answer is 403 while a record of any stage is hidden from the key's holder."""
     subject_id = await run_in_threadpool(_open_review, client, review_id, key)
     return await report_stream(request, client, key, subject_id, form)
 

@@ -1,7 +1,7 @@
 """Routes of random samples that people judge.
 
-An audit samples the excluded records; people's decisions on the sample describe all excluded records. The stop rule
-samples the unread records, to decide whether people may stop.
+An audit samples the excluded records, to estimate wrong exclusions. The stop rule samples the unread records, to decide
+whether people may stop.
 """
 
 from http import HTTPStatus
@@ -61,7 +61,7 @@ class NewAuditDecision(BaseModel):
 
 
 class AuditDecisions(BaseModel):
-    """Decisions on records of a sample: all of them count, or none."""
+    """Decisions on records of a sample. All are recorded, or none."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"decisions": [{"index": 0, "include": False}]}]}
@@ -188,7 +188,10 @@ def get_stop_answer(
     human_errors: Annotated[bool, Query(description=HUMAN_ERRORS)] = True,
     form: TableForm = TableForm.JSON,
 ) -> StopAnswer | Response:
-    """As CSV, the answer is a table to fill in: the unread records of the open sample, or 422 if no sample is open."""
+    """Return whether people may stop. As CSV, return the unread records of the open sample, to fill in.
+
+    If no sample is open, the answer for CSV is 422.
+    """
     batch = client.batch(batch_id)
     answer = visibility_of(client, batch_id, key).stop(
         reading.may_stop(batch, recall, confidence, human_errors=human_errors)

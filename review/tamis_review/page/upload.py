@@ -36,11 +36,9 @@ async def uploaded(
 ) -> AsyncIterator[tuple[Asked, list[UploadFile]]]:
     """Yield a form's `terms` and its files in order. The files stay on disk until the end of `with`.
 
-    Each file has a name and content.
-
     Raises:
         HTTPException: 413 for files that are too large together, 415 for another media type.
-        InvalidParameters: a field is missing or invalid.
+        InvalidParameters: a field is missing or invalid, or a file is empty.
     """
     largest = client.settings.max_file_bytes
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -67,7 +65,7 @@ async def uploaded(
 async def answered_by_file(
     request: Request, client: Client, kind: type[Asked], noun: str, answer: Callable[[Asked, Path, str], Answer]
 ) -> Answer:
-    """Call `answer` on a thread, with a form's terms and the path and name of the only file, and return the result.
+    """Call `answer` on a thread, with a form's terms and the path and name of its only file, and return the result.
 
     Raises `InvalidParameters` if there are several files, and the errors of `uploaded`, `on_disk` and `answer`.
     """
@@ -87,7 +85,7 @@ async def answered_by_file(
 def on_disk(files: Sequence[UploadFile], names: Sequence[str]) -> Iterator[dict[Path, str]]:
     """Write the uploaded files to disk until the end of `with`. Yield a mapping from path to original name.
 
-    An `InputError` raised within `with` becomes `InvalidParameters`, with the original names.
+    An `InputError` in the `with` block becomes `InvalidParameters`, with the original names.
     """
     with TemporaryDirectory(prefix="tamis-files-") as folder:
         called = {Path(folder) / f"{place:03}": name for place, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""The decisions that a key's holder may see while people read blind, and the name under which they may decide."""
+"""The decisions that a key's holder may see while people read blind, and the name under which the holder may decide."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _OPENS = {
 
 @dataclass(frozen=True)
 class Visibility:
-    """The parts of a batch that a reviewer may see, as recorded in the ledger a moment ago."""
+    """The parts of a batch that a reviewer may see, at one moment."""
 
     batch_id: str
     mode: ScreeningMode
@@ -55,7 +55,7 @@ class Visibility:
             raise Blinded(f"people read blind: this key decides as {self.me!r}, not as {reviewer!r}")
 
     def check_decision(self, index: int, stage: HumanStage, *, settles: bool) -> None:
-        """Raise `Blinded` for a decision on a hidden record, if it settles a conflict or is about the report."""
+        """Raise `Blinded` for a decision on a hidden record if it settles a conflict or is about the report."""
         if settles or stage is not HumanStage.OWN:
             self.check_record(index)
 
@@ -64,7 +64,7 @@ class Visibility:
         return [self.own(made) for made in decisions if made.index not in self.hidden or made.reviewer == self.me]
 
     def own(self, one: Override) -> Override:
-        """Return this reviewer's decision. If other decisions on its record are still hidden, omit the software's."""
+        """Return this reviewer's decision, without the software's decision if the record is hidden."""
         if one.index not in self.hidden:
             return one
         return one.model_copy(update={"system_decided": False, "system_value": None})
@@ -99,7 +99,7 @@ def check_batch_open(batch_id: str, client: Client, key: ApiKey) -> None:
 
 
 def check_audit_open(batch_id: BatchId, client: Of, key: Reader) -> None:
-    """Raise `Blinded` like `check_batch_open`, but not for stages in the mode `model_audited`.
+    """Raise `Blinded` like `check_batch_open`, but ignore stages in the mode `model_audited`.
 
     In this mode, audits show no decision of the model.
     """
@@ -110,7 +110,7 @@ def check_audit_open(batch_id: BatchId, client: Of, key: Reader) -> None:
 
 
 def check_record_open(batch_id: BatchId, index: Index, client: Of, key: Reader) -> None:
-    """Raise `Blinded` (403) while the record of the path is hidden from the caller, in any stage of its review."""
+    """Raise `Blinded` (403) while a record is hidden from the caller, in any stage of its review."""
     uuid = client.batch(batch_id).uuid
     for stage in _stages(client, batch_id):
         visibility = visibility_of(client, str(stage), key)
@@ -131,10 +131,7 @@ def _stages(client: Client, batch_id: str) -> list[UUID]:
 
 
 def _place_in(connection: Connection, stage: UUID, batch_id: UUID, index: int) -> int | None:
-    """Return the place in `stage` of the record that has the place `index` in the batch.
-
-    Return None if the stage does not have this record.
-    """
+    """Return the place in `stage` of the record at the place `index` of the batch, or None if it is not there."""
     origin = select(payloads.c.origin).where(payloads.c.batch_id == batch_id, payloads.c.idx == index)
     record = func.coalesce(origin.scalar_subquery(), index)  # place in the first stage
     place_in_first = func.coalesce(payloads.c.origin, payloads.c.idx)

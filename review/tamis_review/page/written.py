@@ -1,4 +1,4 @@
-"""Answers that are written to a file before they are sent. So a slow client occupies no other resource."""
+"""Answers that are written to a file before they are sent, so that a slow client occupies no other resource."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack

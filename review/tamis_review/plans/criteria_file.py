@@ -98,10 +98,7 @@ exclusion_criteria:
 
 
 def read_criteria(path: Path | str) -> SearchCriteria:
-    """Return the criteria in a YAML or JSON file.
-
-    Raises `InputError` if the file is invalid. The message names line and field.
-    """
+    """Return the criteria in a YAML or JSON file. Raise `InputError`, with line and field, if the file is invalid."""
     return criteria_of(read_yaml(path, what="criteria", example=EXAMPLE))
 
 
@@ -122,7 +119,7 @@ def criteria_of(file: YamlFile, place: Location = ()) -> SearchCriteria:
 def _check_entries(file: YamlFile, place: Location) -> None:
     """Raise `InputError` if an entry of the list at `place` has an unknown name.
 
-    An entry whose only name is not `criterion` is probably a text with a colon, so its name is not checked.
+    An entry with a single name other than `criterion` is not checked: it is probably a text with a colon.
     """
     entries = file.at(place[:-1]).get(place[-1])
     for number, entry in enumerate(entries if isinstance(entries, list) else ()):

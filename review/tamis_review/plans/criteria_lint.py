@@ -48,8 +48,8 @@ class _Said:
 def doubts(criteria: SearchCriteria) -> list[str]:
     """Return a sentence for each doubt about the criteria.
 
-    A criterion is doubtful if it contradicts or repeats another, is in the wrong list, or combines several conditions.
-    Other doubts are about keywords, examples, and the lack of any inclusion criterion.
+    There is a doubt if a criterion contradicts or repeats another, is in the wrong list, or combines several
+    conditions. Other doubts are about keywords, examples, and a lack of inclusion criteria.
     """
     statements = [_Said.of(criterion) for criterion in criteria.labelled()]
     sentences = [doubt for statement in statements for doubt in _of_one(statement.criterion)]

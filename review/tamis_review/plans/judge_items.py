@@ -9,8 +9,8 @@ from tamis_schemas.records.item import shown_fields, shown_text
 def judge_item(row: ItemResult) -> dict[str, Any] | None:
     """Return the item for the `judge` operation, made from a result.
 
-    Return None if the result has no value or no reasoning, or if a human changed the value. In the item, `context` is
-    the record as text, `title` the record's title if it has one, and `_index` the result's place in the batch.
+    Return None if the result has no value or no reasoning, or if a human changed the value. The item's `context` is the
+    record as text, and `_index` is the result's place in the batch.
     """
     if row.status != ItemStatus.DECIDED or row.result is None or not row.result.reasoning:
         return None

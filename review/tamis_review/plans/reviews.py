@@ -49,7 +49,7 @@ class Review:
         return str(self.uuid)
 
     def status(self) -> ReviewView:
-        """Return the review's current state, with all stages from one snapshot. Raise `LedgerUnavailable`."""
+        """Return the review's current state, with all stages at the same moment. Raise `LedgerUnavailable`."""
         with self.session.snapshot() as connection:
             return ledger.read_reviews(connection, review_id=self.uuid)[0]
 
@@ -58,7 +58,7 @@ class Review:
         return [Batch(self.session, UUID(view.id)) for view in self.status().stages]
 
     def watch(self, timeout: float | None = None) -> Iterator[ReviewView]:
-        """Yield the review's state again and again until nothing more happens: at first quickly, later every second.
+        """Yield the review's state repeatedly until nothing more happens: at first quickly, later every second.
 
         Raises:
             BatchPaused: the current stage cannot continue before a person solves the problem.
@@ -135,10 +135,10 @@ def submit_review(
 ) -> Review:
     """Write a review and its first stage to the ledger, and return the review. The workers begin each later stage.
 
-    If the same plan with the same records was submitted before, return the existing review, in any state. With `again`,
-    always begin a new review. A stage without a model uses the model of the settings, or if they have none, the
-    workers' model. The plan has the budget of each stage. `steering` overrides the steering of every stage. Other
-    arguments and errors are as in `Client.submit`.
+    If the same plan with the same records was submitted before, the existing review is returned, in any state. With
+    `again`, a new review always begins. A stage without a model uses the model of the settings or, if the settings have
+    none, the workers' model. `steering` overrides the steering of every stage. Other arguments and errors are as in
+    `Client.submit`.
     """
     settings = client.settings
     plan = plan.asking(settings.batch_model).steered(steering).with_operations(client.with_examples)
@@ -198,9 +198,9 @@ def find_batch_or_review(client: Session, prefix: str) -> Batch | Review:
 
 
 def _current_stage(connection: Connection, review_id: UUID) -> UUID | None:
-    """Return a review's current batch. If its last batch is completed, begin the next stage.
+    """Return a review's current batch, or None if the review is finished.
 
-    None: the review is finished.
+    If the last begun stage is completed, begin the next stage.
     """
     latest = (
         select(batches.c.id, batches.c.state, reviews.c.finished_at)

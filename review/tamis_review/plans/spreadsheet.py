@@ -26,7 +26,7 @@ class TableRow:
 def read_table(path: Path | str, columns: Collection[str], required: Collection[str]) -> list[TableRow]:
     """Return the rows of a table, in any encoding and with any delimiter that spreadsheets write.
 
-    Columns are matched by name, in upper or lower case; other columns are ignored. Empty rows are skipped.
+    Columns are matched by name, in upper or lower case. Other columns, and empty rows, are ignored.
 
     Raises `InputError` if the file is not a table, a required column is missing or repeated, or a row is longer than
     the header. The message names the line.

@@ -1,6 +1,6 @@
 """The stages of a review in the ledger. Submission begins the first stage, and each completed stage begins the next.
 
-Each stage begins exactly once. A later stage may judge the results of the previous stage against their records.
+Each stage begins exactly once.
 """
 
 from dataclasses import dataclass, replace
@@ -33,8 +33,8 @@ class Begun:
 def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: str, again: bool = False) -> Begun:
     """Write a review and its first stage, or return the existing review of the same plan and records.
 
-    Runs in the caller's transaction. `first`: the batch of the first stage; this function sets its place in the review.
-    `again`: always begin a new review.
+    Runs in the caller's transaction. `first`: the batch of the first stage, without its place in the review. `again`:
+    always begin a new review.
 
     Raises:
         IdempotencyConflict: a stage of the existing review may cost more than this plan allows.
@@ -74,9 +74,9 @@ def advance(engine: Engine, batch_id: UUID) -> UUID | None:
 def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
     """Return the next stage's batch. If that stage has not begun, begin it with the records that passed this batch.
 
-    Return None if this batch belongs to no review, is not completed, or is the last stage, or if no record passed. If
-    the last stage is completed, or no record passed, the review is marked as finished. Repeated and concurrent calls
-    begin a single batch. Runs in the caller's transaction.
+    Return None if the batch belongs to no review, is not completed, or is the last stage, or if no record passed. In
+    the last two cases the review is marked as finished. Repeated and concurrent calls begin a single batch. Runs in the
+    caller's transaction.
     """
     of_batch = (
         select(batches, reviews.c.plan, reviews.c.label.label("review"), reviews.c.finished_at.label("ended"))
@@ -126,7 +126,7 @@ def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
 
 
 def _passed(connection: Connection, plan: ReviewPlan, batch_id: UUID, number: int) -> Spool[NewItem]:
-    """Return the items of the stage `number`. If the plan has no such stage, there are no items."""
+    """Return the items of the stage `number`, from the records that passed the previous stage."""
     passed = Spool[NewItem]()
     if number < len(plan.stages):
         before, stage = plan.stages[number - 1], plan.stages[number]

@@ -1,22 +1,18 @@
-"""Agreement of two raters on the same records, and how far it exceeds the agreement expected by chance.
+"""The agreement of two raters on the same records, compared with the agreement expected by chance.
 
 Cohen's kappa and Gwet's AC1 define chance differently. Kappa uses each rater's shares of verdicts. If both raters
-exclude all but a few records, chance explains most of the agreement: kappa is low although the raters hardly differ.
-AC1 assumes chance agreement only for records that are hard to judge, so it stays high.
+exclude nearly all records, chance explains most of the agreement, and kappa is low. AC1 assumes chance agreement only
+for records that are hard to judge, so it stays high.
 
-For two categories the intervals use the profile likelihood, at any table size. A value is inside if a table of true
-shares with this value explains the counts nearly as well as the best table: 2 * (log L(best) - log L(best with this
-value)) <= limit. So the interval exists even if the large-sample variance is 0 (raters agree on everything). It stays
-within -1 to 1, and is wide for rare categories.
-
-For large samples the limit is the chi-square quantile with one degree of freedom. If a cell is empty, only one end can
-be wrong, and that quantile is too small. The upper bound of a share is then 3 / n (the rule of three), so the limit is
--2 log(1 - level). Between these cases
+For two categories the intervals use the profile likelihood. A value is inside the interval if 2 * (log L(best) - log
+L(value)) <= limit. L(value) is the largest likelihood of a table with this value. The interval exists even if the
+raters agree on everything, and stays within -1 to 1.
 
     limit = chi2 + (-2 log(1 - level) - chi2) / (1 + y),   y = min(agreed yes, agreed no, disagreed)
 
-This rule is measured, not derived: `python -m benchmarks.calibration` measures its coverage over prevalences,
-agreements and sizes.
+For large samples, chi2 is the right limit: the chi-square quantile with one degree of freedom. For an empty cell, -2
+log(1 - level) is right (the rule of three). The limit between the two is not derived: `python -m
+benchmarks.calibration` measures its coverage.
 
 Source: Venzon, D. J., Moolgavkar, S. H. (1988), A method for computing profile-likelihood-based confidence intervals,
 Applied Statistics 37, 87-94; Hanley, J. A., Lippman-Hand, A. (1983), If nothing goes wrong, is everything all right?,
@@ -92,18 +88,17 @@ class Table:
 def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (), level: float = LEVEL) -> Agreement:
     """Return the agreement of two raters, from their pairs of verdicts.
 
-    kappa = (po - pe) / (1 - pe),  pe = sum over k of p(k) * q(k)
-    AC1   = (po - pe) / (1 - pe),  pe = sum over k of m(k) * (1 - m(k)) / (K - 1),  m(k) = (p(k) + q(k)) / 2
+        kappa = (po - pe) / (1 - pe),  pe = sum over k of p(k) * q(k)
+        AC1   = (po - pe) / (1 - pe),  pe = sum over k of m(k) * (1 - m(k)) / (K - 1),  m(k) = (p(k) + q(k)) / 2
 
-    po is the share of records with agreement, p(k) and q(k) are the raters' shares of category k, K is the number of
-    categories. For two categories the intervals come from `profile_interval`, at any table size. For more categories,
-    normal intervals are used, cut at -1 and 1, with the sources' large-sample variances (delta method). They are too
-    narrow for small samples.
+    po is the share of records with agreement. p(k) and q(k) are the raters' shares of category k. K is the number of
+    categories. For two categories the intervals come from `profile_interval`. For more categories they are normal
+    intervals with the sources' variances, cut at -1 and 1, and too narrow for small samples.
 
     Args:
-        pairs: a pair per record, in any order.
-        categories: all possible verdicts, if some may not occur; AC1 depends on their number.
-        level: confidence of the intervals.
+        pairs: a pair of verdicts for each record, in any order.
+        categories: all possible verdicts, if some may not occur. AC1 depends on their number.
+        level: the confidence of the intervals.
 
     Source: Cohen, J. (1960), A coefficient of agreement for nominal scales, Educational and Psychological Measurement
     20, 37-46; its variance: Fleiss, J. L., Cohen, J., Everitt, B. S. (1969), Large sample standard errors of kappa and
@@ -166,7 +161,7 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
 
 
 def deviance_limit(table: Table, level: float) -> float:
-    """Return the largest 2 * (log L(best) - log L(value)) inside the interval."""
+    """Return the limit of the profile likelihood for this table, by the formula of the module."""
     large = NormalDist().inv_cdf((1 + level) / 2) ** 2
     least = min(table.both, table.neither, table.disagreed)
     return large + (-2 * log(1 - level) - large) / (1 + least)
@@ -204,11 +199,12 @@ def profile_interval(
 
 
 def likelihood_at_ac1(table: Table, ac1: float) -> float:
-    """Return the largest log likelihood of shares with this AC1, over the raters' mean share m of "yes".
+    """Return the largest log likelihood of shares with this AC1.
 
-    po = AC1 + (1 - AC1) * 2 m (1 - m). The share with two "yes" is m - (1 - po) / 2. The share with two "no" is
-    (1 + po) / 2 - m. The disagreements can be split freely; the table's own split has the largest likelihood.
+    The search runs over m, the mean of the raters' shares of "yes". For each m, the share of agreement is po = AC1 + (1
+    - AC1) * 2 m (1 - m). Both raters say "yes" for the share m - (1 - po) / 2, and "no" for (1 + po) / 2 - m.
     """
+    # The disagreements can be split freely; the table's own split has the largest likelihood.
     divided = sum(count * log(count / table.disagreed) for count in (table.first, table.second) if count)
 
     def likelihood(m: float) -> float:
@@ -222,11 +218,11 @@ def likelihood_at_ac1(table: Table, ac1: float) -> float:
 def likelihood_at_kappa(table: Table, kappa: float) -> float:
     """Return the largest log likelihood of shares with this kappa.
 
-    The search runs over m and b, the mean and the difference of the raters' shares of "yes": p = m + b / 2 and
-    q = m - b / 2. With x the share with two "yes", po - pe = 2 (x - p q) and 1 - pe = p + q - 2 p q. So
-    x = p q + kappa * (p + q - 2 p q) / 2 = (1 - kappa) (m^2 - b^2 / 4) + kappa m. No cell is below 0 for b from -B
-    to B; `_widest` returns B.
+    The search runs over the mean m and the difference b of the raters' shares of "yes". For each m and b, both raters
+    say "yes" for the share (1 - kappa) (m^2 - b^2 / 4) + kappa m.
     """
+    # The raters' shares are p = m + b / 2 and q = m - b / 2. With x the share with two "yes", po - pe = 2 (x - p q) and
+    # 1 - pe = p + q - 2 p q. So x = p q + kappa * (p + q - 2 p q) / 2.
 
     def likelihood(mean: float) -> float:
         def apart(between: float) -> float:
@@ -245,7 +241,7 @@ def likelihood_at_kappa(table: Table, kappa: float) -> float:
 
 
 def _widest(mean: float, kappa: float) -> float:
-    """Return B of `likelihood_at_kappa`: the largest difference of the shares of "yes" without a cell below 0."""
+    """Return the largest difference of the raters' shares of "yes" at which no cell of the table is below 0."""
     if kappa >= 1:
         return 0.0
     rest = 1 - mean
@@ -257,7 +253,7 @@ def _widest(mean: float, kappa: float) -> float:
 
 
 def _log_likelihood(*cells: tuple[int, float]) -> float:
-    """Return the sum of count * log(share). Impossible shares give a penalty that grows with their distance from 0."""
+    """Return the sum of count * log(share). A share below 0 gives a penalty, which grows with the distance from 0."""
     total = wrong = 0.0
     impossible = False
     for count, share in cells:

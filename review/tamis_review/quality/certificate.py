@@ -1,28 +1,14 @@
 """The certificate: a bound on the share of all includes that people have found, from random samples of unread records.
 
-    recall >= F / T,    F includes found,    T the largest number of includes that the samples leave possible
+    recall >= F / T
 
-The bound is wrong in at most the share 1 - confidence of reviews, in any reading order and however often people look.
-Each sampling frame bounds T (`sampling_frame`). All bounds are valid together, so the smallest counts.
+F is the number of includes found. T is the largest number of includes that the samples leave possible. The bound is
+wrong in at most the share 1 - confidence of reviews, in any reading order and however often people look. Each sampling
+frame bounds T (`sampling_frame`), and the smallest bound counts.
 
-If two people read some records, T also counts includes that readers overlook. The allowed doubt, 1 - confidence, is
-then divided: eight tenths for the samples, a tenth for the miss rate, a tenth for the number of overlooked includes.
-The samples get most, because less doubt for them means more records to read. Without doubly read records, T counts only
-the includes that the readers would recognise.
-
-The miss rate is measured on records that two people read independently. Theta is the share of includes seen by only one
-reader, among the includes seen by at least one. If each reader overlooks an include with the probability mu, theta = 2
-mu (1 - mu) / (1 - mu^2) = 2 mu / (1 + mu), so
-
-    mu = theta / (2 - theta)
-
-The readers' mu_A and mu_B may differ. Then mu is at least their mean, and mu^2 is at least mu_A mu_B, the probability
-that both readers overlook an include. For fixed theta this product is largest if mu_A = mu_B. Theta gets the one-sided
-bound of Clopper and Pearson. Assumption: the two readers overlook includes independently. An include that is hard to
-see violates it: both readers overlook such an include more often than with the probability mu_A mu_B.
-
-Of T true includes, the readers would see at least a number with the distribution Bin(T, 1 - mu). The bound is the
-largest T that the number seen allows.
+If two people read some records, T also counts includes that readers overlook. Then the allowed doubt, 1 - confidence,
+is divided: eight tenths for the samples, a tenth for the miss rate, a tenth for the number of overlooked includes. If
+not, T counts only the includes that the readers would recognise.
 
 Source of the division: Bonferroni's inequality. Two readers as two samples of a closed population: Kastner, M., Straus,
 S. E., McKibbon, K. A., Goldsmith, C. H. (2009), The capture-mark-recapture technique can be used as a stopping rule
@@ -60,10 +46,15 @@ class DoubleRead:
             raise ValueError(f"{self.missed_by_one!r} of {self.includes!r} includes cannot have been missed by one")
 
     def miss_rate(self, level: float, readers: int = 1) -> float:
-        """Return the bound on the probability that an include is overlooked by all of `readers` independent readers.
+        """Return an upper bound on the probability that all of `readers` independent readers overlook an include.
 
         If no include was read by two people, the bound is 1.
         """
+        # Theta is the share of includes seen by only one reader, among the includes seen by at least one. If each
+        # reader overlooks an include with the probability mu, theta = 2 mu (1 - mu) / (1 - mu^2) = 2 mu / (1 + mu), so
+        # mu = theta / (2 - theta). If the readers' mu_A and mu_B differ, mu is at least their mean, and mu^2 is at
+        # least mu_A mu_B, because for fixed theta this product is largest at mu_A = mu_B. An include that is hard to
+        # see violates the independence: both readers overlook it more often than with the probability mu_A mu_B.
         theta = upper_bound(self.missed_by_one, self.includes, level)
         return float((theta / (2 - theta)) ** readers)
 
@@ -71,18 +62,18 @@ class DoubleRead:
 def may_have_been(total: int, seen: int, miss_rate: float, doubt: float) -> bool:
     """Return whether readers with this miss rate may have seen only `seen` of `total` includes.
 
-    The answer is True if P(Bin(total, 1 - miss_rate) <= seen) > doubt, or if the miss rate is 1.
+    This is possible if P(Bin(total, 1 - miss_rate) <= seen) > doubt, or if the miss rate is 1.
     """
     return total <= seen or miss_rate >= 1 or beta_below(miss_rate, total - seen, seen + 1) > doubt
 
 
 def most_true_includes(seen: int, miss_rate: float, doubt: float) -> int | None:
-    """Return the largest possible number of true includes for readers with this miss rate. None: there is no limit.
+    """Return the largest possible number of true includes, or None if there is no limit.
 
     Args:
         seen: includes that the readers see, or would see if they read everything.
         miss_rate: the probability that a reader overlooks an include.
-        doubt: the probability that the bound is too small.
+        doubt: the probability that the result is too small.
     """
     too_many = 2 * seen + 1
     while may_have_been(too_many, seen, miss_rate, doubt):
@@ -133,7 +124,7 @@ class Certificate(Frozen):
 
 
 def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) -> Certificate:
-    """Return whether people may stop reading with this recall and confidence, and the figures behind the verdict.
+    """Return whether people may stop reading with this recall and confidence, and the figures behind the answer.
 
     Raises:
         InvalidParameters: not 0 < recall <= 1, or not 0 < confidence < 1.
@@ -164,7 +155,7 @@ def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) ->
 
 
 def price_list(reading: Reading, expected: float | None = None) -> tuple[StopPrice, ...]:
-    """Return the price of each of `RECALLS` at each of `CONFIDENCES`: how many more records of the sample to read.
+    """Return how many more records of the sample to read, for each of `RECALLS` at each of `CONFIDENCES`.
 
     If no frame is open, the prices are for a new sample. `expected`: includes expected among the unread records.
     """
@@ -173,11 +164,10 @@ def price_list(reading: Reading, expected: float | None = None) -> tuple[StopPri
 
 
 def records_needed(reading: Reading, recall: float = 0.95, confidence: float = 0.95, further: int = 0) -> int:
-    """Return how many more of the sample's records people must read to reach this recall with this confidence.
+    """Return how many more records of the sample people must read for this recall and confidence.
 
-    `further`: includes among these records. The sample belongs to the last frame, or to a new frame if none is open.
-    The result is 0 if people may stop now. It is at most the number of unread records, because reading all of them
-    finds every include. Raises the errors of `certify`.
+    `further`: the number of includes among these records. If no frame is open, the numbers are for a new sample. The
+    result is 0 if people may stop now. Raises the errors of `certify`.
     """
     return _Promise(reading, recall, confidence).needed(further)
 

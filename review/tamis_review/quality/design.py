@@ -1,21 +1,18 @@
 """The interval of a figure: ordinary for a random sample, wider for blocks of records, none for selected records.
 
-With the design effect deff, an interval of half width z standard errors gets the half width z * sqrt(deff). It is
-computed as the ordinary interval of a higher confidence level. The intervals of Wilson, the delta method, DeLong and
-the profile likelihood (limit: z squared) depend on the confidence level through z alone.
-
-The design effect arises from labels in blocks: records of a block are alike, so ten of them say less than ten
-independent records.
+Records of a block are alike. So n records in blocks carry only as much information as n / deff independent records.
+deff is the design effect:
 
     deff = 1 + (m - 1) * ICC,   m = (sum of m_b^2) / (sum of m_b) over blocks of m_b records
-
-n records in blocks carry as much information as n / deff independent records. ICC, the correlation of two records of a
-block, is the analysis-of-variance estimator, between 0 and 1:
-
     ICC = (MSB - MSW) / (MSB + (m0 - 1) * MSW),   m0 = (n - m) / (k - 1)
 
-MSB and MSW are the mean squares between the k blocks and within them. If all outcomes are equal, or no block has two
-records, ICC cannot be measured and is set to 1: a block then counts as one record.
+ICC is the correlation of two records of a block, limited to 0 to 1. MSB and MSW are the mean squares between the k
+blocks and within them. If ICC cannot be measured, for example because all outcomes are equal, it is 1: a block counts
+as one record.
+
+The design effect makes an interval sqrt(deff) times as wide. This is the ordinary interval of a higher confidence
+level. All the intervals used (Wilson, delta method, DeLong, profile likelihood) depend on the level through the normal
+quantile alone.
 
 Source: Kish, L. (1965), Survey Sampling, Wiley, 5.4 and 8.2; Kish, L. (1987), Weighting in deft^2, The Survey
 Statistician, June, for blocks of several sizes; Ridout, M. S., Demétrio, C. G. B., Firth, D. (1999), Estimating
@@ -73,7 +70,7 @@ def intraclass_correlation(blocks: Sequence[int], outcomes: Sequence[bool]) -> f
 
 @dataclass(frozen=True)
 class Design:
-    """How the labelled records lie in the batch, and the confidence intervals that this allows."""
+    """The position of the labelled records in the batch, which decides the confidence intervals of figures."""
 
     sampling: Sampling
 
@@ -85,8 +82,8 @@ class Design:
         Args:
             make: computes the figure for a confidence level.
             records: the records behind the figure.
-            counted: whether a share counts the record in its numerator; for other figures, whether the system was right
-                about the record.
+            counted: for a share, whether its numerator counts the record. For other figures, whether the system was
+                right about the record.
         """
         level = self.level(records, counted)
         made = make(LEVEL if level is None else level)
@@ -105,7 +102,7 @@ class Design:
     def reliability(
         self, records: Sequence[Judged], confidence: Callable[[Judged], float | None], right: Callable[[Judged], bool]
     ) -> Reliability:
-        """Return the reliability curve of the records that have a confidence, with the design's intervals.
+        """Return the reliability curve, with the design's intervals. Records without a confidence are omitted.
 
         `right`: whether the human agrees with the decision that has this confidence.
         """
@@ -118,7 +115,7 @@ class Design:
     def level(self, records: Sequence[Judged], counted: Callable[[Judged], bool]) -> float | None:
         """Return the confidence level whose ordinary interval is as wide as the design requires.
 
-        None: the design allows no interval.
+        Return None if the design allows no interval.
         """
         match self.sampling.lie:
             case Lie.CENSUS | Lie.RANDOM:

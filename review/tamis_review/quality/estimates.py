@@ -1,28 +1,23 @@
 """Estimates without a guarantee: whether a recall is reached, and how many includes the next records contain.
 
-**Whether a recall is reached** is estimated by the sequential hypergeometric test of Callaghan and Muller-Hansen. For
-each s, it treats the last s records read as a random draw from these s and all unread records. But people read likely
-includes first. If the order misses a topic or a later database, unread records contain more includes than the last
-records read. Then the test stops too early. Nor does its level account for testing many values of s.
+**Whether a recall is reached** (`missed_recall_p`) is tested by the sequential hypergeometric test of Callaghan and
+Müller-Hansen. It treats the last s records read as a random draw from these s and all unread records. The hypothesis is
+that the recall is not reached. If the last s records contain x includes, p is the probability of x or fewer:
 
-The hypothesis is that the recall is not reached: there are at least floor(r / recall + 1) includes, r of them found. If
-the last s records contain x includes, p is the probability of x or fewer:
+    P(X <= x; N - (n - s), k, s),    k = floor(r / recall + 1 - (r - x)),    n of N records read, r includes found
 
-    P(X <= x; N - (n - s), k, s),    k = floor(r / recall + 1 - (r - x)),    n of N records read
+The test's p is the smallest p over all s. It has no guarantee, because people read likely includes first, and because
+the level ignores that many values of s are tested.
 
-The test's p is the smallest p over all s. For fixed x, p falls as s grows: one more exclude joins both the last records
-and the population, and nothing else changes. So only the largest s of each x is computed, and the cost grows with the
-number of includes.
-
-**Includes in the next records**: if records have probabilities of inclusion, the estimate is their sum over the best
-unread records. Its interval has exact quantiles of the Poisson-binomial distribution. Without probabilities, the
-estimate is the yield of the last records read, with Wilson's interval.
+**Includes in the next records**: with probabilities of inclusion, the estimate is their sum over the best unread
+records. Its interval has quantiles of the Poisson-binomial distribution. Without probabilities, the estimate is the
+yield of the last records read, with Wilson's interval.
 
 Source: Callaghan, M. W., Müller-Hansen, F. (2020), Statistical stopping criteria for automated screening in systematic
 reviews, Systematic Reviews 9:273. Hong, Y. (2013), On computing the distribution function for the Poisson binomial
 distribution, Computational Statistics and Data Analysis 59, 41-51.
 
-The test gives the same p as `calculate_h0` of its authors' package, buscarpy 0.0.2, with one exception. If more
+The test gives the same p as `calculate_h0` of its authors' package, buscarpy 0.0.2. There is one exception: if more
 includes are missing than records are unread, p is 0 here, but buscarpy returns no number.
 """
 
@@ -82,7 +77,9 @@ def missed_recall_p(decisions: Sequence[bool], total: int, recall: float = 0.95)
 
 
 def _runs(decisions: Sequence[bool]) -> Iterator[tuple[int, int]]:
-    """Yield (s, x) for x = 0, 1, 2, ...: the largest s at which the last s records contain x includes."""
+    """Yield (s, x) for x = 0, 1, 2, ...: the largest s for which the last s records contain x includes."""
+    # For fixed x, p falls as s grows: one more exclude joins both the last records and the population, and nothing else
+    # changes. So only the largest s of each x is needed.
     finds = [place for place, include in enumerate(decisions) if include]
     for includes, place in enumerate(reversed(finds)):
         if size := len(decisions) - 1 - place:
@@ -94,8 +91,8 @@ def _runs(decisions: Sequence[bool]) -> Iterator[tuple[int, int]]:
 def expected_from_probabilities(probabilities: Iterable[float], records: int = NEXT) -> ExpectedIncludes:
     """Return how many includes are expected among the unread records with the highest probabilities.
 
-    `probabilities`: of all unread records. `records`: how many records to count at most. The interval assumes that the
-    probabilities are right.
+    `probabilities`: for all unread records. `records`: the most records to count. The interval assumes that the
+    probabilities are right. Raises `ValueError` if a probability is not between 0 and 1.
     """
     best = nlargest(records, probabilities)
     if any(not 0 <= probability <= 1 for probability in best):
@@ -114,13 +111,13 @@ def expected_from_probabilities(probabilities: Iterable[float], records: int = N
 def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = NEXT) -> ExpectedIncludes:
     """Return the expected includes among the next records, from the yield of the last `RECENT` decisions.
 
+    In a good order the yield falls, so the estimate tends to be too high. Without decisions there is no estimate, and
+    the interval covers all possible numbers.
+
     Args:
         decisions: people's decisions in reading order; True for an include.
-        unread: number of unread records.
-        records: number of records to read next, limited to `unread`.
-
-    Without decisions the interval goes from none to all. In a good order the yield falls, so the estimate tends to be
-    too high.
+        unread: the number of unread records.
+        records: the number of records to read next, at most `unread`.
     """
     last = decisions[-RECENT:]
     share = wilson(sum(last), len(last), LEVEL)
@@ -135,5 +132,5 @@ def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = N
 
 
 def _quantile(shares: Sequence[float], level: float) -> int:
-    """Return the smallest k with P(X <= k) >= level, from the probabilities of 0, 1, 2, ..."""
+    """Return the smallest k with P(X <= k) >= level. `shares`: the probabilities of 0, 1, 2, ..."""
     return min(bisect_left(list(accumulate(shares)), level), len(shares) - 1)

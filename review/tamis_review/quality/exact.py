@@ -1,17 +1,15 @@
 """Exact bounds on a proportion, and on a count in a finite population, after a random sample.
 
-The bounds on a proportion (Clopper-Pearson) are quantiles of the beta distribution. For every true proportion and
-sample size, a bound is wrong with at most the probability 1 - level. Often the probability is smaller, so the bounds
-are wider than approximate bounds.
+The bounds on a proportion (Clopper-Pearson) are quantiles of the beta distribution. A bound is wrong with at most the
+probability 1 - level, for every true proportion and sample size.
 
-A random sample of n out of N records, drawn without replacement, contains k records of some kind. If the population
-contains K of this kind, the probability of k or fewer in the sample is
+The bound on a count is for a sample of n out of N records, drawn without replacement. If K records of the population
+are of some kind, the sample contains k or fewer of them with the probability
 
     P(X <= k; N, K, n) = sum over i = 0 .. k of C(K, i) * C(N - K, n - i) / C(N, n)     (hypergeometric)
 
-The bound is the largest K at which this probability exceeds 1 - level. The bound is below the true number in at most
-the share 1 - level of all samples. The binomial bound (Clopper-Pearson) is wider: it ignores that a large sample leaves
-few records unseen.
+The bound is the largest K for which this probability exceeds 1 - level. It is narrower than Clopper-Pearson's bound,
+because a large sample leaves few records unseen.
 
 Source: Clopper, C. J., Pearson, E. S. (1934), The use of confidence or fiducial limits illustrated in the case of the
 binomial, Biometrika 26, 404-413. Buonaccorsi, J. P. (1987), A note on confidence intervals for proportions in finite
@@ -36,15 +34,15 @@ TINY = 1e-300  # replaces 0 where the fraction would divide by it
 def largest(low: int, high: int, holds: Callable[[int], bool]) -> int:
     """Return the largest number from `low` to `high` that meets the condition `holds`.
 
-    `low` meets the condition. If a number fails, all larger numbers fail too.
+    `low` must meet the condition. If a number fails, all larger numbers must fail too.
     """
     return low + bisect_left(range(low + 1, high + 1), True, key=lambda number: not holds(number))
 
 
 def upper_bound(count: float, total: float, level: float = 0.95) -> float:
-    """Return the largest proportion at which `count` or fewer out of `total` have at least the probability 1 - level.
+    """Return the upper Clopper-Pearson bound of a proportion, after `count` of `total` observations.
 
-    The true proportion is at most the result with at least the probability `level`. Without observations the result is
+    The true proportion is at most this bound with at least the probability `level`. Without observations the bound is
     1. Counts may be fractions: a sample in blocks is divided by its design effect.
 
     Raises `ValueError` if not 0 <= count <= total, or not 0 < level < 1.
@@ -58,9 +56,9 @@ def upper_bound(count: float, total: float, level: float = 0.95) -> float:
 
 
 def lower_bound(count: float, total: float, level: float = 0.95) -> float:
-    """Return the smallest proportion at which `count` or more out of `total` have at least the probability 1 - level.
+    """Return the lower Clopper-Pearson bound of a proportion, after `count` of `total` observations.
 
-    The true proportion is at least the result with at least the probability `level`. Without observations the result is
+    The true proportion is at least this bound with at least the probability `level`. Without observations the bound is
     0. Raises the errors of `upper_bound`.
     """
     check_proportion(count, total, level)
@@ -73,7 +71,7 @@ def lower_bound(count: float, total: float, level: float = 0.95) -> float:
 
 @lru_cache(maxsize=4_096)  # the search for a threshold repeats the same bounds
 def _quantile(share: float, a: float, b: float) -> float:
-    """Return the x below which this share of a beta distribution lies."""
+    """Return the quantile `share` of the beta distribution with the parameters `a` and `b`."""
     low, high = 0.0, 1.0
     for _ in range(ROUNDS):
         middle = (low + high) / 2
@@ -121,9 +119,9 @@ def _kept_from_zero(number: float) -> float:
 
 
 def most_in_population(found: int, sample: int, population: int, level: float = LEVEL) -> int:
-    """Return how many records of a kind the population has at most, if the sample has `found` of them.
+    """Return an upper bound on the records of a kind in a population, if a random sample has `found` of them.
 
-    The computation uses whole numbers, without rounding.
+    The bound is right with at least the probability `level`. It is computed without rounding.
 
     Raises `ValueError` if not 0 <= found <= sample <= population, or not 0 < level < 1.
     """
@@ -143,8 +141,7 @@ def most_in_population(found: int, sample: int, population: int, level: float = 
 def probability_up_to(found: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
     """Return P(X <= found; population, kind, sample), quickly for any population.
 
-    The relative error is about 1e-10, from rounded logarithms of factorials. If the probability is at least `above`,
-    the result may be any number that is at least `above`.
+    The relative error is about 1e-10. A result of `above` or more only means that the probability is at least `above`.
     """
     fewest, most = max(0, sample - (population - kind)), min(sample, kind)
     if found < fewest or found >= most:
@@ -177,7 +174,7 @@ def log_comb(n: int, k: int) -> float:
 def _tail(first: int, last: int, step: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
     """Return the sum of P(X = i) for i from `first` to `last`, without negligible terms.
 
-    The terms decrease, because `last` is farther from the mode. The sum may end as soon as it is at least `above`.
+    The terms must decrease. The sum may end as soon as it is at least `above`.
     """
     others = population - kind
     term = exp(log_probability(first, sample, population, kind))
@@ -194,7 +191,7 @@ def _tail(first: int, last: int, step: int, sample: int, population: int, kind: 
 
 
 def _ways_up_to(count: int, sample: int, population: int, kind: int) -> int:
-    """Return the number of samples with at most `count` of the kind."""
+    """Return the number of possible samples with at most `count` records of the kind."""
     first = max(0, sample - (population - kind))
     if first > count:
         return 0

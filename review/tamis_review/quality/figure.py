@@ -77,9 +77,8 @@ def precision(matrix: Matrix, level: float = LEVEL) -> Figure:
 def f1(matrix: Matrix, level: float = LEVEL) -> Figure:
     """Return the harmonic mean of precision and sensitivity: 2 TP / (2 TP + FP + FN).
 
-    Its interval: F* = TP / (TP + FP + FN) is a proportion of the records that the system or the human includes, and F1
-    = 2 F* / (1 + F*) rises with F*. So this formula turns the ends of F*'s Wilson interval into the ends of F1's
-    interval.
+    F1 = 2 F* / (1 + F*) with the proportion F* = TP / (TP + FP + FN). The same formula turns F*'s Wilson interval into
+    F1's interval.
 
     Source: Hand, D. J., Christen, P., Kirielle, N. (2021), F*: an interpretable transformation of the F-measure,
     Machine Learning 110, 451-456.
@@ -95,14 +94,15 @@ def f1(matrix: Matrix, level: float = LEVEL) -> Figure:
 def mcc(matrix: Matrix, level: float = LEVEL) -> Figure:
     """Return Matthews' correlation of the two decisions: (TP TN - FP FN) / sqrt((TP+FP)(TP+FN)(TN+FP)(TN+FN)).
 
-    The interval comes from the delta method on Fisher's z = atanh(MCC), under multinomial counts. The matrix has the
-    shares p, the row sums r and the column sums c. MCC's derivative by the share of a cell in row r and column c is
-    d = cofactor / sqrt(r1 r0 c1 c0) - MCC / 2 * (1 / r + 1 / c). The variance is (sum of p * d^2) / n.
+    The interval comes from the delta method on Fisher's z = atanh(MCC), for multinomial counts.
 
     Source: Matthews, B. W. (1975), Comparison of the predicted and observed secondary structure of T4 phage lysozyme,
     Biochimica et Biophysica Acta 405, 442-451. Interval: Itaya, Y., Tamura, J., Hayashi, K., Yamamoto, K. (2024),
     Asymptotic properties of Matthews correlation coefficient, arXiv:2405.12622.
     """
+    # The matrix has the shares p, the row sums r and the column sums c. MCC's derivative by the share of a cell in row
+    # r and column c is d = cofactor / sqrt(r1 r0 c1 c0) - MCC / 2 * (1 / r + 1 / c). The variance is (sum of p * d^2) /
+    # n.
     sides = {
         NO_INCLUDES: matrix.tp + matrix.fn,
         NO_EXCLUDES: matrix.tn + matrix.fp,
@@ -133,13 +133,12 @@ def mcc(matrix: Matrix, level: float = LEVEL) -> Figure:
 def auc(included: Sequence[float], excluded: Sequence[float], level: float = LEVEL) -> Figure:
     """Return the area under the ROC curve: the probability that an include scores above an exclude. A tie counts half.
 
-    The computation by midranks takes no longer than sorting. The interval is normal with DeLong's variance, cut at 0
-    and 1.
+    The interval is normal with DeLong's variance, cut at 0 and 1.
 
     Args:
         included: the scores of the records that the human includes.
         excluded: the scores of the records that the human excludes.
-        level: confidence of the interval.
+        level: the confidence of the interval.
 
     Source: DeLong, E. R., DeLong, D. M., Clarke-Pearson, D. L. (1988), Comparing the areas under two or more correlated
     receiver operating characteristic curves, Biometrics 44, 837-845; by midranks: Sun, X., Xu, W. (2014), Fast
@@ -162,14 +161,13 @@ def auc(included: Sequence[float], excluded: Sequence[float], level: float = LEV
 
 
 def wss(ranks: Sequence[float], included: Sequence[bool], recall: float = 0.95) -> Figure:
-    """Return the work saved over sampling: the share of reading that the order of the ranks saves.
+    """Return the work saved over sampling: WSS@R = (TN + FN) / N - (1 - R), from -(1 - R) to R.
 
-    WSS@R = (TN + FN) / N - (1 - R). People read from the highest rank until they have found the share R of the
-    includes; TN + FN records stay unread. Records of equal rank are read together, so the order of ties has no effect.
-    The result lies between -(1 - R) and R.
+    People read from the highest rank until they have found the share R of the includes. TN + FN records stay unread.
+    Records of equal rank are read together.
 
     Args:
-        ranks: one per record; the highest is read first.
+        ranks: one for each record; the highest is read first.
         included: for each record, whether the human includes it.
         recall: R.
 
@@ -213,14 +211,14 @@ class Reliability(Frozen):
 def reliability(
     decisions: Sequence[tuple[float, bool]], level_of: Callable[[Sequence[int]], float | None] = lambda _: LEVEL
 ) -> Reliability:
-    """Return the reliability curve of decisions: pairs of a confidence and whether the human agreed.
+    """Return the reliability curve of decisions, in ten bins of equal width.
+
+        ECE = sum over bins of n(b) / n * |share right(b) - mean confidence(b)|
 
     Args:
-        decisions: in any order.
-        level_of: returns the confidence level of the interval for a bin, from the places of its decisions; None: no
-            interval.
-
-    ECE = sum over bins of n(b) / n * |share right(b) - mean confidence(b)|, with ten bins of equal width.
+        decisions: for each decision, its confidence and whether the human agreed; in any order.
+        level_of: returns the confidence level of a bin's interval, or None for no interval. Its argument has the
+            positions of the bin's decisions in `decisions`.
 
     Source: Naeini, M. P., Cooper, G. F., Hauskrecht, M. (2015), Obtaining well calibrated probabilities using Bayesian
     binning, AAAI 29; Guo, C., Pleiss, G., Sun, Y., Weinberger, K. Q. (2017), On calibration of modern neural networks,

@@ -54,24 +54,24 @@ Labels = Path | str | Mapping[str, bool] | GoldLabels  # a file; by item id, Tru
 
 
 def labels_of(labels: Labels, column: str | None = None, *, max_bytes: int = MAX_FILE_BYTES) -> GoldLabels:
-    """Return labels of any form as `GoldLabels`. For the other arguments and the errors see `read_labels`."""
+    """Return labels of any form as `GoldLabels`. `column`, `max_bytes` and the errors are as in `read_labels`."""
     if isinstance(labels, Mapping):
         return GoldLabels.of(labels)
     return labels if isinstance(labels, GoldLabels) else read_labels(labels, column, max_bytes=max_bytes)
 
 
 def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int = MAX_FILE_BYTES) -> GoldLabels:
-    """Return the labels of a file: the screened file with a label column, or ids and labels alone.
+    """Return the labels of a file: the screened file with a label column, or a table of ids and labels.
 
     Args:
-        path: a file for `read_file`; or a CSV or TSV file without titles. Its first row names the label column and an
-            id column: `id`, `pmid`, `nct_id`, or a name that exports of databases use for these.
-        column: the column with 1, true, yes or include for included records, 0, false, no or exclude for others, and
-            nothing for unlabelled records. None: the only column whose name is in `USUAL`.
+        path: a file for `read_file`, or a CSV or TSV file without titles. A file without titles needs a column `id`,
+            `pmid`, `nct_id`, or a name that exports of databases use for these.
+        column: the column of the labels: 1, true, yes or include; 0, false, no or exclude; empty for unlabelled
+            records. None: the only column whose name is in `USUAL`.
         max_bytes: the largest file to read.
 
     Raises:
-        InputError: the file is unreadable, or has no such column or several, or a label is invalid. The message names
+        InputError: the file is unreadable, has no label column or several, or has an invalid label. The message names
             file, line and field.
     """
     path = Path(path)

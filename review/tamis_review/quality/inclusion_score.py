@@ -3,12 +3,12 @@
 | the batch's decided records | the score of a record |
 |---|---|
 | at least 99 % have a probability, from the tokens of the answer | the probability |
-| else, at least 99 % have a grade of relevance, 0 to 100 | the grade / 100 |
-| else | the confidence if the record is included, 1 - confidence if it is excluded |
+| if not: at least 99 % have a grade of relevance, 0 to 100 | the grade / 100 |
+| if neither | the confidence if the record is included, 1 - confidence if it is excluded |
 
-A batch has one scale: 0.9 differs between scales, so they are never mixed. The few records without a number on the
-scale have no score, and count as referred to a human. Labels do not influence the choice of the scale, so the guarantee
-of a threshold is valid on every scale.
+All scores of a batch are on one scale, because equal scores of different scales have different meanings. A record
+without a number on the scale has no score, and is referred to a human. Labels do not influence the choice of the scale,
+so a threshold's guarantee holds on every scale.
 """
 
 from enum import StrEnum
@@ -61,9 +61,9 @@ def inclusion_score(
     probability: float | None = None,
     relevance: float | None = None,
 ) -> float | None:
-    """Return a model's support for including a record that it decided, 0 to 1.
+    """Return a model's support for including a record that it decided, from 0 to 1.
 
-    None: the record has no number on this scale.
+    Return None if the record has no number on this scale.
     """
     match scale:
         case ScoreScale.PROBABILITY:

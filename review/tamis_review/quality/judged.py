@@ -47,9 +47,9 @@ class Judged:
 
     @property
     def score(self) -> float | None:
-        """Return the model's support for inclusion, 0 to 1.
+        """Return the model's support for inclusion, from 0 to 1.
 
-        None: the model did not decide the record, or the record has no number on the scale.
+        Return None if the model did not decide the record, or the record has no number on the scale.
         """
         if self.confidence is None or self.stand is Stand.REFERRED:
             return None
@@ -65,8 +65,8 @@ class Judged:
     def rank(self) -> float:
         """Return the rank for reading: records with higher ranks are read earlier.
 
-        The rank is the score. It is infinity for records that need a human's decision, and for decided records without
-        a score. It is -infinity for records that a rule excluded.
+        The rank is the score. Without a score, it is -infinity for records that a rule excluded, and infinity for
+        others, which people must read.
         """
         if self.stand is Stand.REFERRED:
             return inf
@@ -78,7 +78,7 @@ class Judged:
 def judged(row: ItemResult) -> Judged:
     """Return the record of a result row, with the decision of the model or a rule.
 
-    Raises `InvalidRequest` if the operation does not include or exclude.
+    Raises `InvalidRequest` if the operation does not include or exclude records.
     """
     stand, reason, confidence = _stand(row)
     kept_out = row.exclusion

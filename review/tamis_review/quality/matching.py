@@ -47,7 +47,7 @@ class Matched:
 
 
 def check_decides(batch_id: str, operation: str) -> None:
-    """Raise `InvalidRequest` if labels cannot evaluate a batch, because its operation does not include or exclude."""
+    """Raise `InvalidRequest` if labels cannot evaluate the operation: it does not include or exclude records."""
     if not kind_of(operation).decides():
         raise InvalidRequest(
             f"batch {batch_id} has the operation {operation!r}, which labels cannot evaluate: only `tamis screen` and "
@@ -56,14 +56,15 @@ def check_decides(batch_id: str, operation: str) -> None:
 
 
 def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
-    """Return the rows of a batch with their labels.
+    """Return the records of a batch with their labels.
 
     Rows match by id, or by index for a pilot's file. If the labels have the batch's ids in the same order, rows match
-    by place; then several rows may have the same id. A duplicate is not evaluated, because no model saw it. Its label
-    counts for the original, which is included if a human included the original or any duplicate.
+    by place; then ids may repeat. A duplicate is not evaluated: its label counts for the original. An original is
+    included if a human included it or any of its duplicates.
 
-    Raises `InvalidRequest` if no label has a record, or a pilot's file does not fit the batch. A match by id also fails
-    if labels of one id contradict each other, or several records have a label's id.
+    Raises:
+        InvalidRequest: no label has a record, or a pilot's file does not fit the batch. In a match by id: labels of an
+            id contradict each other, or several records have a label's id.
     """
     everything = [judged(row) for row in rows]
     score = _score_basis(everything)

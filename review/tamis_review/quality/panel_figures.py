@@ -21,7 +21,7 @@ VERDICTS = (Verdict.MET.value, Verdict.NOT_MET.value, Verdict.UNCLEAR.value)
 
 
 class PanelMember(Frozen):
-    """One model's decisions, its cost, and how many of people's includes it excluded."""
+    """One model's decisions, its cost, and its share of missed includes."""
 
     model: str
     include: int
@@ -67,9 +67,9 @@ class Brought(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def nothing(self) -> bool:
-        """Return whether the model was useless: it found no include of people and saved no reading.
+        """Return whether the panel would lose no include, and need no more reading, without the model.
 
-        If people included no record, the model was useless if it changed no decision.
+        If people included no record: return whether the model changed no decision.
         """
         if not self.recall_with.total:
             return self.changed == 0
@@ -175,9 +175,9 @@ def _pair(
 
 
 def _joint(labelled: Sequence[tuple[bool, Word, Word]], *, include: bool) -> JointErrors:
-    """Return the errors of two models on people's includes or excludes. An uncertain vote counts as keeping a record.
+    """Return the errors of two models on the records that people included, or on the records that people excluded.
 
-    `include`: True for the records that people included, False for the records that they excluded.
+    `include`: True for the included records. An uncertain vote counts as keeping a record.
     """
     of_kind = [(a, b) for yes, a, b in labelled if yes is include]
     errors = [(_excludes(a) is include, _excludes(b) is include) for a, b in of_kind]

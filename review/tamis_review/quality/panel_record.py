@@ -85,8 +85,7 @@ def read_panel_records(connection: Connection, batch_id: UUID) -> Iterator[Panel
 def read_disputed(connection: Connection, batch_id: UUID) -> Sequence[int]:
     """Return the places of the records on which models differ, in the order of reading.
 
-    Records come first if a larger share of the pairs of models differs. If the shares are equal, the record with the
-    score nearer to 1/2 comes first.
+    Records with a larger share of differing pairs of models come first, then records whose score is nearer to 1/2.
     """
     apart, score = (cast(WORDS.op("->>")(name), Float) for name in ("disagreement", "score"))
     doubt = func.abs(func.round(cast(score - HALF, Numeric), 9))

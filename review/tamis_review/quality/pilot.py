@@ -1,13 +1,13 @@
 """The threshold that a labelled pilot allows, the reading that it saves, and the number of records below it.
 
-The threshold on the score keeps a wanted share of the includes, with a bound that holds for any sample size. It uses
-fixed-sequence testing ("learn then test"). For each threshold, loosest first, it tests the hypothesis "its recall is
-below R" at the level delta. The result is the last threshold before the first hypothesis that is not rejected. The
-order is fixed before the labels are seen, so the probability of accepting any false hypothesis stays at delta, for any
-number of thresholds. The test is exact: the pilot's includes below a threshold are binomial, and "recall >= R" is
-accepted if the one-sided Clopper-Pearson bound, at the level 1 - delta, reaches R. A stricter threshold misses every
-include that a looser threshold misses. So the guarantee is valid despite ties, clumps of scores, and thresholds from
-the pilot's own scores.
+The threshold on the score keeps a wanted share R of the includes, with the probability 1 - delta, for any sample size.
+It is chosen by fixed-sequence testing ("learn then test"). From the loosest threshold on, each hypothesis "this
+threshold's recall is below R" is tested at the level delta. The result is the last threshold before the first
+hypothesis that is not rejected.
+
+A hypothesis is rejected if the one-sided Clopper-Pearson bound on the threshold's recall reaches R. The order of the
+tests is fixed before the labels are seen. So the probability of rejecting any true hypothesis stays at delta, for any
+number of thresholds.
 
 Source: Angelopoulos, A. N., Bates, S., Candès, E. J., Jordan, M. I., Lei, L. (2021), Learn then test: calibrating
 predictive algorithms to achieve risk control, arXiv:2110.01052, section on fixed-sequence testing.
@@ -35,10 +35,7 @@ MOST_INCLUDES = 1_000_000  # end of the search for a pilot's size
 
 
 class Threshold(Frozen):
-    """The threshold of a pilot: keep records whose score is at least `value`.
-
-    If `value` is None, the pilot allows no threshold.
-    """
+    """The threshold of a pilot: records whose score is at least `value` are kept."""
 
     recall: float  # the wanted recall
     delta: float  # the allowed probability of a lower recall
@@ -56,9 +53,8 @@ def choose_threshold(
     """Return the strictest threshold whose recall is at least `recall` with probability 1 - `delta`.
 
     Args:
-        ranks: a number for each human include in the pilot: the score of the record, `inf` if people read the record
-            with any score, `-inf` if a rule excludes it. The pilot is a random sample of the records that the threshold
-            is for.
+        ranks: a number for each include of the pilot, a random sample of the records that the threshold is for. It is
+            the record's score; `inf` if people read the record at any score; `-inf` if a rule excludes the record.
         recall: the share of includes to keep, between 0 and 1.
         delta: the allowed probability of keeping a smaller share, between 0 and 1.
         weight: how many includes count as one independent include, at least 1: the design effect.
@@ -66,6 +62,8 @@ def choose_threshold(
     Raises:
         InvalidParameters: recall or delta is not between 0 and 1.
     """
+    # A stricter threshold misses every include that a looser threshold misses. So the guarantee is valid despite ties,
+    # clumps of scores, and thresholds from the pilot's own scores.
     for name, share in (("recall", recall), ("delta", delta)):
         if not 0 < share < 1:
             raise InvalidParameters(f"{name}: {share!r} is not between 0 and 1")
@@ -89,9 +87,9 @@ def choose_threshold(
 
 
 def includes_needed(recall: float, delta: float, missed: int = 0, weight: float = 1.0) -> int:
-    """Return the smallest number of includes at which a pilot with `missed` misses allows a threshold.
+    """Return the smallest number of includes with which a pilot allows a threshold, if it misses `missed` of them.
 
-    Without misses: the smallest n with recall ** n <= delta.
+    Without misses, this is the smallest n with recall ** n <= delta.
     """
 
     def bound(includes: int) -> float:

@@ -1,20 +1,20 @@
 """The position of the labelled records in the batch: as in a random sample, in blocks, or selected.
 
-A pilot describes the whole batch only if chance chose its records. So six tests compare their position with chance,
-each at a sixth of `SIGNIFICANCE`: at most one random pilot in a hundred is rejected.
+A pilot describes the whole batch only if chance chose its records. So six tests compare the records' position with
+chance, each at a sixth of `SIGNIFICANCE`.
 
 | test | statistic | distribution under chance |
 |---|---|---|
 | blocks | runs of labelled records next to each other | hypergeometric, exact (Stevens 1939) |
-| stretch | the longest stretch without a label | C(N - g, n) / C(N, n) for each of n + 1 gaps, bounded by their sum |
+| stretch | the longest stretch without a label | bound: the sum of C(N - g, n) / C(N, n) over n + 1 gaps |
 | places | the mean place | rank sum, normal approximation with correction for continuity (Mann, Whitney 1947) |
 | scores | how often a labelled record ranks above an unlabelled record | rank sum: midranks, correction for ties |
 | decisions | how many of each kind (include, exclude, by rule, referred) are labelled | hypergeometric, exact |
 | databases | how many of each database are labelled | hypergeometric, exact |
 
-The last two tests are two-sided, and divide their level among the groups (Bonferroni). The test for blocks is for
-labels of at most half the batch: with more labels, neighbours are unavoidable, and gaps show as a stretch. If it finds
-blocks, the other tests use the middle record of each block, and so test whether blocks were drawn at random.
+The last two tests are two-sided, and divide their level among the groups (Bonferroni). The test for blocks is omitted
+if more than half the batch is labelled. If it finds blocks, the other tests test whether the blocks were drawn at
+random, by the middle record of each block.
 
 Source: Stevens, W. L. (1939), Distribution of groups in a sequence of alternatives, Annals of Eugenics 9, 10-17; Mann,
 H. B., Whitney, D. R. (1947), On a test of whether one of two random variables is stochastically larger than the other,
@@ -88,7 +88,7 @@ def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
 
     Args:
         records: all records of the batch, without duplicates.
-        seed: the seed of a draw known to give exactly the labelled records.
+        seed: the seed of a draw that gives exactly the labelled records; None if no such draw is known.
     """
     records = sorted(records, key=lambda record: record.index)
     at = [place for place, record in enumerate(records) if record.human is not None]
@@ -122,12 +122,12 @@ def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
 
 
 def rank_sum(drawn: Sequence[float], others: Sequence[float]) -> tuple[float, float]:
-    """Return the share of pairs whose drawn value is the larger (a tie counts half), and the two-sided p of this share.
+    """Return the share of pairs whose drawn value is larger, and its two-sided p. A tie counts half.
 
-    z = (|U - m n / 2| - 1/2) / s,  s^2 = m n / 12 * (N + 1 - sum over ties of (t^3 - t) / (N (N - 1)))
+        z = (|U - m n / 2| - 1/2) / s,  s^2 = m n / 12 * (N + 1 - sum over ties of (t^3 - t) / (N (N - 1)))
 
-    There are m drawn values and n others, N = m + n, U pairs whose drawn value is the larger, and t equal values in a
-    tie.
+    There are m drawn values, n others, and N = m + n. U is the number of pairs whose drawn value is larger, and t the
+    number of equal values in a tie.
     """
     m, n = len(drawn), len(others)
     total = m + n
@@ -142,8 +142,8 @@ def rank_sum(drawn: Sequence[float], others: Sequence[float]) -> tuple[float, fl
 def stretch_probability(stretch: int, sample: int, population: int) -> float:
     """Return an upper bound on the probability that a random sample omits `stretch` or more neighbouring records.
 
-    With n of N records drawn, there are n + 1 gaps. Each has g records or more with probability C(N - g, n) / C(N, n).
-    The bound is the sum over all gaps, with g = `stretch`.
+    With n of N records drawn, each of n + 1 gaps has g or more records with the probability C(N - g, n) / C(N, n). The
+    bound is the sum over all gaps, with g = `stretch`.
     """
     if stretch > population - sample:
         return 0.0
@@ -152,7 +152,7 @@ def stretch_probability(stretch: int, sample: int, population: int) -> float:
 
 
 def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[SampleFlaw | None]:
-    """Yield each test's flaw, or None, for records in order. `drawn`: which records were drawn."""
+    """Yield each test's flaw, or None if the test finds none. `drawn`: for each record, whether it was drawn."""
     if not any(drawn) or all(drawn):
         return
     yield _stretch(records, drawn)
@@ -200,7 +200,7 @@ def _ranks(
 
 
 def _groups(test: str, says: str, names: Sequence[str], drawn: Sequence[bool]) -> SampleFlaw | None:
-    """Return the flaw, if any, of the group whose number of drawn records is the least probable under chance."""
+    """Return the flaw of the group whose number of drawn records is least probable, or None if chance explains it."""
     of, n = len(drawn), sum(drawn)
     sizes, labelled = Counter(names), Counter(name for name, yes in zip(names, drawn, strict=True) if yes)
     if len(sizes) == 1:
@@ -228,7 +228,7 @@ def _kind(record: Judged) -> str:
 
 
 def _blocks(at: Sequence[int], gap: int) -> list[list[int]]:
-    """Return the places in runs: inside a run, at most `gap` records lie between neighbouring places."""
+    """Return the places in blocks. Within a block, at most `gap` records lie between neighbouring places."""
     blocks: list[list[int]] = []
     for place in at:
         if blocks and place - blocks[-1][-1] <= gap + 1:

@@ -1,32 +1,16 @@
 """A random sample of the unread records, and the bound that it gives on their includes.
 
-A *frame* puts the N unread records into a random order; people read its beginning, strictly in this order. Only the
-order is random: the includes are fixed, though unknown. So reading outside the sample, in any order, and looking at the
-bound at any time, does not change the bound.
+A *frame* puts the N unread records into a random order. People read its beginning, strictly in this order. They may
+also read other records, and may look at the bound after every record.
 
-If K of the N records are includes, each include is at each place with the same probability. The hypothesis "K or more"
-is rejected after n records with k includes if n reaches c(k), the smallest number with
+The bound is the largest K for which the hypothesis "K or more of the N records are includes" is not rejected. The
+hypothesis is rejected if the first n records contain k includes and n is at least c(k). c(k) is the smallest n with n
+>= k (N + 1) / (K + 1) and
 
     C(c(k-1), k) * C(N - n, K - k) / C(N, K) <= doubt / ((k + 1) (k + 2)),     c(-1) = 0
 
-and n >= k (N + 1) / (K + 1), the expected place of the k-th include. The doubt is the allowed probability of a wrong
-bound, at most 1 - confidence. The left side is the probability that k includes lie among the first c(k-1) records and
-none after these up to n: the hypothesis is rejected now, not before. These probabilities sum to at most `doubt` over
-all k. So people may look at the bound after every record. Only the sum over k uses up doubt, because each k has a
-single moment of rejection. From c(k) on the left side falls as K grows (the quotient of the terms of K + 1 and K is (N
-- n - K + k) (K + 1) / ((N - K) (K + 1 - k)), at most 1 there). By induction over k, c(k) falls too. So rejecting K
-rejects K + 1, and the largest remaining K is a bound.
-
-The parts 1 / ((k + 1) (k + 2)) are 1/2, 1/6, 1/12, ..., together 1. With the parts 1/2, 1/4, 1/8, ... people would read
-2 % fewer records after one find, as many after four, and far more after ten, as in large reviews.
-
-A later frame, of the records that are then still unread, is a second attempt. It gets a smaller part of the doubt. So
-the probability that a frame gives a wrong bound is at most the whole doubt, for all frames together.
-
-The prior-posterior ratio with half of the prior at 0 also holds after every record (Waudby-Smith, I., Ramdas, A.
-(2020), Confidence sequences for sampling without replacement, NeurIPS 33, arXiv:2006.04347). That method needs about as
-many records as this method before the first find, and more afterwards. With 5,000 unread records, 100 includes found
-and a recall of 0.95, it needs 69 % of the records after the first find, this method 62 %.
+The doubt is the allowed probability of a wrong bound, at most 1 - confidence. A later frame contains the records that
+are then unread, and gets a smaller part of the doubt (`frame_doubt`). All parts together are at most the whole doubt.
 
 Source: the exact hypergeometric test (Buonaccorsi, J. P. (1987), The American Statistician 41, 215-218) at the moments
 of a spending function (Lan, K. K. G., DeMets, D. L. (1983), Discrete sequential boundaries for clinical trials,
@@ -67,18 +51,18 @@ class SamplingFrame:
 
     @property
     def read(self) -> int:
-        """Return how many of the frame's first records people have decided."""
+        """Return how many records of the frame people have decided, from its beginning without a gap."""
         return len(self.sample)
 
     @property
     def found(self) -> int:
-        """Return how many of these decided records are includes."""
+        """Return how many records of the sample are includes."""
         return sum(self.sample)
 
     def most(self, doubt: float) -> int:
         """Return the largest number of includes that the sample leaves possible in the frame.
 
-        The result is too small in at most the share `doubt` of all orders, however often people look while reading.
+        `doubt`: the share of orders for which the result may be too small, however often people look.
         """
         ends, most = self._ends(), self.population - (self.read - self.found)
         return largest(self.found, most, lambda kind: not _given_up(ends, self.population, kind, doubt))
@@ -86,13 +70,12 @@ class SamplingFrame:
     def needed(self, most: int, doubt: float, further: int = 0) -> int:
         """Return the sample size at which at most `most` includes are possible in the frame.
 
+        If no sample is enough, the result exceeds the frame's size.
+
         Args:
-            most: a number of includes in the frame. It counts the includes of the sample too.
+            most: the wanted bound on the frame's includes, found and unfound.
             doubt: as for the method `most`.
             further: includes among the records still to read in the sample.
-
-        If `most` is less than the includes found plus `further`, no sample is enough, and the result exceeds the
-        frame's size.
         """
         finds = self.found + further
         if most >= self.population:
@@ -108,25 +91,35 @@ class SamplingFrame:
         return self.found_outside + self.unread_outside + self.most(doubt)
 
     def _ends(self) -> tuple[int, ...]:
-        """Return how many records were read before the first find, the second find, ..., and how many up to now."""
+        """Return how many records were read before each find, and how many up to now."""
         return (*(place for place, include in enumerate(self.sample) if include), self.read)
 
 
 def frame_doubt(doubt: float, number: int) -> float:
     """Return a frame's part of `doubt`, the allowed probability of a wrong bound.
 
-    `number`: the frame's number, from 1, in the order of opening.
+    `number`: the frame's number in the order of opening, from 1.
     """
     return doubt / (number * (number + 1))
 
 
 def _given_up(ends: tuple[int, ...], population: int, kind: int, doubt: float) -> bool:
-    """Return whether the sample has rejected the hypothesis "`kind` or more" at any time."""
+    """Return whether the sample has rejected the hypothesis "`kind` or more includes" at any time."""
     return any(end >= place for end, place in zip(ends, _boundaries(population, kind, doubt), strict=False))
 
 
 def _boundaries(population: int, kind: int, doubt: float) -> Iterator[int]:
-    """Yield c(k) for k = 0, 1, ...: after how many records with k finds "`kind` or more" is rejected."""
+    """Yield c(k) of the module for k = 0, 1, ...: the sample sizes that reject "`kind` or more includes"."""
+    # The left side of the formula is the probability that k includes lie among the first c(k-1) records and none after
+    # these up to n: the hypothesis is rejected now, not before. These probabilities sum to at most the doubt over all
+    # k, so people may look after every record. From c(k) on the left side falls as K grows (the quotient of the terms
+    # of K + 1 and K is (N - n - K + k) (K + 1) / ((N - K) (K + 1 - k)), at most 1 there). By induction over k, c(k)
+    # falls too. So rejecting K rejects K + 1, and the largest remaining K is a bound. The parts 1 / ((k + 1) (k + 2))
+    # are 1/2, 1/6, 1/12, ..., together 1. With the parts 1/2, 1/4, 1/8, ... people would read 2 % fewer records after
+    # one find, as many after four, and far more after ten, as in large reviews. The prior-posterior ratio with half of
+    # the prior at 0 also holds after every record (Waudby-Smith, I., Ramdas, A. (2020), Confidence sequences for
+    # sampling without replacement, NeurIPS 33, arXiv:2006.04347). With 5,000 unread records, 100 includes found and a
+    # recall of 0.95, it needs 69 % of the records after the first find, this method 62 %.
     all_ways = log_comb(population, kind)
     place = 0
     for finds in range(kind):

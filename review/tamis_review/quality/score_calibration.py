@@ -1,15 +1,15 @@
 """Calibration of a score: the probability of inclusion, from the records decided so far.
 
-A score of 0.9 need not mean that nine of ten such records are included. Decided records show its meaning:
+Of the records with a score of 0.9, fewer than nine in ten may be included. Decided records show the true share:
 
 | decided so far | fitted curve |
 |---|---|
-| fewer than 20 includes, or fewer than 20 excludes | nothing: the score stays as it is |
+| fewer than 20 includes, or fewer than 20 excludes | none: the score is not calibrated |
 | at least 20 of each | Platt's sigmoid of the score's log-odds: it has two parameters, so few records are enough |
 | at least 200, with 50 of each | isotonic regression: any rising curve, which needs more records |
 
-A curve is never judged by the records that it was fitted to. The records are dealt into ten folds. The probabilities of
-a fold come from the curve of the other nine (cross-fitting).
+A curve is never judged by the records that it was fitted to. The records are divided into ten folds. The probabilities
+of a fold come from the curve of the other nine (cross-fitting).
 
 Sources: Platt, J. (1999), Probabilistic outputs for support vector machines, with the fit of Lin, H.-T., Lin, C.-J.,
 Weng, R. C. (2007), A note on Platt's probabilistic outputs for support vector machines, Machine Learning 68, 267-276;
@@ -105,13 +105,13 @@ def fit(scores: Sequence[float], labels: Sequence[bool]) -> Calibrator | None:
 def cross_fitted(
     scores: Sequence[float], labels: Sequence[bool], indices: Sequence[int], *, seed: int = 0
 ) -> list[float] | None:
-    """Return the probability of each decided record, by the curve of the other folds. None: too few records.
+    """Return each record's probability, from the curve of the other folds, or None if there are too few records.
 
     Args:
         scores: from 0 to 1.
         labels: True for an include.
-        indices: unique numbers of the records; with the seed, they decide each record's fold.
-        seed: see `indices`.
+        indices: unique numbers of the records. Together with the seed, they decide each record's fold.
+        seed: decides the folds.
     """
     method = method_for(labels)
     if method is None:
@@ -125,7 +125,7 @@ def cross_fitted(
 
 
 def _folds(labels: Sequence[bool], indices: Sequence[int], seed: int) -> list[int]:
-    """Return the fold of each record; includes and excludes are dealt separately, so each fold has both."""
+    """Return the fold of each record. Each fold gets includes and excludes."""
     dealt: dict[int, int] = {}
     for included in (True, False):
         members = [index for index, label in zip(indices, labels, strict=True) if label is included]
@@ -138,9 +138,10 @@ def _fit(method: Method, scores: Sequence[float], labels: Sequence[bool]) -> Cal
 
 
 def _isotonic(scores: Sequence[float], labels: Sequence[bool]) -> Isotonic:
-    """Return the curve by pooling adjacent violators: equal scores form a block.
+    """Return the curve by pooling adjacent violators.
 
-    If a block's share of includes does not exceed the share of the previous block, the two are joined.
+    Equal scores form a block. Neighbouring blocks are joined as long as a block's share of includes does not exceed the
+    previous block's.
     """
     tied: dict[float, list[bool]] = {}
     for score, label in sorted(zip(scores, labels, strict=True)):
@@ -159,7 +160,7 @@ def _isotonic(scores: Sequence[float], labels: Sequence[bool]) -> Isotonic:
 def _platt(scores: Sequence[float], labels: Sequence[bool]) -> Platt:
     """Return the sigmoid, fitted to Platt's softened targets by Newton's method with halved steps.
 
-    If includes become rarer as the score rises, the score says nothing, and the curve is constant.
+    If includes become rarer as the score rises, the curve is constant.
     """
     includes = sum(labels)
     excludes = len(labels) - includes

@@ -1,16 +1,16 @@
 """Shared errors: whether two models err on the same records more often than independent models.
 
-Independent models err together sometimes by chance. If the models err on a and b of n records, chance gives a * b / n
-joint errors on average. The number of joint errors is hypergeometric, so the probability of k or more is
+If independent models err on a and b of n records, they have a * b / n joint errors on average. The probability of k or
+more joint errors is hypergeometric (Fisher's exact test):
 
     P(X >= k; n, a, b) = sum over i = k .. min(a, b) of C(a, i) * C(n - a, b - i) / C(n, b)
 
-This is Fisher's exact test. Included and excluded records are separate strata: missing an include and keeping an
-exclude are different errors, and some records are harder. Joint errors are added over the strata, and their
-distributions are convolved. So the test is the exact conditional test of a common odds ratio of 1.
+Included and excluded records are separate strata, because missing an include and keeping an exclude are different
+errors. Joint errors are added over the strata, and their distributions are convolved.
 
-phi = sum of (joint - expected) / sum of n * sqrt(p * (1 - p) * q * (1 - q)), with p = a / n and q = b / n of each
-stratum. It is 0 for independent errors, 1 if both err on the same records.
+    phi = sum of (joint - expected) / sum of n * sqrt(p * (1 - p) * q * (1 - q)),   p = a / n, q = b / n of each stratum
+
+phi is 0 for independent errors, and 1 if both models err on the same records.
 
 Source: Fisher, R. A. (1935), The logic of inductive inference, Journal of the Royal Statistical Society 98, 39-82; Cox,
 D. R. (1966), A simple example of a comparison involving quantal data, Biometrika 53, 215-220 (the strata's sum).
@@ -49,7 +49,7 @@ class JointErrors:
 
 
 class SharedErrors(Frozen):
-    """The joint errors of two models, and how many joint errors independent models would have."""
+    """The joint errors of two models, and the number of joint errors that independent models would have."""
 
     records: int  # records decided by people and by both models
     first: int  # errors of the first model
@@ -64,7 +64,7 @@ class SharedErrors(Frozen):
 def shared_errors(strata: Sequence[JointErrors], *, pairs: int = 1) -> SharedErrors:
     """Return the joint errors over all strata.
 
-    `pairs`: the number of pairs of models tested. Each pair is tested at the level `WRONG` / pairs.
+    `pairs`: the number of tested pairs of models. Each pair is tested at the level `WRONG` / pairs.
     """
     strata = [stratum for stratum in strata if stratum.records]
     joint = sum(stratum.both for stratum in strata)

@@ -65,7 +65,10 @@ def stands(evaluation: GoldEvaluation) -> list[tuple[str, Stands]]:
 
 
 def rates(evaluation: GoldEvaluation) -> list[FigureRow]:
-    """Return a row for each figure of the two matrices."""
+    """Return a row for each figure of a confusion matrix.
+
+    Each row has two values: with undecided records counted as kept, and without these records.
+    """
     pair = (evaluation.screening, evaluation.decided)
     return [
         FigureRow(name, tuple(shown(getattr(group, name.lower()), percent=percent) for group in pair), about)
@@ -76,7 +79,7 @@ def rates(evaluation: GoldEvaluation) -> list[FigureRow]:
 def more(evaluation: GoldEvaluation) -> list[FigureRow]:
     """Return a row for each figure outside the two matrices.
 
-    Probability and calibrated score have rows only if the batch has them.
+    Rows for the probability and the calibrated score are included only if the batch has them.
     """
     calibration = evaluation.calibration
     figures = [
@@ -194,7 +197,7 @@ def threshold_rows(calibration: Calibration) -> list[FigureRow]:
 
 
 def holds_for(sampling: Sampling) -> str | None:
-    """Return a sentence on the records that a threshold is valid for. Return None for selected labels."""
+    """Return a sentence on the records that a threshold is valid for, or None for selected labels."""
     return _DRAWN if sampling.seed is not None else _HOLDS.get(sampling.lie)
 
 

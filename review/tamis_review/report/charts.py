@@ -81,7 +81,7 @@ def histogram(series: tuple[ConfidenceSeries, ...], names: dict[str, str]) -> st
 
 
 def interval(share: Proportion, name: str = "interval", title: str = "Pass rate") -> str:
-    """Return a drawing of a proportion with its interval, on a line from 0 to 100 %."""
+    """Return a drawing of a proportion and its interval, on a line from 0 to 100 %."""
     if share.estimate is None or share.low is None or share.high is None:
         return ""
     width, inset = 360, 20
@@ -98,7 +98,7 @@ def interval(share: Proportion, name: str = "interval", title: str = "Pass rate"
 
 
 def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
-    """Return a drawing of the curve of finding: the number of includes found, by the number of records read.
+    """Return the curve of finding: the number of includes found, by the number of records read.
 
     `name`: unique among the drawings of a page.
     """
@@ -133,7 +133,7 @@ def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
 
 
 def _corners(plot: Plot, finding: FindingFigures, top: int, across: int) -> list[str]:
-    """Return the corners of the curve, which rises by one at each include. Corners at the same place are merged."""
+    """Return the corners of the curve, which rises by one at each include. Repeated corners are omitted."""
     corners = [(0, 0)]
     for nth, read in enumerate(finding.finds, 1):
         corners += [(read, nth - 1), (read, nth)]
@@ -181,7 +181,7 @@ OF_PROBABILITY = CurveWords(
 def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE, *, standalone: bool = True) -> str:
     """Return the reliability curve, above columns with the number of decisions in each tenth of confidence.
 
-    The result is an SVG document. If `standalone` is False, it is an element for a page whose style sheet defines the
+    The result is an SVG document or, if `standalone` is False, an element for a page whose style sheet defines the
     classes.
     """
     plot, used = RELIABILITY, [group for group in reliability.bins if group.n]
@@ -211,7 +211,7 @@ def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE
 def _curve(plot: Plot, used: list[Bin], words: CurveWords) -> list[str]:
     """Return the curve, with a point and an interval for each bin.
 
-    The height of a point is the bin's share of right decisions. Its horizontal place is the bin's mean confidence.
+    A point's height is the bin's share of right decisions; its horizontal place is the bin's mean confidence.
     """
     places: list[str] = []
     drawn: list[str] = []

@@ -91,7 +91,7 @@ class BatchCosts(PossiblyUnbilled):
 
     @property
     def paid(self) -> str:
-        """Return the cost for a table: `$0.0123`, `at least $0.0123` if some prices are unknown, or `not known`."""
+        """Return the cost as text: `$0.0123`, `at least $0.0123` if some prices are unknown, or `not known`."""
         if not self.unpriced:
             return dollars(self.cost)
         return f"at least {dollars(self.cost)}" if self.cost else "not known"
@@ -121,8 +121,8 @@ class Quotes(Frozen):
 class Prompts(Frozen):
     """Hashes of the prompts that were sent.
 
-    Each record's prompt hash covers everything that determines an answer: model, messages, response schema and sampling
-    parameters. `sha256` is the hash of these hashes as hexadecimal text, one per line, in the order of the records.
+    Each record's prompt hash covers model, messages, response schema and sampling parameters. `sha256` is the hash of
+    these hashes as hexadecimal text, one per line, in the order of the records.
     """
 
     records: int = 0  # records with a prompt hash
@@ -159,7 +159,7 @@ class HumanFigures(Frozen):
 
 
 class FindingFigures(Frozen):
-    """The curve of finding: how many records people included, by how many they had read."""
+    """The curve of finding: the number of includes found, by the number of records read."""
 
     records: int  # records of the batch, without copies
     read: int  # records with a human decision that counts

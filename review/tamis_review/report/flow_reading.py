@@ -1,7 +1,7 @@
 """The flow from the ledger: the path of every record of a batch or a review, counted by SQL.
 
-The flow contains each batch's items by outcome and reason. For reports (full texts) it has the numbers sought,
-retrieved, assessed and included.
+The flow counts each batch's items by outcome and reason. It also counts the reports (full texts) sought, retrieved,
+assessed and included.
 """
 
 from collections import Counter
@@ -56,7 +56,7 @@ class Tallied:
 
     @property
     def taken_back(self) -> int:
-        """Return the number of records that software excluded before screening and a human then decided."""
+        """Return how many records software excluded before screening, but people decided otherwise."""
         return sum(row.n for row in self.rows if row.system in BEFORE_SCREENING and row.outcome not in BEFORE_SCREENING)
 
 
@@ -98,9 +98,8 @@ STUDY = r"(?in)^\s*study\s*:\s*(\S.*?)\s*$"
 def read_reports(connection: Connection, batch: Row[Any], of: OfRecords | None = None) -> ReportFlow | None:
     """Return the counts of the reports of records that passed a batch. None: nothing is decided on reports.
 
-    `of`: a condition on the records' place in the review's first batch.
-
-    An assessed report counts as retrieved, even if its retrieval decision differs.
+    An assessed report counts as retrieved. `of`: a condition on the records' place in the review's first batch; None:
+    all records count.
 
     Raises `OperationFailed`, naming the records, if people decided on reports of records that did not pass.
     """
@@ -134,7 +133,7 @@ def read_report_rows(connection: Connection, batch: Row[Any]) -> tuple[ReportRow
 
 
 def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
-    """Return the query for each report sought: its outcome, its reason and the study named."""
+    """Return the query for each report sought: its outcome, its reason and its study."""
     item = outcomes(batch.id, batch.operation).subquery("each")
     got, read = (
         standing_at(batch.id, item.c.idx, stage=stage) for stage in (HumanStage.RETRIEVAL, HumanStage.FULL_TEXT)
@@ -166,7 +165,7 @@ def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
 
 
 def _ways(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
-    """Return the query that counts reports by outcome and reason, and the studies of these reports."""
+    """Return the query that counts reports by outcome and reason, and the studies among the included reports."""
     item = _each_report(batch, of).subquery("each_report")
     alone = literal("of record ") + cast(item.c.record, String)
     study = func.coalesce(literal("named ") + func.lower(item.c.study), alone)
@@ -204,7 +203,7 @@ def _counted(rows: Sequence[Any]) -> ReportFlow:
 def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[FlowSource, ...]:
     """Return a batch's sources, each with its numbers of identified records, duplicates and screened records.
 
-    The remaining records count as removed for other reasons. A duplicate that a human restored counts as screened.
+    The other records were removed for other reasons. A duplicate that a human restored counts as screened.
     """
     sources = read_sources(batch)
     if not sources:
@@ -236,8 +235,7 @@ def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[FlowSource
 def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tallied]) -> Flow:
     """Return the flow of these rows of `batches`, stage by stage. Raise `OperationFailed` if it does not add up.
 
-    If some records come from databases or registers, and some from other methods, the flow has a column for each of the
-    two ways.
+    If some records come from databases or registers, and others from other methods, the flow has two columns.
     """
     first = rows[0]
     screenings = [row for row in rows if kind_of(row.operation).decides()]
@@ -256,7 +254,7 @@ def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tal
 def _previous(connection: Connection, batch: Row[Any]) -> PreviousVersion | None:
     """Return the totals of all earlier versions of a batch or review.
 
-    None: this is the first version, or the earlier version was purged.
+    Return None if this is the first version, or the earlier version was purged.
     """
     if batch.updates is None:
         return None
@@ -343,7 +341,7 @@ def _stage(
 
 
 def _between(connection: Connection, before: Row[Any], batch: Row[Any], of: OfRecords | None) -> tuple[int, int]:
-    """Return how many records of `batch` did not pass `before`, and how many that passed are not in `batch`."""
+    """Return how many records of `batch` did not pass `before`, and how many that passed it are not in `batch`."""
     earlier = outcomes(before.id, before.operation).subquery("earlier")
     item = outcomes(batch.id, batch.operation).subquery("each")
     later = select(item.c.record).where(item.c.outcome.not_in(BEFORE_SCREENING)).subquery("later")
@@ -358,13 +356,13 @@ def _between(connection: Connection, before: Row[Any], batch: Row[Any], of: OfRe
 
 
 def _found_in(first: Row[Any], places: Sequence[int]) -> OfRecords:
-    """Return a condition that selects records by source. `places`: of these sources in a review's first batch."""
+    """Return a condition that selects the records of the sources at these places, in a review's first batch."""
     there = select(payloads.c.idx).where(payloads.c.batch_id == first.id, payloads.c.source.in_(places))
     return lambda record: record.in_(there)
 
 
 def _told(sources: Sequence[Source]) -> bool:
-    """Return whether more is known of the sources than the name of a single file."""
+    """Return whether the ledger has more on the sources than the name of a single file."""
     return len(sources) > 1 or any(
         source.name != source.file
         or source.kind is not SourceKind.DATABASE

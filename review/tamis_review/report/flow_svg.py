@@ -40,7 +40,7 @@ _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 @dataclass(frozen=True)
 class _Run:
-    """One line of text in a box, indented by `indent` from the box's padding."""
+    """One line of text in a box. `indent`: the distance from the box's padding."""
 
     text: str
     style: str
@@ -87,7 +87,7 @@ class Placed:
 
 
 def box_svg(placed: Placed) -> str:
-    """Return a drawing of the box. Its lines are vertically centred."""
+    """Return a drawing of the box, with its lines vertically centred."""
     drawn = [
         f'<rect class="{placed.style}" x="{placed.x:g}" y="{placed.y:g}" width="{placed.width:g}" '
         f'height="{placed.height:g}" rx="3"/>'
@@ -115,7 +115,7 @@ def _label(text: str, room: tuple[float, float, float, float], at: str) -> str:
 
 
 def arrow_svg(x: float, y: float, to_x: float, to_y: float) -> str:
-    """Return an arrow straight down; if the end is to the side, first down, then across."""
+    """Return an arrow: straight down, or first down, then across if its end is to the side."""
     if x == to_x:
         head = f"{to_x:g},{to_y:g} {to_x - 4:g},{to_y - 8:g} {to_x + 4:g},{to_y - 8:g}"
         line = f"M{x:g} {y:g}V{to_y - 7:g}"
@@ -189,8 +189,7 @@ class _Column:
 def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: bool = True) -> str:
     """Return the flow as an SVG document, or as an `<svg>` element of a page.
 
-    If `standalone` is False, the result is an element, and the page's style sheet must define its classes. The text can
-    be selected and searched. `<desc>` describes the whole flow.
+    If `standalone` is False, the result is an element, and the page's style sheet must define its classes.
     """
     template = flow_template(flow, MOST)
     columns = _columns(len(template.columns))
@@ -265,7 +264,7 @@ def _branch(main: Placed, side: Placed) -> str:
 
 
 def _down(above: list[Placed], mains: list[Placed]) -> list[str]:
-    """Return the arrows from each box to the next box below.
+    """Return the arrows from each box to the box below.
 
     If several columns end in one box, the first column's arrow enters from above, the others from the side.
     """

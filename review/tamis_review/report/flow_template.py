@@ -1,12 +1,11 @@
 """The boxes of a flow and their places, for the drawing, the tables and the list in the terminal.
 
-If the ledger has sources, reports or an earlier version, the boxes use the words of PRISMA 2020's template. They lead
-from the searches to the included studies. If not, the records come from one file. The flow then shows only the model's
-stages, and ends with the screening.
+If the ledger has sources, reports or an earlier version, the boxes follow PRISMA 2020's template, from the searches to
+the included studies. If not, the flow shows only the model's stages, and ends with the screening.
 
 Source: Page, M. J. et al. (2021), The PRISMA 2020 statement, BMJ 372:n71, figure 1: the template for new reviews which
-included searches of databases, registers and other sources. Its two footnotes ask for the number of records of each
-source, and for the exclusions by humans and by automation tools; the boxes show both.
+included searches of databases, registers and other sources. As its two footnotes ask, the boxes show the records of
+each source, and the exclusions by humans and by automation tools.
 """
 
 from collections.abc import Iterator, Sequence
@@ -85,8 +84,8 @@ class FlowTemplate:
 def flow_template(flow: Flow, most: int | None = None) -> FlowTemplate:
     """Return the boxes of a flow and their places.
 
-    `most`: for a drawing, the maximum number of lines for reasons, rules or kinds. The rarest share the last line. A
-    drawing with full texts ends with the included studies, as PRISMA's template does. None: everything, for a table.
+    `most`: in a drawing, the maximum number of lines for reasons, rules or kinds; the rarest share the last line. None:
+    all lines, for a table. A drawing with full texts ends with the included studies, as PRISMA's template does.
     """
     if not flow.sources and flow.reports is None and flow.previous is None:
         return FlowTemplate((tuple(_screening_alone(flow, most)),), ("",))
@@ -104,7 +103,7 @@ def flow_template(flow: Flow, most: int | None = None) -> FlowTemplate:
 def flow_lines(flow: Flow) -> Iterator[BoxLine]:
     """Yield the flow as a short list for a terminal: the main column, exclusions at depth 1, their parts at depth 2.
 
-    Reasons, rules and kinds of errors are omitted, as are empty boxes and lines.
+    Reasons, rules and kinds of errors are omitted, and so are empty boxes and lines.
     """
     for step in flow_template(flow).steps:
         yield BoxLine(step.box.title.removesuffix(":"), step.box.n)
@@ -115,7 +114,7 @@ def flow_lines(flow: Flow) -> Iterator[BoxLine]:
 
 
 def _screening_alone(flow: Flow, most: int | None) -> Iterator[Step]:
-    """Yield the flow of one file through the model's stages."""
+    """Yield the flow of one file: its records, and the model's stages."""
     rules = _rules(flow)
     removed = (
         BoxLine("duplicate records", flow.duplicates),
@@ -308,7 +307,7 @@ def _passed(stage: FlowStage, later: FlowStage | None) -> Box:
 
 
 def _entered(stage: FlowStage) -> tuple[BoxLine, ...]:
-    """Return lines on records that entered a stage without passing the stage before."""
+    """Return lines on records that entered a stage without passing the previous stage."""
     return _counted(
         ("of these, not passed by the previous stage", stage.admitted),
         ("of these, removed by software and decided by a human", stage.taken_back),
@@ -331,7 +330,7 @@ def _waiting(stage: FlowStage) -> tuple[Box, ...]:
 
 
 def _held_back(later: FlowStage | None) -> tuple[Box, ...]:
-    """Return a box for records that passed but are not in the next stage, if there are any."""
+    """Return a box for records that passed but are missing from the next stage, if there are any."""
     return () if later is None or not later.held_back else (Box("Not taken to the next stage", later.held_back),)
 
 
@@ -352,7 +351,7 @@ def _with_next(stages: Sequence[FlowStage]) -> Iterator[tuple[FlowStage, FlowSta
 
 
 def _parts(tallies: tuple[Tally, ...], depth: int, most: int | None) -> tuple[BoxLine, ...]:
-    """Return a line for each tally. If there are more than `most`, the last ones share a line."""
+    """Return a line for each tally. If there are more than `most`, the rarest share the last line."""
     lines = [BoxLine(tally.name, tally.n, depth) for tally in tallies]
     if most is None or len(lines) <= most:
         return tuple(lines)

@@ -171,13 +171,13 @@ ENDINGS = {f".{form}": form for form in ReportForm} | {".htm": ReportForm.HTML, 
 
 
 def write_report(engine: Engine, subject_id: str, form: ReportForm, stream: TextIO) -> Figures:
-    """Write the report of a batch or a review, by its id or a prefix of it. Return its figures.
+    """Write the report of a batch or a review, and return its figures. `subject_id`: an id, or the beginning of an id.
 
     A PNG goes to the stream's binary buffer. All numbers and rows come from one snapshot of the ledger.
 
     Raises:
         UnknownBatch: no batch and no review has this id.
-        InvalidRequest: several ids begin with this prefix.
+        InvalidRequest: several ids begin with `subject_id`.
         OperationFailed: the ledger's own numbers do not add up.
         LedgerUnavailable: the ledger does not answer.
         ConfigurationError: the extra for PNG, or a font for it, is missing.
@@ -200,7 +200,7 @@ def write_report(engine: Engine, subject_id: str, form: ReportForm, stream: Text
 
 
 def write_report_file(engine: Engine, subject_id: str, path: Path | str, form: ReportForm | None = None) -> Figures:
-    """Write the report to a file, and return its figures. The default form follows from the file's ending.
+    """Write the report to a file, and return its figures. By default the file's ending decides the form.
 
     An existing file is replaced when the new report is complete. Raises the errors of `write_report` and `form_of`, and
     `InputError` if the file cannot be written.

@@ -46,11 +46,11 @@ def write_gold_page(
 
     Args:
         evaluation: the figures.
-        stream: output for the page.
-        name: name of the batch, for people.
-        batch_id: the id of the batch.
-        labels: origin of the labels.
-        written: time when the batch was read.
+        stream: where the page is written.
+        name: the batch's name, for people.
+        batch_id: the batch's id.
+        labels: the origin of the labels.
+        written: the time when the batch was read.
     """
     weighed = evaluation.probability
     css = (ASSETS / "page.css").read_text("utf-8") + (ASSETS / "gold.css").read_text("utf-8")

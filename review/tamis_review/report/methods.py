@@ -1,6 +1,6 @@
 """The methods of a screening in sentences, for a paper or its appendix.
 
-The text uses only the ledger's contents, and names any missing information.
+The text uses only the ledger's contents, and says which information is missing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from .wording import day, listed, moment, records_n, small, spaced, tallied, wer
 
 
 def disclosure(figures: Figures) -> str:
-    """Return sentences on how many records the model and people decided, and on facts that the ledger does not have."""
+    """Return sentences on how many records the model and people decided, and on facts that the ledger lacks."""
     flow = figures.flow
     first, quotes = flow.stages[0], figures.screening.quotes
     removed = flow.duplicates + total(flow.ineligible)
@@ -103,7 +103,7 @@ def _agree(pair: PairAgreement) -> str:
 
 
 def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
-    """Return the paragraph on the reports that people sought and assessed. Return () before people begin."""
+    """Return the paragraph on the reports that people sought and assessed, or () if there are none."""
     reports = figures.flow.reports
     if reports is None:
         return ()
@@ -197,7 +197,7 @@ def before_screening(figures: Figures) -> Paragraph:
 
 
 def search_strategies(figures: Figures) -> tuple[Paragraph, ...]:
-    """Return an appendix with each search query, as sent to its source. Return () if no query is recorded."""
+    """Return an appendix with each search query as sent to its source, or () if no query is recorded."""
     lines = tuple(f"{source.name}: {source.query}" for source in figures.screening.sources if source.query)
     return (Paragraph(STRATEGIES, "The queries as sent to each source:", lines),) if lines else ()
 

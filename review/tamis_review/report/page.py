@@ -71,8 +71,7 @@ class Headline:
 def write_page(figures: Figures, rows: Iterable[Row], stream: TextIO) -> None:
     """Write the page row by row; only the current row is in memory.
 
-    If there are more than `MOST_ROWS` records, the page has no rows. It shows the figures, and where to find the
-    decisions.
+    With more than `MOST_ROWS` records, the page shows the figures without the rows.
     """
     for piece in template(ASSETS / "page.html.jinja").generate(_context(figures, rows)):
         stream.write(piece)
@@ -201,7 +200,7 @@ def _headline(figures: Figures) -> list[Headline]:
 
 
 def _readings(figures: Figures) -> list[tuple[str, ReadingFigures, Markup]]:
-    """Return heading, figures and curve of finding of each stage with a reading order or a stop sample."""
+    """Return the heading, the figures and the curve of each stage with a reading order or a stop sample."""
     return [
         (
             stage,

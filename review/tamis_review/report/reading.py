@@ -91,7 +91,7 @@ def _review(connection: Connection, review_id: UUID) -> ReportSubject:
 
 
 def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
-    """Return the figures of people's decisions on a batch; all 0 without decisions."""
+    """Return the figures of people's decisions on a batch. Without decisions, all are 0."""
     reviewers = read_reviewers(connection, batch.id)
     audits = read_audits(connection, batch.id)
     if not reviewers and not audits:
@@ -132,7 +132,7 @@ def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
 
 
 def read_reading_figures(connection: Connection, batch: Row[Any]) -> ReadingFigures | None:
-    """Return the figures of people's reading of a batch. None: it has neither a reading order nor a stop sample."""
+    """Return the figures of people's reading of a batch, or None without a reading order and a stop sample."""
     if not kind_of(batch.operation).decides():
         return None
     order = _order(connection, batch)
@@ -160,7 +160,7 @@ DECISIONS = (Outcome.PASSED, Outcome.EXCLUDED, Outcome.UNCERTAIN)
 
 @contextmanager
 def snapshot(engine: Engine) -> Iterator[Connection]:
-    """Yield a connection that reads one snapshot of the ledger, from its first read. Raises `LedgerUnavailable`."""
+    """Yield a connection that reads one snapshot of the ledger. Raise `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         yield connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 

@@ -65,7 +65,7 @@ def _pair(pair: PanelPair) -> tuple[str, ...]:
 
 
 def source_rows(figures: Figures) -> list[tuple[FlowSource, str]]:
-    """Return each source, in order, with the day of its search. Return [] if nothing is known about the sources."""
+    """Return each source, in order, with the day of its search. Return [] if the sources are not known."""
     if not figures.flow.sources:
         return []
     pairs = zip(figures.flow.sources, figures.screening.sources, strict=True)
@@ -182,7 +182,7 @@ class RoundPart:
 
 
 def round_parts(figures: Figures) -> tuple[RoundPart, ...]:
-    """Return the rounds of every batch with a failure or with several rounds."""
+    """Return the rounds of every batch that has a failure or several rounds."""
     many = len(figures.batches) > 1
     return tuple(
         RoundPart(

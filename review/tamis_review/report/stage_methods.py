@@ -34,7 +34,7 @@ _UNVERIFIED = {
 
 
 def costs(spending: BatchCosts) -> str:
-    """Return a sentence on the cost of the answers, and a sentence on costs that are not known."""
+    """Return a sentence on the cost of the answers, and a sentence on possibly unbilled costs, if there are any."""
     unbilled = f" Possibly unbilled: {spending.unbilled_words}." if spending.possibly_unbilled else ""
     return _paid(spending) + unbilled
 

@@ -61,7 +61,7 @@ def _word(value: str | bool | None) -> str:
 
 
 def table_facts(labelled: Sequence[Criterion], operations: Sequence[str]) -> dict[str, Any]:
-    """Return the data, except rows, that the table's script needs: criteria by label, and words for each stage."""
+    """Return the data that the table's script needs besides rows: criteria by label, and words for each stage."""
     return {
         "names": outcome_names(operations[0]),
         "criteria": {c.label: {"text": c.text, "excludes": c.excludes} for c in labelled},
@@ -71,7 +71,7 @@ def table_facts(labelled: Sequence[Criterion], operations: Sequence[str]) -> dic
 
 @dataclass(frozen=True)
 class DecisionTable:
-    """The parts of one JSON object, `{"operation": ..., "facts": ..., "left_out": 0, "rows": [...]}`."""
+    """A JSON object in parts: `{"operation": ..., "facts": ..., "left_out": 0, "rows": [...]}`."""
 
     begins: str
     operation: str
@@ -91,10 +91,9 @@ class DecisionTable:
 
 
 def read_table(engine: Engine, batch_id: UUID, *, whole: bool) -> DecisionTable:
-    """Return the table of a batch, without its rows.
+    """Return the table of a batch, without its rows. Raise `LedgerUnavailable`.
 
-    `whole`: whether all records are wanted. If so, and the batch has more than `MOST_ROWS` records, the table gets no
-    rows. Raises `LedgerUnavailable`.
+    `whole`: whether all records are wanted. Then a batch of more than `MOST_ROWS` records gets no rows.
     """
     with ledger_errors(), engine.connect() as connection:
         operation = read_operation(connection, batch_id)
@@ -270,7 +269,7 @@ def _inclusion(decision: InclusionDecision) -> Row:
 def _verdict(verdict: CriterionVerdict) -> list[Any]:
     """Return a verdict as a list. A quote adds its text, state and field. An altered quote also adds its differences.
 
-    A difference is a range of characters (code points) of the quote, and the record's words there.
+    Each difference is a range of characters of the quote, and the record's words there.
     """
     quote = verdict.quote
     if quote is None:
@@ -281,7 +280,7 @@ def _verdict(verdict: CriterionVerdict) -> list[Any]:
 
 
 def _marks(result: ItemResult) -> Marks:
-    """Return the passages that decided, by field. Places count characters (code points), and the end is exclusive."""
+    """Return the passages that decided, by field. Places count characters, and the end is exclusive."""
     marks: Marks = {}
 
     def mark(passage: Exclusion | Quote, label: str, *, altered: bool = False) -> None:
@@ -301,8 +300,8 @@ def _marks(result: ItemResult) -> Marks:
 def _fields(item: Mapping[str, Any], marks: Marks, called: Mapping[str, str] | None = None) -> list[Row]:
     """Return the fields to show with a record, each with its marked passages.
 
-    These are the abstract and fields with marks. If the item has neither title nor abstract, or `called` is given, they
-    are all its fields. `called`: field -> another name to show.
+    These are the abstract and fields with marks. All fields are shown if the item has neither title nor abstract, or
+    `called` is given. `called`: field -> another name to show.
     """
     names = [name for name in item if name in SHOWN or name in marks]
     if called or not any(item.get(name) for name in SHOWN):

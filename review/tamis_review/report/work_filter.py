@@ -1,7 +1,6 @@
 """The queries of a batch's work list, and the SQL that finds the matching records.
 
-The functions return places of records in the batch, never texts. Search words become database patterns. Cheap
-conditions run before conditions that read JSON.
+The functions return places of records in the batch, never texts.
 """
 
 import json
@@ -125,9 +124,10 @@ def ranked(first: Iterable[int], count: int) -> list[int]:
 
 
 def page(order: Sequence[int], found: Collection[int], after: int | None, limit: int) -> tuple[list[int], int | None]:
-    """Return up to `limit` places of `found`, sorted as in `order`, and the last of them if another page follows.
+    """Return a page of places, and its last place if another page follows.
 
-    `after`: the last place of the previous page; None for the first page. On the last page, the second value is None.
+    The page has at most `limit` places of `found`, sorted as in `order`. `after`: the last place of the previous page;
+    None for the first page.
     """
     begin = 0 if after is None else next((n for n, place in enumerate(order, 1) if place == after), len(order))
     listed = list(islice((place for place in islice(order, begin, None) if place in found), limit + 1))
@@ -139,8 +139,7 @@ def reading_first(
 ) -> Iterable[int]:
     """Return all places in reading order: sample, records that a partner has read, other records, rule exclusions.
 
-    The order is that of `next_records.offered`, but decided records are not omitted. `pairs`: whether people read in
-    pairs.
+    This is the order of `next_records.offered`, with decided records. `pairs`: whether people read in pairs.
     """
     read = sorted(said, key=lambda place: said[place].first) if pairs else ()
     return chain(sample, read, (place for place in order if place not in ruled), (p for p in order if p in ruled))
@@ -182,13 +181,13 @@ def like_pattern(word: str) -> str:
 def exact_pattern(word: str) -> str:
     """Return a Postgres regular expression for the word in a JSON value. Case and accents are ignored.
 
-    The expression does not match field names: text before `":` is skipped.
+    It does not match field names, which precede `":`.
     """
     return "".join(map(_exact, _small(word))) + r'(?![^"\\]*":)'
 
 
 def probe_of(reason: str) -> str:
-    """Return the longest run of letters and digits that occurs in every JSON text with this reason, or ""."""
+    """Return the longest run of letters and digits that every JSON text with this reason contains, or ""."""
     bare = reason.removeprefix(_REWORDED).removeprefix(_REWORDED.replace(" ", "_"))
     return max(_PLAIN_RUN.findall(bare), key=len, default="")
 
@@ -218,11 +217,9 @@ BEGINS = f'{{"status": "{InclusionStatus.EXCLUDE.value}"%'
 
 
 def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str]) -> list[Select[tuple[int]]]:
-    """Return queries that together select the places that the software excluded for these reasons.
-
-    Decided items of an inclusion have a query of their own: joining them with all items would load whole answers into
-    the database's memory.
-    """
+    """Return queries that together select the places that the software excluded for these reasons."""
+    # Decided items of an inclusion have a separate query: joining them with all items would load whole answers into the
+    # database's memory.
     software = software_outcomes(batch_id, operation.operation).subquery("software")
     matches = select(software.c.idx).where(software.c.reason.in_(reasons))
     probes = {probe_of(reason) for reason in reasons}
@@ -234,10 +231,8 @@ def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str])
 def _decided(
     batch_id: UUID, operation: Inclusion, reasons: Collection[str], probes: Collection[str]
 ) -> Select[tuple[int]]:
-    """Return the query for the places that an inclusion excluded for these reasons.
-
-    The query tests an answer's text before its JSON.
-    """
+    """Return the query for the places that an inclusion excluded for these reasons."""
+    # The query tests an answer's text before its JSON, which is slower.
     within, excluded = cast(results.c.detail, Text), is_value(results.c.value, operation.excludes)
     begins = within.like(BEGINS)  # as workers write it; any other form is parsed
     status = case((begins, True), else_=results.c.detail.op("->>")("status") == operation.excludes)
@@ -278,7 +273,7 @@ def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
 
 
 def read_kept_out(connection: Connection, batch_id: UUID) -> set[int]:
-    """Return the places of records that need no reading: duplicates, and records excluded before screening."""
+    """Return the places of records that need no reading: duplicates, and records that the initial filter excluded."""
     kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
     return _places(connection, select(items.c.idx).where(items.c.batch_id == batch_id, kept_out))
 
@@ -297,10 +292,10 @@ def read_matching(
     said: Mapping[int, Said],
     kept_out: Collection[int],
 ) -> set[int] | None:
-    """Return the places that pass the filters on outcome, reason, label and flag. Return None if none of them is set.
+    """Return the places that pass the filters on outcome, reason, label and flag, or None if no such filter is set.
 
-    `reasons`: the texts of the requested reason. `kept_out`: places of records that need no reading. Such a record
-    keeps the software's outcome if people exclude it too.
+    `reasons`: the texts of the requested reason. `kept_out`: places of records that need no reading. If people exclude
+    such a record too, it keeps the software's outcome.
     """
     parts: list[set[int]] = []
     software = software_outcomes(batch_id, operation.operation).subquery("software")
@@ -311,7 +306,10 @@ def read_matching(
         return Outcome.CONFLICT if decision.conflict else by_human(operation.operation, decision.value, system)
 
     def ended(places: Collection[int]) -> Iterator[tuple[int, Outcome, Outcome]]:
-        """Yield the index of each record, its final outcome and the software's outcome. Each needs a human decision."""
+        """Yield each record's index, its final outcome and the software's outcome.
+
+        `places`: of records with human decisions.
+        """
         here = software.c.idx == any_(literal([*places], ARRAY(Integer)))
         rows = connection.execute(select(software.c.idx, software.c.system).where(here)) if places else ()
         return ((place, final(place, Outcome(system)), Outcome(system)) for place, system in rows)
@@ -338,7 +336,7 @@ def read_matching(
 
 
 def search(connection: Connection, batch_id: UUID, words: Iterable[str], places: Sequence[int]) -> set[int]:
-    """Return the members of `places` whose record contains all of the words."""
+    """Return the places in `places` whose record contains all words."""
     of: ColumnElement[bool]
     if isinstance(places, range):
         of = (payloads.c.idx >= places.start) & (payloads.c.idx < places.stop)
@@ -348,10 +346,8 @@ def search(connection: Connection, batch_id: UUID, words: Iterable[str], places:
 
 
 def _holds(words: Iterable[str]) -> ColumnElement[bool]:
-    """Return the search condition: a CASE, which tests the words in a fixed order. Postgres's own order is slower.
-
-    The longest word comes first, because fewer records contain it.
-    """
+    """Return the search condition. It tests the longest word first, because fewer records contain it."""
+    # A CASE tests the words in this order. Postgres's own order is slower.
     text, rarest_first = cast(payloads.c.payload, Text), sorted({*words}, key=len, reverse=True)
     small = func.lower(text.collate("C"))
     plain = func.octet_length(text) == func.char_length(text)  # no accents: the fast comparison is enough

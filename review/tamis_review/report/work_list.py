@@ -1,6 +1,6 @@
 """The work list of a batch: the records for a person to read, filtered, sorted and in pages, with counts.
 
-A record's row equals its row in the report. Decisions that the caller must not see yet are omitted.
+A record has the same row as in the report. Decisions that the caller must not see yet are omitted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -72,7 +72,7 @@ def _work_record(
 ) -> WorkRecord:
     """Return a record as `me` sees it. A hidden record has only its text and the caller's own remarks.
 
-    `judged`: the caller's judgements of an audit's records, by place. None: the list does not show an audit.
+    `judged`: the caller's judgements of an audit's records, by place. None: the list shows no audit.
     """
     own = next((entry for entry in result.decisions if entry.reviewer == me and entry.stage is HumanStage.OWN), None)
     mine = own and MyDecision(value=own.value, reason=own.reason, note=own.note, settles=own.settles, at=own.created_at)
@@ -235,7 +235,7 @@ def _order(
     hidden: set[int],
     count: int,
 ) -> list[int]:
-    """Return all places of the batch in the requested order. Places that the order does not contain come last."""
+    """Return all places of the batch in the requested order. Places that the order lacks come last."""
     match order:
         case WorkOrder.NUMBER:
             return list(range(count))
@@ -269,7 +269,7 @@ def _page(
 
 
 def _reasons(labelled: list[Criterion], reason: str | None) -> list[str]:
-    """Return the texts of a reason in the ledger. `reason`: a criterion's label, or the words of a reason or rule."""
+    """Return the ledger's texts of a reason. `reason`: a criterion's label, or the words of a reason or rule."""
     if reason is None:
         return []
     text = next((criterion.reason for criterion in labelled if criterion.label == reason), reason)
@@ -277,7 +277,7 @@ def _reasons(labelled: list[Criterion], reason: str | None) -> list[str]:
 
 
 def _marked(operation: Operation) -> dict[str, list[str]]:
-    """Return the words to highlight. A word that both including and excluding criteria contain is omitted."""
+    """Return the words to highlight, without words that occur in both including and excluding criteria."""
     if not isinstance(operation, Inclusion):
         return {"include": work_filter.marked_words([getattr(operation, "criteria", "")]), "exclude": []}
     criteria = operation.criteria
@@ -298,7 +298,7 @@ class WorkLeft(Frozen):
 
 
 def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
-    """Return the remaining work of the reviewer `me`. If the operation makes no decisions, no work is left."""
+    """Return the remaining work of the reviewer `me`. An operation that makes no decisions leaves no work."""
     if not kind_of(view.operation).decides():
         return WorkLeft()
     batch_id = UUID(view.id)

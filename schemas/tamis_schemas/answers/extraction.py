@@ -1,4 +1,4 @@
-"""Extractions: the chunk and the words behind a value."""
+"""Extractions: extracted values, each with the chunk and the words that support it."""
 
 from typing import Annotated, Any
 
@@ -25,7 +25,7 @@ class Extraction(Frozen):
 
 
 class FieldExtractions(Frozen):
-    """All extractions for one value."""
+    """All extractions that support one value."""
 
     extractions: tuple[Extraction, ...] = ()
 
@@ -49,9 +49,9 @@ class RecallAnswer(Frozen):
 
 
 class ExtractionDetail(Frozen):
-    """The evidence behind the value of an item with chunks: a result's `detail`.
+    """The evidence for the value or fields of an item with chunks. It is the `detail` of the item's result.
 
-    `fields` maps the name of each extracted field to its evidence. `extract` has no field names: its only key is "".
+    `fields` has the evidence by field name. The operation `extract` has no field names: its only key is "".
     """
 
     fields: dict[str, FieldExtractions]

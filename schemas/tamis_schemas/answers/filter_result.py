@@ -1,4 +1,4 @@
-"""The result of the initial filter: whether a paper passes, and the text that decided."""
+"""The result of the initial filter: whether a paper passes, and otherwise the rule that rejected it."""
 
 from enum import StrEnum
 from typing import Self
@@ -28,7 +28,7 @@ class FilterRule(StrEnum):
 
 
 class FilterResult(Frozen):
-    """The filter's decision on one paper; a rejection has the rule, and the deciding text of the paper."""
+    """The filter's decision on one paper. A rejection names the rule, and the matching text of the paper."""
 
     passed: bool
     reason: str  # one sentence for a reader

@@ -30,10 +30,10 @@ class IterationData(Frozen):
 
 
 class AnswerResult(Frozen):
-    """The best answer, with every attempt in the order made.
+    """The best answer, with all attempts in order.
 
-    `success` says whether the final answer reached the threshold. If no attempt did, the final answer is the best
-    attempt, or the first of several equally good attempts.
+    `success` says whether the final answer reached the threshold. If no attempt reached it, the final answer is the
+    best attempt, or the first of several equally good attempts.
     """
 
     final_answer: str

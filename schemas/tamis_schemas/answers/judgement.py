@@ -24,9 +24,9 @@ class EvidenceType(StrEnum):
 
 
 class Judgement(Frozen):
-    """The judge's answer, and the confidence before and after it.
+    """The judge's answer, with the original and the adjusted confidence.
 
-    A classification that is `blocked` should not be kept at all: its evidence is below the batch's threshold.
+    A `blocked` classification should not be kept at all: the quality of its evidence is below the batch's threshold.
     """
 
     is_valid: bool
@@ -39,16 +39,12 @@ class Judgement(Frozen):
 
 
 def after_quotes(confidence: float, unverified: int, quotes: int) -> float:
-    """Return the confidence, lowered for quotes that are not verified.
-
-    This is `confidence * (1 - 0.5 * unverified / quotes)`: unchanged without quotes, half of it if no quote is
-    verified.
-    """
+    """Return `confidence * (1 - 0.5 * unverified / quotes)`; without quotes, the confidence itself."""
     return confidence * (1 - QUOTE_PENALTY * unverified / quotes) if quotes else confidence
 
 
 class Band(NamedTuple):
-    """A range of evidence quality. Within it, a confidence is multiplied by `share`, which exceeds the quality."""
+    """A range of evidence quality in which a confidence is multiplied by `share` instead of the lower quality."""
 
     low: float  # included
     high: float  # included
@@ -73,6 +69,6 @@ _BANDS: Final[Mapping[EvidenceType, Band]] = MappingProxyType(
 
 
 def milder_band(evidence_type: EvidenceType, quality: float) -> Band | None:
-    """Return the band for this type and quality of evidence; None: a confidence is multiplied by the quality itself."""
+    """Return the band for this type and quality of evidence; None if the factor is the quality itself."""
     band = _BANDS.get(evidence_type)
     return band if band is not None and band.holds(quality) else None

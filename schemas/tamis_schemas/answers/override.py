@@ -29,11 +29,10 @@ class HumanStage(StrEnum):
 
 
 class Override(Frozen):
-    """One decision of a human. Each reviewer's latest decision on an item and stage is valid until it is withdrawn.
+    """One person's decision on an item. A reviewer's latest decision on an item and stage is valid until withdrawn.
 
-    If several reviewers have decided, the latest decision with `settles` counts. If there is none, a unanimous decision
-    counts. Otherwise the reviewers are in conflict, and no decision counts. An override that agrees with the software
-    is a confirmation: the record was read, and nothing changes.
+    If several reviewers have decided, the latest decision with `settles` counts. Without such a decision, a unanimous
+    decision counts. Otherwise the reviewers are in conflict, and no decision counts.
     """
 
     batch_id: str
@@ -73,7 +72,7 @@ class Remark(Frozen):
 
 
 class ScreeningMode(StrEnum):
-    """The rule for the decisions that people see while they read the records of a batch."""
+    """The rule that says which decisions people see while they read the records of a batch."""
 
     SINGLE = "single"  # all decisions
     PAIR = "pair"  # no decision on a record, by people or the model, until two people have decided on it
@@ -114,7 +113,7 @@ class AuditItem(Frozen):
 
 
 class Audit(Frozen):
-    """A sample as it was drawn, with the decisions on its records so far."""
+    """A sample of exclusions, with people's decisions on its records so far."""
 
     id: str
     batch_id: str

@@ -23,7 +23,7 @@ Confidence = float  # 0 to 1, by the rubric of `CONFIDENCE_BANDS`
 class EvaluationResult(Frozen):
     """The result of one item (spec 1): a value with its confidence, or an error; never both.
 
-    `value=None` with `error=None` is a result: the source data does not contain the information.
+    If `value` and `error` are both None, the source data does not contain the information.
     """
 
     value: str | bool | float | int | None = None
@@ -46,7 +46,7 @@ class FieldsResult(Frozen):
 
 
 class InclusionStatus(StrEnum):
-    """The decision on a record's screening."""
+    """The status of a screened record."""
 
     INCLUDE = "include"
     EXCLUDE = "exclude"
@@ -110,8 +110,8 @@ class Difference(Frozen):
 class Quote(Frozen):
     """A model's quote for a verdict, and whether the record contains this quote.
 
-    The place is that of the most similar passage in the record. It is set only if the quote is found or altered in a
-    text field. For a list or an object, only the field is named.
+    `field`, `start` and `end` are the place of the most similar passage in the record. They are None if the quote was
+    not found. In a list or an object, only `field` is set.
     """
 
     text: str  # as the model wrote it
@@ -133,7 +133,7 @@ class Quote(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
     @property
     def found(self) -> bool:
-        """True if the record contains the quote, except for marks and function words."""
+        """True if the record contains the quote. Only punctuation and function words may differ."""
         return self.state is QuoteState.FOUND
 
 
@@ -167,7 +167,7 @@ class InclusionDecision(Frozen):
 
     @property
     def quote_words(self) -> str | None:
-        """The quotes that were not found in the record: `I1 altered: "men" for "women"; E1 not found: "in rats"`.
+        """The altered and missing quotes, for people: `I1 altered: "men" for "women"; E1 not found: "in rats"`.
 
         None if there are none.
         """
@@ -184,7 +184,7 @@ class InclusionDecision(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the endpoint counted them, over all calls that an item took."""
+    """The tokens of all calls for an item, as the endpoint counted them."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -222,7 +222,7 @@ class Provenance(Frozen):
 
 
 class PanelVerdict(Frozen):
-    """One panel model's answer on one record, or the reason why there is none; and the cost of asking the model."""
+    """One panel model's answer on one record, or the reason of its failure, with the cost of the calls."""
 
     model: str  # as the panel names it
     status: InclusionStatus | None = None  # for a filter `include` for yes, `exclude` for no; None: it failed
@@ -334,7 +334,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def error(self) -> str | None:
-        """The reason why there is no value; None if there is one, or the item has not ended."""
+        """The error of the item's result; None if it has no error, or the item has not ended."""
         return None if self.result is None else self.result.error
 
     @computed_field(return_type=Any)  # type: ignore[prop-decorator]  # mypy knows no decorated property
@@ -359,7 +359,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def decision_words(self) -> str | None:
-        """Each reviewer's decision, for people: `Reviewer A: include; Reviewer B: exclude (settles)`; or None."""
+        """Each reviewer's decision: `Reviewer A: include; Reviewer B: exclude (settles)`; None without decisions."""
         decisions = []
         for row in self.decisions:
             value = row.value if isinstance(row.value, str) else json.dumps(row.value, ensure_ascii=False)

@@ -18,9 +18,9 @@ class SampledRecord(Frozen):
 
 
 class StopSample(Frozen):
-    """A sampling frame and the drawn records, with people's decisions so far.
+    """A random sample of unread records, with people's decisions so far.
 
-    In the order of the draw, only the records before the first undecided record count: they are a random sample.
+    Only the records before the first undecided record count, in the order of the draw.
     """
 
     id: str
@@ -84,7 +84,7 @@ class StopEstimate(Frozen):
 
 
 class ExpectedIncludes(Frozen):
-    """The includes to expect from further reading: not a promise."""
+    """The expected number of includes among the next records: an estimate, not a promise."""
 
     records: int  # records to read next
     expected: float | None  # includes among them; None: unknown
@@ -112,7 +112,7 @@ class StopFigure(Frozen):
 
 
 class StopAnswer(Frozen):
-    """Whether people may stop reading and promise a recall, and which evidence is still missing."""
+    """The stop rule's answer: whether people may stop reading and promise a recall, and what evidence is missing."""
 
     batch_id: str
     verdict: StopVerdict

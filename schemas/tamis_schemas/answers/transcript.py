@@ -1,7 +1,7 @@
 """A transcript: the questions and answers of one claim of an item, word for word.
 
-System messages and answer schemas, which a batch's records share, are named by their sha256; the ledger keeps each once
-for the batch. Keys and HTTP headers are never part of a transcript.
+Texts that a batch's records share (system messages and answer schemas) are named by their sha256. The ledger keeps each
+of them once per batch. A transcript never contains keys or HTTP headers.
 """
 
 from datetime import datetime
@@ -29,7 +29,7 @@ class TranscribedMessage(Frozen):
 
 
 class TranscribedFormat(Frozen):
-    """The requested form of the answer, beside the messages."""
+    """The requested form of an answer."""
 
     type: str  # json_schema or json_object
     name: str | None = None

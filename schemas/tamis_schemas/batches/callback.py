@@ -40,16 +40,13 @@ class Callback(Frozen):
     )
 
     def kept(self) -> dict[str, Any]:
-        """Return the callback in the ledger's form."""
+        """Return the callback in the form that the ledger stores."""
         return self.model_dump(mode="json")
 
     @field_validator("url")
     @classmethod
     def _can_be_called(cls, url: str) -> str:
-        """Refuse a URL that cannot be called, or has a password, which the ledger would keep.
-
-        A receiver needs no password, because it can check the webhook's signature.
-        """
+        """Refuse a URL that cannot be called, or that contains a user or password."""
         try:
             parts = urlsplit(url)
             _ = parts.port
@@ -107,5 +104,5 @@ class OnComplete(Frozen):
         return f"{SCHEME}://{self.queue}/{self.task}"
 
     def kept(self) -> dict[str, Any]:
-        """Return the task in the ledger's form: like a `Callback` with the single event `completed`."""
+        """Return the task in the form that the ledger stores: like a `Callback` with the single event `completed`."""
         return {"url": self.url, "events": [BatchEvent.COMPLETED.value], "task": self.model_dump()}

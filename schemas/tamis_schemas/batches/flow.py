@@ -1,6 +1,6 @@
 """The PRISMA 2020 flow of a batch or a review: the origin and the end of every record.
 
-A flow with numbers that do not add up cannot be made: at every arrow, the records into a box equal the records out.
+The numbers always add up: at every arrow, as many records leave as arrive.
 
 Source: Page, M. J. et al. (2021), The PRISMA 2020 statement: an updated guideline for reporting systematic reviews, BMJ
 372:n71, figure 1.
@@ -26,7 +26,7 @@ class Tally(Frozen):
 
 
 def total(tallies: tuple[Tally, ...]) -> int:
-    """Return the number of records of all kinds."""
+    """Return the sum of the tallies."""
     return sum(tally.n for tally in tallies)
 
 
@@ -44,7 +44,7 @@ class Arrow(Frozen):
 
     @property
     def adds_up(self) -> bool:
-        """True if the records that left equal the records that arrived."""
+        """True if as many records left as arrived."""
         return self.arrived == total(self.ways)
 
 
@@ -76,7 +76,7 @@ class FlowStage(Frozen):
 
     @property
     def overridden(self) -> int:
-        """The number of records that people decided, and that the software decided differently or not at all."""
+        """The number of records that people decided against the software, or without a decision of the software."""
         return self.passed_by_human + self.excluded_by_human
 
     @property
@@ -86,7 +86,7 @@ class FlowStage(Frozen):
 
     @property
     def decides(self) -> bool:
-        """True for a screening, whose excluded records do not continue."""
+        """True if the stage's operation includes and excludes records."""
         return kind_of(self.operation).decides()
 
     @property
@@ -170,9 +170,9 @@ class PreviousVersion(Frozen):
 
 
 class Flow(Frozen):
-    """Every record from its identification to the end of the last stage.
+    """The numbers of records from their identification to the last stage.
 
-    Raises `ValueError` (pydantic's `ValidationError`) naming the arrow at which records appear or vanish.
+    Raises pydantic's `ValidationError`, a `ValueError`, if the numbers do not add up. The message names the arrow.
     """
 
     identified: tuple[Tally, ...] = Field(min_length=1)  # by source
@@ -202,7 +202,7 @@ class Flow(Frozen):
 
     @property
     def screening(self) -> int | None:
-        """The place of the last stage that includes and excludes, before retrieval; None if no stage does."""
+        """The index of the last stage that includes and excludes records; None if no stage does."""
         return max((place for place, stage in enumerate(self.stages) if stage.decides), default=None)
 
     @property
@@ -269,7 +269,7 @@ class Flow(Frozen):
         return self
 
     def _parts(self) -> Iterator[tuple[int, int, str]]:
-        """Yield each part, its whole, and an error message for the case that the part is larger than the whole."""
+        """Yield each part, its whole, and the error message for a part that is larger than its whole."""
         for stage in self.stages:
             name = stage.operation
             yield (

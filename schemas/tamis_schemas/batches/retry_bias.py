@@ -55,7 +55,7 @@ class Group(Frozen):
 
 
 class Comparison(Frozen):
-    """A round's records in groups of one trait, tested for independence of failure and group."""
+    """The records of a round, grouped by one trait, with a test whether failures depend on the group."""
 
     trait: Trait
     groups: tuple[Group, ...]
@@ -84,7 +84,7 @@ class RoundFailures(Frozen):
 
 
 class RetryBias(Frozen):
-    """The rounds of a batch in which records ended, in order."""
+    """A batch's rounds in which at least one record ended, in order."""
 
     rounds: tuple[RoundFailures, ...] = ()
 
@@ -116,11 +116,9 @@ class RoundTally:
                 self._failed[trait][value] += 1
 
     def compared(self, number: int) -> RoundFailures:
-        """Return the failures of the round with this number, by length, year and neighbours.
+        """Return the failures of the round with this number, grouped by length, year and neighbours.
 
-        At least one record must have been added. By length and by year, records are grouped into quarters of equal
-        size, as far as equal values allow. Records without a year are in a separate group. Records without two
-        neighbours are in no group.
+        At least one record must have been added.
         """
         evaluated, failed = self._decided.total(), self._kinds.total()
         comparisons: tuple[Comparison, ...] = ()
@@ -182,10 +180,9 @@ class RoundTally:
 
 
 def quarters(counts: Mapping[int, int]) -> list[tuple[int, int]]:
-    """Return the first and last value of each quarter of the records.
+    """Return the first and last value of each quarter of the records. `counts`: the number of records by value.
 
-    `counts`: the number of records by value. If many values are equal, there are fewer than four quarters. Without
-    values, there is no quarter.
+    If many values are equal, there are fewer than four quarters.
     """
     ordered = sorted(counts)
     reached = list(accumulate(counts[value] for value in ordered))  # running total at each value
@@ -225,7 +222,10 @@ def _compared(trait: Trait, groups: Sequence[Group]) -> Comparison:
 
 
 def _difference(groups: Sequence[Group]) -> str:
-    """Return a sentence that compares all other groups with the group that exceeds its expected failures most."""
+    """Return a sentence that compares one group with all others.
+
+    The group is chosen by the largest standardised excess of failures.
+    """
     n, failed = sum(group.n for group in groups), sum(group.failed for group in groups)
     share = failed / n
     worst = max(groups, key=lambda group: (group.failed - group.n * share) / (group.n * share) ** 0.5)
@@ -251,7 +251,7 @@ def p_words(p: float) -> str:
 class ChiSquare:
     """The result of a chi-square test.
 
-    `p`: the probability of this statistic or a larger one without any dependence.
+    `p`: the probability of this or a larger statistic if failure does not depend on the group.
     """
 
     statistic: float
@@ -262,13 +262,14 @@ class ChiSquare:
 def chi_square(failed: Sequence[int], totals: Sequence[int]) -> ChiSquare | None:
     """Return Pearson's test that `failed / totals` is equal in all groups; None if it is not applicable.
 
-    X² = Σ (observed - expected)² / expected over both columns; k - 1 degrees of freedom for k groups.
+    X² = Σ (observed - expected)² / expected over both columns; k - 1 degrees of freedom for k groups. Without
+    continuity correction.
 
-    None if there are fewer than two groups, or the expected counts do not meet Cochran's rule. It demands that all are
-    at least 1, and four fifths of them at least 5.
+    The test needs two groups, and expected counts that meet Cochran's rule: all are at least 1, and four fifths at
+    least 5.
 
     Sources: Pearson, K. (1900), Philosophical Magazine 50, 157-175. Cochran, W. G. (1954), Some methods for
-    strengthening the common χ² tests, Biometrics 10, 417-451. Without continuity correction.
+    strengthening the common χ² tests, Biometrics 10, 417-451.
 
     Raises `ValueError` unless 0 <= failed <= total and total > 0 in each group.
     """

@@ -21,7 +21,7 @@ _BELONG = {"passes": "an inclusion", "at_least": "a score"}  # fields of a stage
 
 
 class ReviewStage(Frozen):
-    """One operation of a review, and the rule for records that continue."""
+    """One stage of a review: an operation, and the rule that decides which records continue."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -58,8 +58,8 @@ class ReviewStage(Frozen):
     def lets_pass(self, row: ItemResult) -> bool:
         """Return whether a record continues to the next stage.
 
-        A person's decision counts before the model's. Without a person's decision, a failed item does not continue. A
-        record in conflict does not continue either.
+        A person's decision counts before the model's. A failed item without a person's decision does not continue, nor
+        does a record in conflict.
         """
         narrowed = None if self.operation.stage_field is None else getattr(self, self.operation.stage_field)
         if row.conflict:
@@ -72,7 +72,7 @@ class ReviewStage(Frozen):
 
 
 class ReviewPlan(Frozen):
-    """The stages of a review in order; each but the first takes the records that passed the stage before it."""
+    """The stages of a review in order. Each stage after the first takes the records that passed the previous stage."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -84,7 +84,7 @@ class ReviewPlan(Frozen):
         return self.model_copy(update={"stages": tuple(stages)})
 
     def steered(self, steering: Steering) -> Self:
-        """Return the same plan, with the fields set in `steering` in place of each stage's own."""
+        """Return the same plan, with `steering` overriding each stage's own steering."""
         stages = [stage.model_copy(update={"steering": steering.over(stage.steering)}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
 
@@ -105,8 +105,7 @@ class ReviewPlan(Frozen):
     def content(self) -> dict[str, Any]:
         """The content that identifies the plan, as JSON values.
 
-        Budgets (which may be raised), tiers, and examples from a batch (see `as_asked_for`) are omitted. A stage
-        without steering has no key for it.
+        Budgets, tiers, and examples from a batch (see `as_asked_for`) are omitted.
         """
         content = self.model_dump(mode="json", exclude={"stages": {"__all__": {"max_cost", "steering"}}})
         for stage, fields in zip(self.stages, content["stages"], strict=True):

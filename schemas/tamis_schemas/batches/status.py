@@ -1,6 +1,6 @@
-"""The states of items and batches with the legal transitions, and the priority of a batch.
+"""The states of items and batches, the legal transitions, and the priority of a batch.
 
-The ledger enforces the tables below by triggers, for every writer. A test compares tables and triggers pair by pair.
+Triggers in the ledger enforce the same transitions for every writer.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class BatchStatus(StrEnum):
 
     @property
     def terminal(self) -> bool:
-        """True if nothing more will be dispatched without a request."""
+        """True if the batch has ended: nothing more is dispatched unless a user asks for it."""
         return self in (BatchStatus.COMPLETED, BatchStatus.CANCELLED)
 
 

@@ -52,7 +52,7 @@ _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?")
 
 
 class Tier(StrEnum):
-    """The price and speed at which an endpoint works."""
+    """A service tier of an endpoint, which determines price and speed."""
 
     STANDARD = "standard"
     FLEX = "flex"  # half the price, slow, and now and then without capacity
@@ -101,7 +101,7 @@ def _body(body: Any) -> Any:
 
 
 def checked_headers(headers: dict[str, str]) -> dict[str, str]:
-    """Return the headers if they may be sent with Tamis's own.
+    """Return the headers if they may be added to Tamis's own headers.
 
     Raises `ValueError` for a forbidden header. The message never contains a value, which may be a secret.
     """
@@ -127,10 +127,7 @@ def checked_headers(headers: dict[str, str]) -> dict[str, str]:
 
 
 def _depth(value: object) -> int:
-    """Return how deep containers are nested.
-
-    The recursion is safe, because `json.dumps` has accepted the value before.
-    """
+    """Return how deep containers are nested. The recursion is safe: `json.dumps` has accepted the value before."""
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     return 1 + max(map(_depth, inner), default=0) if isinstance(value, Mapping | list | tuple) else 0
 
@@ -193,10 +190,7 @@ class Steering(Frozen):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The fields that can change an answer.
-
-        The tier is omitted: like a priority, it changes price and speed only.
-        """
+        """The fields that can change an answer. They omit the tier, which changes price and speed only."""
         return {name: value for name, value in self.set_fields.items() if not name.startswith("tier")}
 
     @property

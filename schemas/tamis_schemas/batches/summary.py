@@ -20,11 +20,7 @@ CONFIDENCE_BANDS: tuple[tuple[str, float], ...] = (
 
 
 class PossiblyUnbilled(Frozen):
-    """The costs that a batch's figures may lack.
-
-    A call that was sent and never answered may have been paid for. A claim whose worker died may include any number of
-    uncounted calls.
-    """
+    """The costs that a batch's figures may lack: for calls without an answer, and claims whose worker died."""
 
     unanswered: int = 0  # calls that were sent and not answered
     lost_claims: int = 0  # claims whose worker died
@@ -51,15 +47,15 @@ class PossiblyUnbilled(Frozen):
 
 
 def possibly_unbilled_cost(n: int, mean: Decimal | None) -> Decimal | None:
-    """Return n * mean: dollars for `n` calls and claims with an unknown end, at the mean cost of the paid items.
+    """Return n * mean, rounded up: the possible dollars for `n` calls and claims with an unknown end.
 
-    12 claims of items that cost 0.0026 on average: 12 * 0.0026 = 0.0312. None if `n` is 0, or no item's cost is known.
+    `mean`: the mean cost of an item. None: `n` is 0, or the mean is unknown.
     """
     return None if not n or mean is None else (n * mean).quantize(NANO, ROUND_CEILING)
 
 
 class Counts(Frozen):
-    """The number of a batch's items in each state. They always add up to `n_items`: the accounting identity."""
+    """The numbers of a batch's items by state. They always add up to `n_items`: the accounting identity."""
 
     n_items: int = 0
     excluded_by_filter: int = 0
@@ -83,7 +79,7 @@ class Counts(Frozen):
 
 
 class ConfidenceDistribution(Frozen):
-    """The confidence of the decided items: mean, extremes, quartiles, and a count for each band of the rubric.
+    """The confidence of the decided items: mean, extremes, quartiles, and a count for each band of confidences.
 
     If no item is decided, mean, extremes and quartiles are None.
     """
@@ -108,7 +104,7 @@ class MetricFigures(Frozen):
 
 
 class Summary(PossiblyUnbilled):
-    """A round of a batch in numbers, taken from the ledger when its last item became terminal."""
+    """A round of a batch in numbers, read from the ledger at the end of the round."""
 
     batch_id: str
     round: int

@@ -3,14 +3,14 @@
 Redis holds nothing that is not in the ledger, so losing Redis loses no item. A process that misses a notification of
 Postgres finds its content in the ledger.
 
-| key | content | lives |
+| key | content | kept |
 |---|---|---|
 | `tamis:<queue>` and kombu's own keys | messages (ids only) | until acknowledged |
 | `tamis:celery-taskset-meta-*` | progress of a chord | until its body has run, 7 days at most |
 | `tamis:celery-task-meta-*` | results of `tamis.evaluate` and `tamis.submit` | a day |
 | `tamis:limit:{<endpoint and model>}:*` | the shared rate limit | two minutes after its last use |
 | `tamis:probe` | nothing: it tests whether Redis accepts writes | a minute |
-| `tamis:worker:<id>` | report of a worker, for outages of the ledger | two leases after its last update |
+| `tamis:worker:<id>` | report of a worker, read during outages of the ledger | two leases after its last update |
 
 | channel of Postgres | notification with a batch's id, at the commit |
 |---|---|
@@ -89,5 +89,5 @@ def shard_label(batch_id: str, round_: int, shard: int) -> str:
 
 
 def task_name(operation: str) -> str:
-    """Return the Celery task that evaluates one item of an operation: `tamis.filter`, `tamis.inclusion`."""
+    """Return the name of the Celery task that evaluates one item of an operation: `tamis.filter`, `tamis.inclusion`."""
     return f"tamis.{operation}"

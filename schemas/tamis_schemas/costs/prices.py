@@ -34,7 +34,7 @@ Factor = Annotated[Decimal, Field(ge=0, max_digits=6, decimal_places=4)]
 
 
 def tier_name(tier: str | None) -> str | None:
-    """Return the name of a tier in price tables; None for the standard tier, under any of its names."""
+    """Return a tier's name in price tables; None for the standard tier, under any of its names."""
     name = (tier or "").strip().lower()
     return None if name in _STANDARD else _RENAMED.get(name, name)
 
@@ -75,7 +75,7 @@ class ModelPrice(Frozen):
     @field_validator("tiers", mode="after")
     @classmethod
     def _named(cls, tiers: dict[str, TierPrice]) -> dict[str, TierPrice]:
-        """Return the tiers under the names that `at` looks up."""
+        """Return the tiers under their names in price tables, see `tier_name`."""
         for name in tiers:
             if tier_name(name) is None:
                 raise ValueError(f"{name!r} is the standard tier: write its prices beside `tiers`")
@@ -130,7 +130,7 @@ class Prices:
     """The prices of models by name; each name is looked up once."""
 
     def __init__(self, *tables: Mapping[str, ModelPrice]) -> None:
-        """If several tables have a model, the price in the first of these tables counts."""
+        """Combine tables. If several have a model, the price in the first of them counts."""
         self._tables = tables
         self._known: dict[tuple[str, str | None], _PerToken | None] = {}
 
@@ -141,8 +141,7 @@ class Prices:
     def of(self, model: str) -> ModelPrice | None:
         """Return the price of a model by its name, or by its name without a date or `-latest`; None if unknown.
 
-        `gpt-4o-2024-08-06` has the price of `gpt-4o` unless the same table has its own price. `gpt-4o-audio` is
-        unknown.
+        `gpt-4o-2024-08-06` has the price of `gpt-4o` unless it has its own price. `gpt-4o-audio` is unknown.
         """
         general = _SNAPSHOT.sub("", model)
         for table in self._tables:
@@ -157,17 +156,14 @@ class Prices:
     def cost(self, model: str, usage: Usage, tier: str | None = None) -> Decimal | None:
         """Return the dollars for an endpoint's count of tokens, to the nanodollar; None if the price is not known.
 
-        `tier` is the tier in the answer. None, `default`, `standard`, `auto` and `on_demand` have the standard prices;
-        `fast` is `priority`. Another tier has a price only if the table states it. An unknown tier is never taken for
-        the standard tier, because its price may be half or twice as high.
+        `tier`: the tier in the answer. An unknown tier has no price, not the standard price.
 
         cost = (prompt - cached - written) * input + cached * cached_input + written * cache_write + completion *
         output. Reasoning tokens are completion tokens.
 
         Example: 1,000 prompt tokens (600 read from the endpoint's cache, 200 written to it) and 200 completion tokens.
         Prices per million are 2.00 (input), 0.20 (cached_input), 2.50 (cache_write) and 10.00 (output) dollars. Then
-        cost = 200 * 0.000002 + 600 * 0.0000002 + 200 * 0.0000025 + 200 * 0.00001 = 0.00302. At a tier of half the price
-        it is 0.00151.
+        cost = 200 * 0.000002 + 600 * 0.0000002 + 200 * 0.0000025 + 200 * 0.00001 = 0.00302.
 
         Usage without tokens costs 0 for any model. An impossible count has no known cost.
         """
@@ -187,10 +183,10 @@ class Prices:
         return cost.quantize(NANO, ROUND_HALF_EVEN) if cost < MOST_OF_A_CALL else None
 
     def at_most(self, model: str, prompt_tokens: int, max_tokens: int, tier: str | None = None) -> Decimal | None:
-        """Return the most dollars that a call may cost: its prompt at the highest input price, and its longest answer.
+        """Return the most dollars that a call may cost; None if a price is not known.
 
-        An endpoint may answer a request for a `tier` at the standard tier, so the higher cost of the two counts. None:
-        a price is not known.
+        The prompt costs the highest input price. Of the prices at `tier` and at the standard tier, the higher price
+        counts.
         """
         prices = [self._per_token(model, name) for name in {None, tier_name(tier)}]
         per_token = [price for price in prices if price is not None]

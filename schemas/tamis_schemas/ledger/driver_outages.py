@@ -1,8 +1,8 @@
 """Errors of the driver: an unavailable ledger, or a refused statement.
 
-Unavailable means that the same transaction can succeed later, so the writer keeps its data and tries again. Any other
-error is a refusal, which will recur. The classes in the table are from the SQL standard and Postgres's appendix on
-error codes. `outages.py` uses the same table for SQLAlchemy's errors.
+If the ledger is unavailable, the same transaction can succeed later, so the writer keeps its data and tries again. Any
+other error is a refusal, which will recur. The classes in the table are from the SQL standard and Postgres's appendix
+on error codes.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ CONFLICTS = frozenset({"40001", "40P01"})
 
 
 class LedgerConflict(LedgerUnavailable):
-    """Another transaction came first. The same transaction succeeds on a second try."""
+    """Another transaction came first. A second try succeeds."""
 
 
 def driver_outage(error: BaseException) -> LedgerUnavailable | None:

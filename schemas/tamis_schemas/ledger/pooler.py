@@ -28,10 +28,10 @@ class Address:
 
 
 def address(database_url: str) -> Address:
-    """Return the address in a URL, also in the form of another driver: `postgres://`, `postgresql+asyncpg://`.
+    """Return the ledger's address from its URL, which may have another driver's form, such as `postgresql+asyncpg://`.
 
     Raises:
-        ConfigurationError: the URL names another database than Postgres.
+        ConfigurationError: the URL's database is not Postgres.
         ArgumentError: SQLAlchemy's error for an invalid URL.
     """
     from sqlalchemy import make_url

@@ -15,7 +15,7 @@ def head() -> str:
 
 
 def demand(engine: Engine) -> None:
-    """Raise `ConfigurationError` unless the ledger has the tables of this release, or of a newer one.
+    """Check that the ledger has the tables of this release, or of a newer one.
 
     Raises:
         LedgerUnavailable: Postgres does not answer.

@@ -1,6 +1,6 @@
 """Rights of workers and gateways in the ledger: the least that they need, granted by the owner of the tables.
 
-docs/security.md shows these statements, and tests run a batch with them.
+docs/security.md shows these statements.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ SCRAM = b"scram-sha-256"
 
 @dataclass(frozen=True)
 class Rights:
-    """The rights of a role. It reads every table, adds and changes rows in most tables, and deletes in few."""
+    """The rights of a role, which reads every table, adds and changes rows in most tables, and deletes in few."""
 
     only_read: tuple[str, ...]
     only_added_to: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """The ledger's tables for SQLAlchemy Core; the migrations beside this file create them.
 
-All times are the database's: no worker's or producer's clock is written here.
+All times are by the database's clock.
 """
 
 from enum import StrEnum

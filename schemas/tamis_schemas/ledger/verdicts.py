@@ -1,4 +1,4 @@
-"""A value's verdict in SQL: JSON values are compared where they are stored."""
+"""The comparison of stored JSON values with an operation's values, in SQL."""
 
 import json
 from typing import Any
@@ -17,10 +17,7 @@ def scalar_text(column: ColumnElement[Any]) -> ColumnElement[Any]:
 
 
 def is_value(column: ColumnElement[Any], value: str | bool | None) -> ColumnElement[bool]:
-    """Return the condition that a JSON column has `value`, which is an operation's including or excluding value.
-
-    A scalar is compared as written, without parsing, unless it has escapes or spaces.
-    """
+    """Return the SQL condition that a JSON column equals `value`, an operation's value for inclusion or exclusion."""
     text = text_of(value)
     if text is None:
         return scalar_text(column).is_(None)

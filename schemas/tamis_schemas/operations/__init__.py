@@ -62,7 +62,7 @@ def kind_of(name: str) -> type[OperationKind]:
 
 
 def verdict(value: object) -> bool | None:
-    """Return True if an operation includes records with this value, False if one excludes them, else None."""
+    """Return True if any operation includes records with this value, False if any excludes them, else None."""
     return next((included for kind in OPERATIONS if (included := kind.verdict(value)) is not None), None)
 
 

@@ -36,16 +36,15 @@ class Criterion(Frozen):
 
 
 def reason_of(text: str, *, excludes: bool) -> str:
-    """Return the reason for an exclusion by a criterion without a caller's wording.
+    """Return a criterion's text as the reason for an exclusion.
 
-    The reason is the criterion's text. For an inclusion criterion it begins with `not met: `, because the text alone
-    would mean the opposite.
+    For an inclusion criterion the reason begins with `not met: `, because the text alone would mean the opposite.
     """
     return text if excludes else f"not met: {text}"
 
 
 class WordedCriterion(Frozen):
-    """An entry of a list of criteria, with the wording for records that it excludes."""
+    """A criterion with the caller's wording for records that it excludes."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -95,8 +94,8 @@ _Entry = Annotated[
 class SearchCriteria(Frozen):
     """The criteria of a review (spec 3): at least one inclusion or exclusion criterion.
 
-    An entry of these two lists is a text, or a `WordedCriterion` as a dict. The wording of a `WordedCriterion` is kept
-    in `exclude_as`, under the criterion's label, and is never shown to a model.
+    A criterion is a text, or a `WordedCriterion` as a dict. The wording is kept in `exclude_as`, under the criterion's
+    label, and is never shown to a model.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -168,7 +167,7 @@ def _with_wordings_apart(criteria: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _worded(entry: object, name: str, place: int) -> WordedCriterion:
-    """Return an entry of a list with its wording. Errors name the entry's place in the criteria."""
+    """Return a validated entry of a list of criteria. Errors name the entry's place."""
     try:
         return WordedCriterion.model_validate(entry)
     except ValidationError as error:

@@ -1,7 +1,7 @@
 """Extract fields: several values at once, after a JSON schema.
 
 Only a complete schema is accepted: every part has a type, and every object names its properties. References stay within
-the schema and form no circle. So later code need not expect anything else.
+the schema and form no circle.
 """
 
 import json
@@ -23,8 +23,7 @@ from .kind import OperationKind
 class ExtractFields(OperationKind):
     """Every property of a JSON schema, taken from the item; None if the item does not contain it.
 
-    `ExtractFields(schema={...}, instructions="...")`: the schema is given, stored and sent as `schema`; the attribute
-    is `json_schema`, because pydantic's models have a `schema` of their own.
+    The argument is named `schema`. The attribute is `json_schema`, because pydantic's models have their own `schema`.
     """
 
     # With a repeated alias, the text of an input could be endless.

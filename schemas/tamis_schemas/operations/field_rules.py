@@ -39,7 +39,7 @@ class SubSchema:
 
 
 def parts(schema: JsonSchema, root: JsonSchema) -> list[SubSchema]:
-    """Return the schemas inside a schema that describe its whole value, or that describe the value's fields and items.
+    """Return the inner schemas that describe a schema's whole value, or the fields and items of this value.
 
     The first of these keywords decides: `$ref`; `const` or `enum`; `type` (implied by `properties` and `items`);
     `anyOf`; `oneOf`; a single `allOf`. Other keywords are conditions, which can only narrow the value down.
@@ -82,7 +82,7 @@ def extent(schema: JsonSchema) -> Extent:
 
 
 def types(schema: JsonSchema) -> list[str]:
-    """Return the JSON types that a schema itself names; empty if it names none."""
+    """Return the JSON types that a schema names, or implies by `properties` or `items`; empty if there are none."""
     named = schema.get("type", [])
     if named:
         return [named] if isinstance(named, str) else list(named)
@@ -173,7 +173,7 @@ def _check_json(draft: JsonSchema) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """The size of a schema with its references: the number of schemas, and how deep they are inside each other."""
+    """The number of schemas in a schema with its references, and how deep these schemas are nested."""
 
     size: int
     height: int

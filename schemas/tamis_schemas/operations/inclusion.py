@@ -53,15 +53,14 @@ class Inclusion(OperationKind):
         return str
 
     def goes_on(self, value: object, narrowed: Any) -> bool:
-        """Return whether a record with this status continues: `narrowed` has the statuses that the stage passes."""
+        """Return whether `value`, a record's status, is in `narrowed`, the statuses that the stage lets pass."""
         return value in narrowed
 
 
 def as_asked_for(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of an operation's parameters that the caller chose, as JSON, to compare submissions.
+    """Return the parameters that the caller chose, as JSON, to compare submissions.
 
-    Examples from a batch are omitted, because a later submission of the same kind may choose others. The policy for
-    unverified exclusions is omitted if it is the default, because earlier releases had no such policy.
+    Examples from a batch and the default policy for unverified exclusions are omitted.
     """
     result = dict(params)
     if result.get("unverified") == UnverifiedPolicy.REFER:

@@ -15,8 +15,7 @@ class Judge(OperationKind):
     """Each item is a classification; the value is its type of evidence, the detail a `Judgement`.
 
     An item holds `value`, `confidence` (0 to 1), `reasoning` and `context` (the classified text). It may also hold
-    `cited` or `email_numbers` (the numbers of the emails that the reasoning cites) and `batch_size` (how many there
-    were).
+    `cited` or `email_numbers` (the emails that the reasoning cites) and `batch_size` (the number of emails).
     """
 
     model_config = ConfigDict(allow_inf_nan=False)

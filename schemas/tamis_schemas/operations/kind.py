@@ -16,8 +16,7 @@ YES, NO = ("include", "true", "yes", "y", "1"), ("exclude", "false", "no", "n", 
 class OperationKind(Frozen):
     """The base of every operation. By default, an operation decides nothing, and people cannot override its results.
 
-    Code that handles all operations alike (reports, summaries, reviews, overrides) asks the operation's class, which
-    `kind_of` finds by the operation's name. A new operation states its differences in its class.
+    Code that handles all operations alike asks the operation's class, see `kind_of`.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -35,7 +34,7 @@ class OperationKind(Frozen):
 
     @classmethod
     def decides(cls) -> bool:
-        """Return whether a result decides on its record: one value includes the record, another excludes it."""
+        """Return whether the operation's values include and exclude records."""
         return cls.includes is not None
 
     def value_type(self) -> type[Any]:
@@ -52,8 +51,7 @@ class OperationKind(Frozen):
     def goes_on(self, value: object, narrowed: Any) -> bool:
         """Return whether a record with this value continues to a review's next stage.
 
-        `narrowed`: the value of the operation's `stage_field` in the review's stage; None if the operation has no such
-        field.
+        `narrowed`: the stage's value for the operation's `stage_field`; None if the operation has no such field.
         """
         return not self.decides() or self.verdict(value) is True
 

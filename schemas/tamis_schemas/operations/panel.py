@@ -7,7 +7,7 @@
 | `mean` | by the mean of the models' scores for inclusion: included above 0.5, excluded below, uncertain at 0.5 |
 | `unanimous-exclude` | excluded if all models exclude it; included if any includes it; else uncertain |
 
-A model's score for inclusion is its confidence in an inclusion, 1 - its confidence in an exclusion, and 0.5 if it is
+A model's score for inclusion is its confidence if it includes, 1 - its confidence if it excludes, and 0.5 if it is
 uncertain. A model that failed has no vote. The panel then has a decision only if all possible votes of the missing
 models lead to the same decision.
 """
@@ -114,8 +114,7 @@ def mean_score(votes: Sequence[Vote]) -> float:
 def confidence_in(status: InclusionStatus, score: float) -> float:
     """Return a panel's confidence in its decision, from its `score` for inclusion.
 
-    An include has `score`, an exclude `1 - score`, and `uncertain` has `1 - |2 * score - 1|`. So `uncertain` has 1 at a
-    score of 0.5, and 0 at a score of 0 or 1.
+    It is `score` for an include, `1 - score` for an exclude, and `1 - |2 * score - 1|` for `uncertain`.
     """
     match status:
         case InclusionStatus.INCLUDE:
@@ -144,6 +143,6 @@ def models_of(operation: object, model: str | None) -> tuple[str | None, ...]:
 
 
 def models_in(params: Mapping[str, Any], model: str | None) -> tuple[str | None, ...]:
-    """Return the models from an operation's parameters in the ledger."""
+    """Return the models that a batch asks, from its parameters in the ledger; None: the workers' model."""
     panel = params.get("panel")
     return (model,) if panel is None else tuple(panel["models"])

@@ -1,7 +1,7 @@
-"""The patterns of a caller's JSON schema, matched in linear time.
+r"""The patterns of a caller's JSON schema, matched in linear time by RE2.
 
-JSON Schema's library uses Python's patterns, and a hostile pattern can occupy a worker for hours. RE2 has no lookaround
-and no back references, and its `\\d`, `\\w` and `\\b` are ASCII's.
+A hostile pattern can occupy Python's own matcher for hours. RE2 has no lookaround and no back references, and its `\d`,
+`\w` and `\b` are ASCII's.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ LONGEST = 1_000  # characters
 
 
 def linear(dialect: type[Validator]) -> type[Validator]:
-    """Return a draft's validator that matches patterns by RE2."""
+    """Return a draft's validator, changed to match patterns by RE2."""
     validator: type[Validator] = extend(  # type: ignore[no-untyped-call]  # its stubs leave it out
         dialect, {KEYWORD: _judge_text, OF_NAMES: _judge_names}
     )

@@ -67,10 +67,9 @@ class Score(OperationKind):
         return None if self.interval is None else round((self.max_value - self.min_value) / self.interval)
 
     def grid_value(self, k: int) -> float:
-        """Return `min_value + k * interval`, rounded once. Without an interval, the whole range is one step.
+        """Return `min_value + k * interval`, computed exactly and rounded once.
 
-        The result is computed from decimal numbers, in exact fractions of the range. From 0 to 1 by 0.1, the value for
-        `k` = 3 is 0.3, and the last value is `max_value`.
+        On a scale from 0 to 1 by 0.1, `k` = 3 gives 0.3. Without an interval, the whole range is one step.
         """
         low, high = Fraction(repr(self.min_value)), Fraction(repr(self.max_value))
         return float(low + (high - low) * k / (self.steps or 1))

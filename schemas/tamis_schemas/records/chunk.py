@@ -38,7 +38,7 @@ class Chunk(Frozen):
     retrieval_method: str | None = None
 
     def found_by(self, method: str) -> bool:
-        """Return whether this method, `bm25` or `knn`, found the chunk; `both` counts as either method."""
+        """Return whether the method (`bm25` or `knn`) found the chunk, alone or together with the other method."""
         return self.retrieval_method in (method, BOTH)
 
 
@@ -83,7 +83,7 @@ class Retrieved(Frozen):
 
     @property
     def numbered(self) -> list[Chunk]:
-        """The chunks in the order in which they are numbered, from 1, in prompts and citations: each id only once."""
+        """The chunks, each id once, in order. Prompts and citations number them from 1 in this order."""
         return distinct(self.chunks)
 
 

@@ -23,10 +23,10 @@ def resolve_item_id(item: Item) -> str:
 
 
 def shown_fields(item: Item) -> dict[str, Any]:
-    """Return the fields that a model sees, in the item's order, without empty ones.
+    """Return the fields that a model sees, in the item's order.
 
-    Models do not see `id`, which has no content, and names that begin with an underscore (labels, notes, unknown
-    columns). Nor do they see values that are None, blank or an empty container. 0 and False are not empty.
+    The result omits `id`, names that begin with an underscore (labels, notes, unknown columns), and values that are
+    None, blank or an empty container. 0 and False are kept.
     """
     return {
         name: value for name, value in item.items() if name != "id" and not name.startswith("_") and not _blank(value)

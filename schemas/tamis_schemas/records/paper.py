@@ -11,7 +11,7 @@ from .item import resolve_item_id
 
 
 class PaperData(Frozen):
-    """A record under the names of spec 3. Only a title is required, and it may be empty."""
+    """A record with the field names of spec 3. Only a title is required, and it may be empty."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -27,10 +27,10 @@ class PaperData(Frozen):
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Self:
-        """Return a record as a paper. The readers of all file formats use the same names of fields.
+        """Return a record as a paper. No record is refused.
 
-        No record is refused. A missing or empty title becomes "", and any other missing or empty field None. A value
-        other than text is read as its text, and an invalid year is unknown. Fields with other names are omitted.
+        A missing or empty title becomes "", and any other missing or empty field None. A value other than text is read
+        as its text, and an invalid year is unknown. Fields with other names are omitted.
         """
         get = record.get
         authors = get("authors")

@@ -71,7 +71,7 @@ SPELLINGS = (
 
 
 def american(word: str) -> str:
-    """Return the word, in small letters, in American spelling."""
+    """Return the American spelling of a word in small letters."""
     for british, spelled in SPELLINGS:
         word = word.replace(british, spelled)
     return word

@@ -1,9 +1,8 @@
 """The strategies for tasks that Celery itself completes: tasks that services send by name, and aggregates.
 
-**Tasks that services send by name.** The event loop awaits their answers, without threads. Then Celery's only thread
-stores the result, counts the parts of the sender's chords, sends chained tasks and events, and acknowledges. So waiting
-tasks need no threads, and behave as in Celery. If the worker ends before it acknowledges, another worker gets the
-message.
+**Tasks that services send by name.** The event loop awaits their answers, so waiting tasks need no threads. Celery's
+only thread then completes them as usual: results, chords, chained tasks, events, acknowledgements. If the worker ends
+before it acknowledges, another worker gets the message.
 
 **Aggregates** close shards. Celery gets a message only if it has the form that Tamis writes. For an invalid body Celery
 would raise an exception on the consumer's thread, so one foreign message would stop every worker that fetches it.
@@ -77,11 +76,9 @@ class SentTask:
 
 
 class AwaitedStrategy:
-    """The strategy for tasks that services send by name.
+    """The strategy for tasks that services send by name. Call all methods on the consumer's thread.
 
-    It awaits the answer, then passes the message with the answer to Celery's own strategy.
-
-    Call all methods on the consumer's thread. Answers are awaited on the loop.
+    It awaits the answer on the loop, then passes the message with the answer to Celery's own strategy.
     """
 
     def __init__(self, loop: LoopThread, answer: Answer) -> None:
@@ -179,8 +176,7 @@ def taken_answer(task: Any) -> Any:
     """Return the answer that the strategy passed to a running task, or raise it if it is an error.
 
     If a result is already stored, the message came twice. Then report the task to its chord once more, because the
-    first report may be lost, and raise `Ignore`. The chord counts a task only once. Chained tasks were sent after the
-    first message.
+    first report may be lost, and raise `Ignore`. The chord counts a task only once.
     """
     request = task.request
     kept = task.backend.get_task_meta(request.id, cache=False)
@@ -239,10 +235,7 @@ class SentRequest(Request):  # type: ignore[misc] # Celery ships no types
         return {**super().info(safe=True), "kwargs": {}}
 
     def send_event(self, event: str, **fields: Any) -> None:
-        """Send an event.
-
-        The event has the decision instead of the result. It has an error's kind instead of the error and its traceback.
-        """
+        """Send an event with the decision instead of the result, and an error's kind instead of the error."""
         answer = self.request_dict.get(ANSWER)
         if "result" in fields:
             fields["result"] = result_words(self.type, self.kwargs, answer)

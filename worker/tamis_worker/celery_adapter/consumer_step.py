@@ -52,10 +52,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
     foreign: ForeignMessages  # set by the step that settles, before a message is taken
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
-        """Return the receiver for messages.
-
-        Unlike Celery's receiver, it survives a message whose task name is a list.
-        """
+        """Return the receiver for messages. It survives a message whose task name is a list."""
         usual = super().create_task_handler(*args, **options)
 
         def receive(message: Any) -> None:
@@ -75,7 +72,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
         self.foreign.refuse(message, names_no_task())
 
     def on_unknown_task(self, body: Any, message: Any, exc: KeyError) -> None:
-        """Refuse a message of an unregistered task. The message's sender gets the failure as the result."""
+        """Refuse a message of an unregistered task, and report the failure to the message's sender."""
         name = exc.args[0]
         self.foreign.refuse(message, unknown_task(name, VERSION))
         task_id = message.headers.get("id")
@@ -83,7 +80,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
             self.tell_not_registered(task_id, str(name))
 
     def on_invalid_task(self, body: Any, message: Any, exc: Exception) -> None:
-        """Refuse a message with wrong arguments, or with a body of another type than JSON."""
+        """Refuse a message with wrong arguments, or with a body that is not JSON."""
         refused = isinstance(exc, InvalidTaskError)
         self.foreign.refuse(message, str(exc) if refused else unreadable(message.content_type, exc))
 
@@ -105,8 +102,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
 class UnrepeatedEvents(EventDispatcher):  # type: ignore[misc] # Celery ships no types
     """The sender of a worker's events. While the broker is away, events wait for the next connection.
 
-    Celery's own sender would retry a heartbeat until the broker is back. That would block the thread that must also
-    notice a request to stop.
+    Celery's own sender would block the thread that must also notice a request to stop.
     """
 
     def send(self, type: str, *args: Any, retry: bool = False, **fields: Any) -> None:  # noqa: A002 - Celery's name
@@ -283,10 +279,7 @@ def is_message(raw: bytes) -> bool:
 
 
 class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no types
-    """The record of messages that are delivered but not acknowledged.
-
-    The record is kept in this process and, if Redis accepts the record, in Redis too.
-    """
+    """The list of messages that are delivered but not acknowledged, in this process and, if possible, in Redis."""
 
     def __init__(
         self, channel: Any, prefetch_count: int, holds_back: Callable[[], bool], refused: Callable[[Exception], None]

@@ -117,8 +117,7 @@ class Delivery:
 def _end_event(end: ItemEnd, seconds: float) -> tuple[str, dict[str, Any]]:
     """Return the event for the end of an item, with its fields.
 
-    Only Celery's states SUCCESS, FAILURE and REVOKED end a started task. `task-returned` and `task-skipped` are events
-    of Tamis, so that Celery's counters omit them.
+    `task-returned` and `task-skipped` are events of Tamis, so that Celery's counters omit them.
     """
     match end:
         case ItemDecided(words):

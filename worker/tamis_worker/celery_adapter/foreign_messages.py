@@ -82,7 +82,7 @@ class ForeignMessages:
         self.refused.put(_Refused(message))
 
     def refuse_bytes(self, queue: str, raw: bytes, why: str) -> None:
-        """Describe, in the log, bytes from a queue that are no message."""
+        """Describe in the log an entry of a queue that is no message."""
         self._count(why, queue, None, None, raw)
 
     def tell_unsaid(self) -> None:

@@ -2,12 +2,10 @@
 
 Celery's own strategy uses a waiting thread and several exchanges with the broker for each item. Here the worker's one
 event loop evaluates the items. The consumer's thread settles them in groups: it counts chord parts, sends events and
-acknowledges messages. Celery offers two extension points for this: a task's `Strategy`, which takes its messages, and a
-bootstep of the consumer.
+acknowledges messages.
 
-`Revocations` cancels items in this process whose tasks a user revoked in Celery's tools. Those tools know only the ids
-of tasks. If the message of a revoked id is not here yet, the process remembers the id until the message comes, as
-Celery does.
+`Revocations` cancels the items of tasks that a user revoked in Celery's tools. If a task's message is not here yet, the
+process remembers the task's id until the message comes.
 """
 
 import asyncio
@@ -84,7 +82,7 @@ class ItemStrategy:
 
     @property
     def in_flight(self) -> int:
-        """The number of messages in flight, without the items in `aside`."""
+        """The number of messages in flight, without the items that `aside` counts."""
         return len(self._unsettled) - self.aside + len(state.reserved_requests) + self.foreign_held()
 
     @property
@@ -155,7 +153,7 @@ class ItemStrategy:
     def acknowledge_again(self) -> None:
         """Try once more to acknowledge the messages whose acknowledgement failed.
 
-        The consumer counts unacknowledged messages as in flight. In time it would take no further messages.
+        The consumer counts these messages as in flight, and would in time take no further messages.
         """
         if self._unacknowledged:
             late, self._unacknowledged = self._unacknowledged, []

@@ -191,7 +191,7 @@ class RemoteControl:
         return {**control.conf(panel, with_defaults=with_defaults), "tamis": dict(self.engine.settings())}
 
     def shutdown(self, _: Any, msg: str = "Got shutdown from remote", **__: object) -> Reply:
-        """Stop the worker as on SIGTERM: it finishes calls in flight, and returns waiting items."""
+        """Stop the worker as on SIGTERM: it finishes calls in flight, and releases waiting items."""
         log.warning("the worker stops by remote control: %s", msg)
         self.engine.drain()
         state.should_stop = 0

@@ -71,7 +71,7 @@ class WorkerOptions:
     def read(cls, options: Mapping[str, Any], servers: Mapping[str, str]) -> "WorkerOptions":
         """Return the options that the worker uses.
 
-        `servers`: the URLs in the worker's settings, by variable (see `SERVERS`). For any other option, raise
+        `servers`: the URLs in the worker's settings, by variable (see `SERVERS`). If an option is not supported, raise
         `click.UsageError`, which names the option's replacement.
         """
         chosen = _given(options)

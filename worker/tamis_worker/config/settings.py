@@ -67,10 +67,7 @@ class Policy:
 
 
 class WorkerSettings(ProducerSettings):
-    """The settings of a worker, as a frozen object.
-
-    Every field can be set as `TAMIS_<NAME>`. All times are in seconds.
-    """
+    """The settings of a worker. Every field can be set as `TAMIS_<NAME>`. All times are in seconds."""
 
     llm_base_url: str | None = None  # unset: OPENAI_BASE_URL, else OpenAI's own if a key is set
     llm_api_key: SecretStr | None = None  # unset: OPENAI_API_KEY
@@ -127,7 +124,7 @@ class WorkerSettings(ProducerSettings):
     @field_validator("webhook_secret")
     @classmethod
     def _long_enough(cls, secret: SecretStr | None) -> SecretStr | None:
-        """Return the secret, or raise an error that never repeats it."""
+        """Return the secret if it is long enough. The error for a short secret never repeats it."""
         if secret is None:
             return None
         try:
@@ -189,7 +186,7 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def names_an_llm(self) -> bool:
-        """Return True if the environment names an LLM. If not, the embedded LLM answers."""
+        """True if the environment names an LLM. Otherwise the embedded LLM answers."""
         return self.llm_base_url is not None or self._names_a_key
 
     @property
@@ -198,9 +195,9 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def limiter(self) -> str:
-        """Return the limiter's Redis URL.
+        """The limiter's Redis URL.
 
-        If no URL is set, the limiter uses the broker's server, with a database number two higher than the broker's.
+        By default, it is the broker's server, with a database number two higher than the broker's.
         """
         return verified(self.limiter_url) if self.limiter_url else self._beside_broker(2, "limiter")
 
@@ -211,7 +208,7 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def endpoint(self) -> str:
-        """Return the base URL of the LLM. Raise `ConfigurationError` if no LLM is named."""
+        """The base URL of the LLM. Raises `ConfigurationError` if no LLM is named."""
         if self.llm_base_url is not None:
             return self.llm_base_url.rstrip("/")
         if self._names_a_key:
@@ -225,7 +222,7 @@ class WorkerSettings(ProducerSettings):
 
     @cached_property
     def steering(self) -> Steering:
-        """Return the worker's options for calls. The options of a batch override them."""
+        """The worker's options for calls. The options of a batch override them."""
         return Steering(
             reasoning_effort=self.reasoning_effort,
             extra_body=self.extra_body or {},
@@ -237,7 +234,7 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def retention(self) -> Policy:
-        """Return how long finished batches and cached answers are kept."""
+        """The times for which finished batches and cached answers are kept."""
         return Policy(
             batches=None if self.retention_days is None else timedelta(days=self.retention_days),
             answers=None if self.cache_days is None else timedelta(days=self.cache_days),
@@ -246,12 +243,12 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def longest_call(self) -> float:
-        """Return the longest time that a call may take at any tier, in seconds."""
+        """The longest time that a call may take at any tier, in seconds."""
         return max(self.call_timeout, self.flex_call_timeout)
 
     @cached_property
     def default_model(self) -> str:
-        """Return the model for batches that name no model. Raise `ConfigurationError` if no model is set."""
+        """The model for batches that name no model. Raises `ConfigurationError` if no model is set."""
         if self.model is not None:
             return self.model
         if not self.names_an_llm and self.stack is not None and self.stack.model is not None:

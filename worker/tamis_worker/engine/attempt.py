@@ -10,8 +10,8 @@
 | `Fail` | ends the question with an error |
 | `Halt` | pauses the batch and returns the item |
 
-This file uses no clock, endpoint or randomness. `retry` contains the rules. This file provides the inputs of the rules:
-the counted calls, the seconds used so far and the earlier errors. It also builds the next request.
+`retry` contains the rules. This file provides their inputs (counted calls, seconds used, earlier errors), and builds
+the next request. It uses no clock, endpoint or randomness.
 
 `read_reply` returns the value that the operation reads from a reply. If an answer is unusable, the question is asked
 once more, with a description of the answer's defect.
@@ -269,12 +269,11 @@ def read_reply(
 
 
 def checked_reply(request: ChatRequest, reply: Reply) -> Reply:
-    """Return the reply, or an error instead of an answer to a prompt that the endpoint has cut.
+    """Return the reply, or an error if the endpoint has cut the prompt.
 
-    Some servers drop the beginning or the middle of a long prompt without an error (Ollama with a small `num_ctx`). A
-    tokenizer makes at least about one token of a word. The user's message is counted alone, because endpoints may omit
-    cached tokens, and no cache has a record that is asked about for the first time. A run of spaces, as in tables, is
-    not more than one token.
+    Some servers drop a part of a long prompt without an error (Ollama with a small `num_ctx`). The prompt was cut if
+    the endpoint counts fewer tokens than `TOKENS_OF_WORD` times the words of the user's message. Other messages are
+    ignored, because endpoints may omit cached tokens.
     """
     if not isinstance(reply, ChatAnswer) or len(request.messages) > 2:
         return reply

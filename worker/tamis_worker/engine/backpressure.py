@@ -37,7 +37,7 @@ AWAY = (RedisError, OSError, TimeoutError)
 
 
 class RequiredServer(StrEnum):
-    """The servers that a worker cannot work without."""
+    """A server that a worker cannot work without."""
 
     LEDGER = "ledger"
     BROKER = "broker"

@@ -28,7 +28,7 @@ class Halted(Exception):
 
 
 class CutOff(Exception):
-    """Raised if a call was cut off, because the cancellation of its item did not wait for the call."""
+    """Raised if a call was cut off, because its item was cancelled without waiting for the call."""
 
 
 @dataclass(slots=True)
@@ -76,10 +76,7 @@ class BatchInterrupts:
         self._end_waits(self._waiting)
 
     async def pause(self, batch_id: UUID, pause: Pause) -> None:
-        """Pause a batch in the ledger for all workers, and halt it in this process.
-
-        While the ledger is unavailable, the method waits, because no other work is possible without the ledger.
-        """
+        """Pause a batch in the ledger for all workers, and halt it in this process. If the ledger is away, wait."""
         async with self._pausing:  # of many calls with the same cause, the first one writes
             if self._is_halted(batch_id):
                 return

@@ -136,8 +136,7 @@ class BudgetReservations:
     async def settle(self, reservation: Reservation | None, usage: Usage | None, tier: str | None = None) -> None:
         """Replace a reservation by the cost of its call, and wait until the ledger has recorded the cost.
 
-        The reservation stays if `usage` is None, because it is unknown whether the call was charged. The reservation
-        also stays if `tier` has no price, because the cost is unknown.
+        If the cost is unknown, because `usage` is None or `tier` has no price, the reservation stays.
         """
         if reservation is None or usage is None:
             return

@@ -68,10 +68,9 @@ class Cache:
         return await self._finds.submit(key)
 
     async def keep(self, key: str, answer: ChatAnswer, probability: float | None = None) -> None:
-        """Cache an answer in place of an older answer, and wait for the commit.
+        """Cache an answer in place of an older answer, and wait for the commit. A failure is only logged.
 
-        If the ledger rejects the answer, the log says so. `probability`: the probability of inclusion, computed from
-        the answer's tokens. The tokens are not stored.
+        `probability`: the probability of inclusion, computed from the answer's tokens.
         """
         usage = answer.usage
         kept = KeptAnswer(answer.content, answer.model, usage.prompt_tokens, usage.completion_tokens, probability)

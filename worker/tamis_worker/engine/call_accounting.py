@@ -113,8 +113,8 @@ def is_unanswered(reply: Reply) -> bool:
 def cost_of(prices: Prices, model: str, reply: Reply) -> Decimal | None:
     """Return the cost of a call in dollars; None if there is an answer, but its cost is unknown.
 
-    The price is that of the requested model. If that model has no price, the price of the model that the answer names
-    is used. The service tier is the answer's. A call without an answer costs 0 here, because its tokens are unknown.
+    The price is that of the requested model or, if that is unknown, of the model that the answer names. The service
+    tier is the answer's. A call without an answer costs 0 here, because its tokens are unknown.
     """
     priced = reply.model if isinstance(reply, ChatAnswer) and not prices.knows(model) else model
     if isinstance(reply, ChatAnswer) and not reply.usage.total_tokens:

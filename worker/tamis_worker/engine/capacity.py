@@ -172,10 +172,7 @@ class _Waits:
 
 
 class _Room:
-    """The limit on one model's calls at the flex tier.
-
-    After a call without capacity, no call is admitted for a while.
-    """
+    """The limit on one model's calls at the flex tier. After a call without capacity, it admits no call for a while."""
 
     def __init__(self, most: int, waits: _Waits) -> None:
         self._most = most

@@ -10,13 +10,13 @@
 The endpoint is unknown at the start, after a refusal, and after a minute without an answer. Then one trial call at a
 time is made, so a wrong key or an unknown model costs few calls.
 
-While the endpoint fails, no call of an item is made. A probe is a small question; one at a time is asked, at growing
-intervals, until it is answered. An endpoint that answers only probes does not heal: without this rule, calls that time
-out would be repeated for ever.
+While the endpoint fails, no call of an item is made. A probe is a small question. One at a time is asked, at growing
+intervals, until it is answered. If an endpoint repeatedly answers probes but no other call, the batch is paused.
+Otherwise calls that time out would be repeated for ever.
 
-A failed call is the endpoint's fault if a later probe fails too, and the item's own if the endpoint answers. An
-endpoint's fault never counts against an item, with one exception: for ten seconds after an answered probe, no other
-probe is asked about one or two failed calls alone, so these count as attempts.
+A failed call is the endpoint's fault if a later probe fails too, and the item's own fault if the endpoint answers. An
+endpoint's fault does not count against an item. There is one exception: for ten seconds after an answered probe, one or
+two failed calls cause no new probe. They count as attempts.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class EndpointFault:
 
     @property
     def message(self) -> str:
-        """The reason for people, in one line."""
+        """The reason of the failure in one line, for people."""
         if self.relapses < RELAPSES:
             return self.error.message
         slow = self.error.kind is ErrorKind.TIMEOUT
@@ -77,7 +77,7 @@ class EndpointFault:
 
 
 class EndpointBroken(Exception):
-    """The endpoint fails, and waiting does not help: pause the batch."""
+    """Raised if the endpoint fails, and waiting does not help. The batch must be paused."""
 
     def __init__(self, fault: EndpointFault) -> None:
         super().__init__(fault.message)
@@ -114,7 +114,10 @@ class EndpointHealth:
 
     @property
     def state(self) -> str:
-        """The state of the circuit breaker: closed, half open (a trial call is in flight) or open; only on the loop."""
+        """The state of the circuit breaker: closed, half open (a trial call is in flight) or open.
+
+        Read it on the loop only.
+        """
         if self._is_closed():
             return "closed"
         return "open" if self._trial is None else "half open"
@@ -124,9 +127,9 @@ class EndpointHealth:
         return Admission(self) if self._is_closed() else None
 
     async def admit(self, probe: Probe) -> "Admission":
-        """Wait until the endpoint does not fail, and no trial call is in flight; return the admission.
+        """Wait until the endpoint works and no trial call is in flight, and return the admission of a call.
 
-        A trial call is waited for at most `patience` seconds. `probe` asks the endpoint a small question. Raises
+        The wait for a trial call lasts at most `patience` seconds. `probe` asks the endpoint a small question. Raises
         `EndpointBroken`.
         """
         while not self._is_closed() and (self.fault is not None or self._trial is not None):
@@ -149,7 +152,7 @@ class EndpointHealth:
         return admission
 
     async def is_own_fault(self, failed_at: float, probe: Probe) -> bool:
-        """Return, once the endpoint answers, whether a call that failed at this time failed by its own fault.
+        """Wait until the endpoint answers. Return whether the call that failed at `failed_at` caused its own failure.
 
         Other calls have a second to be answered; then `probe` asks. Raises `EndpointBroken`.
         """
@@ -204,7 +207,7 @@ class EndpointHealth:
         return 0
 
     def _note_fault(self, reply: Reply, began: float) -> bool:
-        """Record whether the endpoint answered; return True if the call failed by a fault of the endpoint, perhaps."""
+        """Record whether the endpoint answered. Return True if the endpoint may have caused a failure of the call."""
         if isinstance(reply, CallError) and reply.obstacle is Obstacle.CUT:
             return False
         if isinstance(reply, ChatAnswer) or reply.kind not in TRANSIENT:
@@ -273,9 +276,9 @@ class Admission:
             self._health._move()  # the waiting calls can measure their patience from now on
 
     def record(self, reply: Reply) -> int:
-        """Record the reply. Return the number of refusals in a row in this process, if the reply is one; otherwise 0.
+        """Record the reply. Return the number of refusals in a row in this process; 0 if the reply is no refusal.
 
-        A refusal of the key, the quota or the model counts apart from other refusals with status 403.
+        Refusals of the key, the quota or the model are counted apart from other refusals with status 403.
         """
         return self._health._record(reply, self._refused_before, self.began)
 

@@ -174,7 +174,7 @@ class Evaluator:
             return await self.writers.returns.submit(replace(returned, transcript=None))
 
     async def _recorded(self, outcome: ClaimOutcome) -> tuple[ClaimOutcome, bool]:
-        """Write the outcome. Return it as stored, and whether the ledger accepted this claim's outcome."""
+        """Write the outcome. Return the outcome as stored, and whether the ledger accepted it."""
         try:
             return outcome, await self.writers.outcomes.submit(outcome)
         except Exception as error:  # rejected: otherwise the item would stay running and be paid for again

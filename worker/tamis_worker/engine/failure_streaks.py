@@ -1,7 +1,7 @@
-"""The pause of a batch whose items all fail: no cause makes more than a few of them fail before people look.
+"""The pause of a batch whose latest items all failed, so that people look before more items fail.
 
 Each process counts the failed items of a batch in a row. From the fifth on, it asks the ledger for the latest items of
-all processes. If as many as the limit failed in a row, the batch is paused, with the setting that may help.
+all processes. If as many as the limit failed in a row, the batch is paused. The pause names the setting that may help.
 """
 
 import logging
@@ -48,7 +48,7 @@ class FailureStreaks:
     _failed: Counter[UUID] = field(init=False, default_factory=Counter)
 
     async def after(self, batch_id: UUID, ended: Decided | Failure) -> Pause | None:
-        """Count a recorded end; return the pause of its batch if as many items as the limit failed in a row."""
+        """Count an item's recorded end. Return a pause of its batch if as many items as the limit failed in a row."""
         if isinstance(ended, Decided):
             self._failed.pop(batch_id, None)
             return None

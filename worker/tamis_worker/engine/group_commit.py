@@ -69,10 +69,7 @@ class GroupCommit(Generic[Entry, Reply]):
         self._task = asyncio.create_task(self._run(), name=f"group commit of {self.name}")
 
     async def submit(self, entry: Entry) -> Reply:
-        """Write an entry, wait for the commit, and return the reply.
-
-        Raise the ledger's error if it rejects the entry.
-        """
+        """Write an entry, wait for the commit, and return the reply. Raises the ledger's error for a rejected entry."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._interval += SMOOTHING * (min(1.0, now - self._last) - self._interval)
@@ -160,10 +157,7 @@ class GroupCommit(Generic[Entry, Reply]):
 
 
 def gathering(interval: float, busy: float = GATHER_BUSY) -> float:
-    """Return the seconds to wait for entries before a statement, if an entry comes every `interval` seconds.
-
-    Even without a wait, entries from the same iteration of the event loop share a statement.
-    """
+    """Return the seconds to wait for entries before a statement, if an entry comes every `interval` seconds."""
     if interval >= QUIET:
         return 0.0
     return busy if interval < BUSY else GATHER

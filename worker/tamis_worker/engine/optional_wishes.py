@@ -1,8 +1,8 @@
 """The optional parameters of requests, and the models whose endpoint fails because of them.
 
-Some servers answer 500 or 400 to a parameter that they know, without naming it: token probabilities of minus infinity,
-for example, are not JSON. So a question that fails is asked once without its optional parameters. If three questions of
-a model needed this, and no question was answered with them, they are omitted for an hour.
+Some servers answer 500 or 400 to an optional parameter without naming it. So a question that fails is asked once
+without its optional parameters. If three questions of a model needed this, and no question was answered with its
+optional parameters, the parameters are omitted for an hour.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ def without_wishes(request: ChatRequest) -> ChatRequest:
 
 @dataclass(eq=False)
 class OptionalWishes:
-    """The lessons of one worker process about optional parameters, by model; `clock` in seconds."""
+    """The experience of one worker process with optional parameters, by model. `clock` returns seconds."""
 
     clock: Callable[[], float]
     _helped: Counter[str] = field(init=False, default_factory=Counter)
@@ -42,7 +42,7 @@ class OptionalWishes:
         return request if until is None or self.clock() >= until else without_wishes(request)
 
     def answered(self, request: ChatRequest, *, bare: bool) -> None:
-        """Record that a question with wishes was answered; `bare`: only without them."""
+        """Record an answered question. `bare`: it was asked without its optional parameters."""
         if not has_wishes(request):
             return
         if not bare:

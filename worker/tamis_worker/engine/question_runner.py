@@ -105,7 +105,7 @@ class QuestionRunner:
 
     @property
     def held_up(self) -> int:
-        """Return the number of questions that wait because their model is blocked, failing, or without capacity.
+        """The number of questions that wait because their model is blocked, failing, or without capacity.
 
         It may be read from any thread.
         """
@@ -142,7 +142,8 @@ class QuestionRunner:
 
         Raises:
             Halted: the worker stops, or the batch or item is halted. The batch is paused first if the endpoint refuses
-                the key or the model, fails in a way that waiting does not mend, or the call could exceed the budget.
+                the key or the model, or if waiting cannot mend the endpoint's failure. It is also paused if the call
+                could exceed the budget.
         """
         if key is not None and not fresh:
             cached = await self._kept(key, request, parse, accounting, transcript)
@@ -271,7 +272,7 @@ class QuestionRunner:
         return step
 
     async def _is_own_fault(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> bool:
-        """Return whether the question's latest call failed by its own fault, once the endpoint answers."""
+        """Wait until the endpoint answers. Return whether the question's latest call caused its own failure."""
         failed_at = asyncio.get_running_loop().time()
         health = self._health[request.model]
         async with self._waiting_for_the_endpoint(request, terms):
@@ -288,7 +289,7 @@ class QuestionRunner:
             raise Halted from reason
 
     def _probe(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> Probe:
-        """Return the probe of the endpoint for the model of a request; the item pays for its answers."""
+        """Return the probe of the endpoint for the model of a request. The item pays for the probe's answers."""
 
         async def probe() -> Reply:
             await self.backpressure.clear_for_calls()

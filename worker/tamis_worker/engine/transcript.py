@@ -30,7 +30,7 @@ _NO_USAGE = Usage()
 
 
 class SchemaTexts:
-    """The JSON texts of schemas and their sha256, so that a schema is converted only once for all of its calls."""
+    """A store of schemas' JSON texts with their sha256, so that each schema is converted only once."""
 
     def __init__(self) -> None:
         self._written: dict[tuple[object, str], tuple[Schema, str, str]] = {}
@@ -170,8 +170,7 @@ class QuestionTranscript:
     def _messages(self, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the messages in stored form.
 
-        If this call begins with the same messages as the question's previous call, these messages are omitted. Their
-        count is stored instead.
+        If the first messages are the same as in the question's previous call, only their number is stored.
         """
         if self._before is None:
             return {"messages": [self._message(message, storable) for message in messages]}

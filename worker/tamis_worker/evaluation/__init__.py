@@ -93,11 +93,11 @@ def aggregated_confidence(
 ) -> Evaluation:
     """Return the confidence in a value.
 
-    If there is only one source, and it has a confidence, that confidence is returned. Otherwise a word for the
-    agreement of the sources gives the confidence: HIGH gives 0.9, MEDIUM 0.75, LOW 0.5, any other word 0.7.
+    A single source with a confidence gives this confidence. Otherwise a word for the agreement of the sources gives it:
+    HIGH gives 0.9, MEDIUM 0.75, LOW 0.5, any other word or no word 0.7.
 
     The word is `aggregation_confidence`. If that is None, the word is HIGH for unanimous sources, MEDIUM for a
-    majority, otherwise LOW. Then a single source without a confidence has no word, and gives 0.7.
+    majority, otherwise LOW; a single source has no word.
     """
     sources = [extraction for extraction in extractions_of(extractions) if extraction.value is not None]
     if not sources:
@@ -112,8 +112,8 @@ def aggregated_confidence(
 def semantic_validation(extractions: Iterable[ExtractionLike]) -> Evaluation:
     """Return `pass` if at least half of the values with evidence are in their evidence, else `fail`.
 
-    Return `skipped` if no value has evidence. If a value was already checked against its chunk, that verdict counts.
-    For all other values, `says` decides whether the evidence contains the value.
+    Return `skipped` if no value has evidence. `says` checks the values that were not already checked against their
+    chunk.
     """
     verdicts = [verdict for verdict in map(_verdict_of, extractions_of(extractions)) if verdict is not None]
     if not verdicts:
@@ -130,10 +130,7 @@ def _verdict_of(extraction: Extraction) -> bool | None:
 
 
 def multi_source_agreement(results: Iterable[ExtractionLike]) -> Evaluation:
-    """Return the share of sources with the most common value, rounded to three places.
-
-    0, False and "" count as values.
-    """
+    """Return the share of sources with the most common value, to three places. 0, False and "" count as values."""
     agreement = _agreement(results)
     return no_value(AGREEMENT, "score", TOO_FEW) if agreement is None else score(AGREEMENT, round(agreement, PLACES))
 
@@ -249,10 +246,7 @@ def context_relevance(chunks: Iterable[ChunkLike]) -> Evaluation:
 
 
 def _ids(chunks: list[Chunk], method: str) -> set[tuple[bool, str]]:
-    """Return the ids of the chunks that a method found.
-
-    A chunk without an id is identified by its place in the list.
-    """
+    """Return the ids of the chunks that a method found. The place in the list identifies a chunk without an id."""
     return {
         (chunk.id is not None, str(place) if chunk.id is None else chunk.id)
         for place, chunk in enumerate(chunks)
@@ -307,10 +301,7 @@ def no_value(label: str, metric_type: MetricType, reason: str) -> Evaluation:
 
 
 class ItemMetrics:
-    """The evaluations of one item with chunks.
-
-    If a metric fails, only its value is missing, and the item does not fail.
-    """
+    """The evaluations of one item with chunks. If a metric fails, only its value is missing."""
 
     def __init__(self, retrieved: Retrieved, extractions: Mapping[str, Sequence[Extraction]]) -> None:
         """Compute the recall estimates.
@@ -335,7 +326,8 @@ class ItemMetrics:
     ) -> tuple[Evaluation, ...]:
         """Return the evaluations of all metrics.
 
-        `answers`: a model's answers about recall, by field. `unanswered`: why fields among `in_doubt` have no answer.
+        `answers`: a model's answers about recall, by field. `unanswered`: the reason why fields in `in_doubt` have no
+        answer.
         """
         of_item = [_guarded(RELEVANCE, "score", context_relevance, self._chunks), self._warning]
         for field in self._extractions:

@@ -29,10 +29,7 @@ _ENDED = re.compile(r"\w*(?:[.,\u00b7]\d+)*")
 
 
 class Passages:
-    """The chunks of one item, which are searched for the evidence of one answer.
-
-    The number of comparisons is limited.
-    """
+    """The chunks of one item, searched for the evidence of one answer with a limited number of comparisons."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._chunks = chunks
@@ -42,9 +39,9 @@ class Passages:
     def validated(self, extraction: Extraction, *, by_value: bool = True) -> Extraction:
         """Return the extraction with the verdict `validated`. Without evidence, return the extraction unchanged.
 
-        The verdict is True if the chunk contains the evidence, and the evidence contains the value. The value is
-        searched in the chunk's own words, not in the model's copy of these words. If `by_value` is False, the value is
-        not checked.
+        The verdict is True if the chunk contains the evidence, and the evidence contains the value. The value must be
+        in the chunk's own words, not only in the model's copy of these words. If `by_value` is False, the value is not
+        checked.
         """
         number, evidence = extraction.chunk_number, (extraction.evidence or "").strip()
         if number is None or not 1 <= number <= len(self._chunks) or not evidence:

@@ -43,8 +43,7 @@ WAKEUPS = 4096  # bytes read from a mailbox's socket at once; each is one wake-u
 async def end_tasks(*tasks: asyncio.Task[Any]) -> None:
     """Cancel tasks, and wait until all have ended. Their exceptions are not raised.
 
-    A task that continues is cancelled again. Before Python 3.12, `asyncio.wait_for`, which redis-py uses, swallows a
-    cancellation that arrives together with the awaited result.
+    A task that continues is cancelled again, because `asyncio.wait_for` may swallow a cancellation before Python 3.12.
     """
     left: Collection[asyncio.Task[Any]] = [task for task in tasks if not task.done()]
     while left:
@@ -133,11 +132,9 @@ class BackgroundTasks:
 def synchronous(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """Return a plain function that runs a coroutine function, and waits for the result.
 
-    The plain function has the same parameters, result and errors, and a name without "_async". An event loop on the
-    caller's thread is blocked during the call. If the wait is interrupted, the coroutine is cancelled.
-
-    On the thread of the loop that runs the coroutine, the plain function raises `RuntimeError`: it would wait for
-    itself.
+    The plain function has the same parameters, result and errors, and a name without "_async". If the wait is
+    interrupted, the coroutine is cancelled. On the thread of the loop that runs the coroutine, the plain function
+    raises `RuntimeError`.
     """
 
     @wraps(function)

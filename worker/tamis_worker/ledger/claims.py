@@ -92,8 +92,8 @@ async def claim(
 ) -> Sequence[Claim | None]:
     """Return, in the order of the keys, a claim for each key; None if the claim is refused (see `ClaimRefusal`).
 
-    A repeated key (two deliveries of one message) is granted once. The keys in `in_doubt` may already be claimed for
-    this worker, after a lost reply. Such keys are granted as if they were free. Raise `LedgerUnavailable`.
+    A repeated key is granted once. `in_doubt`: keys that may already be claimed for this worker, after a lost reply.
+    They are granted as if they were free. Raise `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
         rows = await connection.execute(
@@ -170,14 +170,11 @@ RETURNING i.batch_id, i.idx
 
 @dataclass(eq=False)
 class Claims:
-    """The claims of one worker. A lost reply of the ledger does no harm, nor does a ledger that went back in time.
+    """The claims of one worker.
 
-    If the connection fails during a claim, the ledger may have granted the claim without the worker's knowledge. No
-    other worker would ever take over the item, because this worker is alive. So the next call of `claim` requests such
-    items again.
-
-    After a failover to a standby that lags behind, or after the restore of a dump, the ledger may know claims of this
-    worker that have ended. No other worker would ever take over these items either. `disown_unheld` disowns them.
+    If the reply to a claim is lost, the ledger may have granted the claim. The next call of `claim` requests such items
+    again. If the ledger went back in time (a failover, a restored dump), it may know claims that have ended.
+    `disown_unheld` disowns them. Otherwise no worker would take over these items while this worker is alive.
 
     `held`: the items that the worker evaluates.
     """
@@ -209,10 +206,10 @@ class Claims:
         return [new or ClaimRefusal(key in gone) for key, new in zip(keys, granted, strict=True)]
 
     async def disown_unheld(self) -> int:
-        """Disown the claims that the ledger knows, and that this worker held neither now nor at the last call.
+        """Disown claims of this worker in the ledger that it did not hold at the last two calls; return their number.
 
-        Return their number. The reconciler treats a disowned claim like a claim of a dead worker. Two calls are needed
-        because a claim may be granted in the ledger a moment before this worker knows it. Raise `LedgerUnavailable`.
+        The reconciler treats a disowned claim like a claim of a dead worker. One call is not enough, because a claim
+        may be granted in the ledger a moment before this worker knows it. Raise `LedgerUnavailable`.
         """
         async with transaction(self.engine) as connection:
             rows = (await connection.execute(_MINE, {"worker": self.worker})).all()

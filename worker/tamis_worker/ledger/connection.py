@@ -87,7 +87,7 @@ async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
 
 
 def _restoring(error: BaseException) -> LedgerUnavailable | None:
-    """Return the error for a ledger without one of its parts; None for any other error."""
+    """Return the error for an incomplete ledger, such as during the restore of a dump; None for any other error."""
     driver = error.orig if isinstance(error, DBAPIError) else error
     if not isinstance(driver, psycopg.Error) or driver.sqlstate not in RESTORING:
         return None

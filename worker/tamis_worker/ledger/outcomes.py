@@ -41,13 +41,13 @@ class TranscribedClaim:
 
 
 class KnownPrompts:
-    """A record of the prompts' texts that the ledger already has, so that they are not sent a second time."""
+    """The texts of prompts that the ledger already has, so that they are not sent a second time."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[UUID, str], None] = {}
 
     def new(self, claims: Iterable[TranscribedClaim]) -> dict[tuple[UUID, str], str]:
-        """Return the texts of these claims that the ledger may lack.
+        """Return the texts of these claims, without the texts that the ledger is known to have.
 
         The texts are sorted, so that workers that write at the same time do not deadlock.
         """
@@ -74,7 +74,7 @@ def transcript_rows(claims: Sequence[TranscribedClaim]) -> str:
 
 
 def prompt_rows(texts: Mapping[tuple[UUID, str], str]) -> str:
-    """Return texts that calls refer to as JSON for a statement."""
+    """Return the texts that calls refer to, as JSON for a statement."""
     rows = [{"batch_id": str(batch_id), "sha256": sha256, "text": text} for (batch_id, sha256), text in texts.items()]
     return json.dumps(rows, ensure_ascii=False)
 
@@ -174,9 +174,8 @@ async def record(
 ) -> Sequence[bool]:
     """Write outcomes, and return, in their order, whether each was accepted.
 
-    An outcome is not accepted if a newer claim has raised the fence number, which is no error. If a reply is lost and
-    the outcome is written a second time, the second result is False, because the first row stays. `known`: the texts
-    that need not be sent; None: send all. Raise `LedgerUnavailable`.
+    An outcome is not accepted if a newer claim has raised the fence number, or if it was written before and the reply
+    was lost. `known`: the texts that need not be sent; None: send all. Raise `LedgerUnavailable`.
     """
     known = known or KnownPrompts()
     transcribed = [TranscribedClaim(o.claim, o.transcript) for o in outcomes if o.transcript is not None]

@@ -5,9 +5,8 @@ worker has it. The same is true if an item behind it in the queue was claimed mo
 
 A worker's claims are valid while it renews its lease. Each renewal reports the worker's state. A worker whose lease has
 expired counts as dead. But while the ledger is unreachable, no worker can renew a lease. The first worker to come back
-would then consider all other workers dead, and pay for their items again. So a worker must first renew its own lease
-regularly, for as long as one lease lasts. Gaps between these renewals may not exceed two thirds of that time. During
-that time, every living worker has an opportunity to renew its lease.
+would then consider all other workers dead, and pay for their items again. So a worker may judge others only after it
+has renewed its own lease regularly for as long as one lease lasts. No gap may exceed two thirds of that time.
 """
 
 from collections.abc import Collection, Mapping, Sequence

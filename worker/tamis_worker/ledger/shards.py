@@ -233,7 +233,7 @@ def _metrics(connection: Connection, batch_id: UUID) -> dict[str, MetricFigures]
 
 
 def _escalations(connection: Connection, batch_id: UUID) -> Proportion:
-    """Of all items with metrics, return the share with a question about recall to a model."""
+    """Return, of the items with metrics, the share whose recall a model was asked to judge."""
     c = evaluations.c
     escalated = (c.label == LLM) & c.reason.is_distinct_from(NOT_ASKED)
     items_of = func.count(c.idx.distinct())

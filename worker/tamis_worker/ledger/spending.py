@@ -28,7 +28,7 @@ class BudgetChange:
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
-    """A batch's spending after a group of changes. `granted`: the reservation of this change was granted."""
+    """A batch's spending after a group of changes. `granted`: whether one change's reservation was granted."""
 
     granted: bool
     max_cost: Decimal
@@ -79,9 +79,9 @@ class _Doubt:
 
 
 class Spending:
-    """The writer of changes to batches' spending, each exactly once.
+    """The writer of changes to batches' spending. Each change is written exactly once.
 
-    If it is unknown whether a commit succeeded, it is looked up before the next write.
+    If it is unknown whether a commit succeeded, the ledger is asked before the next write.
 
     Write one group at a time. After `LedgerUnavailable`, the next call must pass the same group again.
     """
@@ -91,10 +91,7 @@ class Spending:
         self._doubt: _Doubt | None = None
 
     async def change(self, changes: Sequence[BudgetChange]) -> Sequence[BudgetState]:
-        """Write changes.
-
-        Return, in the order of the changes, the state of each change's batch. Raise `LedgerUnavailable`.
-        """
+        """Write changes, and return, in the same order, the state of each change's batch. Raise `LedgerUnavailable`."""
         if self._doubt is not None:
             doubt, ended = self._doubt, await self._ended(self._doubt.transaction)
             if ended == "in progress":

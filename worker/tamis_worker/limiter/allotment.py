@@ -56,7 +56,7 @@ class Permits:
 
     @property
     def tokens(self) -> int:
-        """Tokens of all permits, and unused tokens of earlier permits."""
+        """The sum of the tokens of all permits, and of unused tokens of earlier permits."""
         return self.token_balance + self._upcoming_tokens
 
     @property
@@ -65,9 +65,7 @@ class Permits:
         return self._upcoming[0].due if self._upcoming else None
 
     def last_until(self, head: int) -> float:
-        """Return the time when more permits must be requested.
-
-        -inf: at once, because the next call lacks a permit or tokens.
+        """Return the time when more permits must be requested; -inf if the next call lacks a permit or tokens.
 
         `head`: tokens that the next call needs.
         """
@@ -130,10 +128,7 @@ NO_DEMAND = Demand()
 
 
 class LocalAllotment:
-    """The share of one process in one limit.
-
-    If the process sends no request for `lease` seconds, Redis ends the share.
-    """
+    """The share of one process in one limit. If it sends no request for `lease` seconds, Redis ends the share."""
 
     def __init__(self, lease: float) -> None:
         self._lease = lease

@@ -139,10 +139,7 @@ class FairQueue(Generic[T]):
         return remaining
 
     def _forget(self) -> None:
-        """Forget batches without waiting calls: first only batches whose clock is not ahead, because they lose nothing.
-
-        If there are no such batches, forget all batches without waiting calls.
-        """
+        """Forget batches without waiting calls, if possible only batches whose clock is not ahead."""
         for name in [
             name for name, batch in self._batches.items() if not batch.queued and batch.clock <= self._clock
         ] or [name for name, batch in self._batches.items() if not batch.queued]:

@@ -1,8 +1,8 @@
 """The formulas that space permits so that no window of a minute exceeds the limit.
 
-The limiter is a GCRA (generic cell rate algorithm). For each limit it keeps one time, the *theoretical arrival time*
-TAT: earlier permits use up the limit until that time. The limiter does not accept or refuse calls. It grants permits
-with due times. A permit that costs `cost` seconds is due at
+The limiter is a GCRA (generic cell rate algorithm). For each limit it keeps one time, TAT (*theoretical arrival time*).
+Until this time, earlier permits use up the limit. The limiter does not accept or refuse calls. It grants permits with
+due times. A permit that costs `cost` seconds is due at
 
     due = max(now, TAT + min(cost, burst) - burst)        and then        TAT = max(TAT, due) + cost
 

@@ -110,8 +110,8 @@ class Limiter:
     async def acquire(self, estimate: int, *, batch: Hashable = None, priority: Priority = Priority.NORMAL) -> Permit:
         """Wait for a permit for one call of about `estimate` tokens, without a time limit, and return it.
 
-        Within a batch, calls are served in order. Between batches, calls are served by priority, and no batch must wait
-        until another batch has ended. The wait may be cancelled. Raises `RuntimeError` if the limiter is not open.
+        Within a batch, calls are served in order; between batches, by priority. The wait may be cancelled. Raises
+        `RuntimeError` if the limiter is not open.
         """
         if not self._open:
             raise RuntimeError("the limiter is not open: it grants no calls")

@@ -4,7 +4,6 @@
 `aimd.lua` and `usage.lua`.
 
 Between two requests a process observes the limits that the endpoint reports, and forwards only changes to the script.
-Reading an answer's limits takes about a microsecond, and most answers contain no change.
 """
 
 import math
@@ -124,10 +123,9 @@ class SharedLimitState:
 
 @dataclass(frozen=True, slots=True)
 class LimiterRequest:
-    """A report and a request of a process.
+    """A process's report and request. See `allotment` for slots and permits.
 
-    If no reply comes, the process sends the same request again. The script recognises a repetition by the name. See
-    `allotment` for slots and permits.
+    If no reply comes, the same request is sent again. The script recognises it by its `name`.
     """
 
     name: str
@@ -149,7 +147,7 @@ class LimiterRequest:
     reports: LimitReports = field(default=LimitReports())
 
     def arguments(self, holder: str, limits: Limits, block: float, shared: SharedLimitState) -> list[str | int]:
-        """Return the arguments of the script. `block`: seconds until any process may get a permit."""
+        """Return the arguments of the script. `block`: seconds for which no process may get a permit."""
         return [
             holder,
             self.name,
@@ -248,10 +246,7 @@ class ObservedLimits:
         )
 
     def take_reports(self, now: float, requests: SharedLimit, tokens: SharedLimit) -> LimitReports:
-        """Return the reports since this method was last called.
-
-        Once a minute, they repeat limits that answers confirmed.
-        """
+        """Return the reports since the last call. Once a minute, they repeat limits that answers confirmed."""
         reports = LimitReports(self._requests, self._tokens)
         if self._confirmed and now >= self._confirmed_at + CONFIRM:
             self._confirmed, self._confirmed_at = False, now

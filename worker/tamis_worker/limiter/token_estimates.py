@@ -24,10 +24,10 @@ def believable(tokens: int, characters: int, max_tokens: int) -> bool:
 
 
 class TokenEstimates:
-    """The estimates of one process, per operation and model, because prompts and answers differ between them.
+    """The estimates of one process, per operation and model.
 
-    An estimate is an average, not an upper limit. After the call, the limiter corrects the difference, and over many
-    calls the differences balance out. Call n moves the average by 1 / min(n, 50) of the difference.
+    An estimate is an average, not an upper limit: the limiter corrects the difference after the call. Call n moves the
+    average by 1 / min(n, 50) of the difference.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class TokenEstimates:
     def learn(
         self, operation_name: str, model: str, characters: int, prompt_tokens: int, completion_tokens: int
     ) -> None:
-        """Correct the estimates by a call. If the endpoint reported no tokens, nothing changes."""
+        """Correct the estimates with the tokens of a call. If the endpoint reported no tokens, nothing changes."""
         if characters <= 0 or prompt_tokens <= 0:
             return
         learned = self._learned[operation_name, model]

@@ -84,7 +84,7 @@ class Vitals:
             await asyncio.sleep(PULSE)
 
     def stop(self) -> None:
-        """Record that the process was asked to stop. Only the first time counts."""
+        """Record that the process was asked to stop. Later calls change nothing."""
         self._stopping = self._stopping or time.monotonic()
 
     def observe(self) -> Observation:
@@ -156,7 +156,7 @@ class LeaseKeeper:
     `redis`: the broker's Redis; None if the broker is not Redis. `lease`: the length of the lease in seconds.
 
     `after_renewal(expired)` is awaited after each renewal. `expired`: the lease had expired, so other workers may have
-    taken the items. If it raises `LedgerUnavailable`, it is awaited again.
+    taken the items. If `after_renewal` raises `LedgerUnavailable`, the renewal and this call are repeated.
     """
 
     engine: AsyncEngine
@@ -175,8 +175,8 @@ class LeaseKeeper:
     async def renew(self) -> None:
         """Until cancelled, renew the lease every third of its duration, and at once after `changed`.
 
-        A cut network gives no error. If a renewal takes longer than the lease, other workers consider this worker dead.
-        So until a renewal succeeds, this worker begins no more work.
+        If a renewal takes longer than the lease, other workers treat this worker as dead. So it begins no more work
+        until a renewal succeeds.
         """
         interval = self.lease / BEATS
         pause = interval

@@ -61,8 +61,8 @@ class WatchdogBounds:
 def stalled(seen: Sequence[Observation], bounds: WatchdogBounds) -> str | None:
     """Return the fault of the process, in words that follow "this worker"; None if no fault is known.
 
-    `seen`: the observations so far, in order. If the gap between two of them is too long, the whole process was
-    suspended, and earlier observations do not count.
+    `seen`: the observations so far, in order. Observations before a long gap do not count, because the whole process
+    was suspended.
     """
     now = seen[-1]
     if now.stopping is not None:

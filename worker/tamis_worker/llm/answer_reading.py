@@ -57,7 +57,7 @@ def read_answer(content: str, schema: Schema) -> ReadAnswer:
 
 
 class _Reading:
-    """The reading of one answer, and its notes."""
+    """The reading of one answer, with notes about its deviations."""
 
     __slots__ = ("_by_fold", "_more", "_notes")
 
@@ -89,10 +89,7 @@ class _Reading:
         return value
 
     def _holds_objects(self, name: str, schema: Schema) -> bool:
-        """Return True if a property of the schema has this name and may be an object.
-
-        Then the name is not that of a wrapper.
-        """
+        """Return True if a property of the schema has this name and may be an object, so it is no wrapper's name."""
         properties = _properties(schema)
         meant = self._texts(properties).get(_folded(name), ())
         return any(properties[key].get("type") not in _SCALARS for key in meant)
@@ -119,10 +116,7 @@ class _Reading:
         return read
 
     def _meant_by(self, text: str, schema: Schema) -> object:
-        """Return the only value that a text can mean under a schema.
-
-        If the text is valid or ambiguous, return the text.
-        """
+        """Return the only value that a text can mean under a schema; the text itself if it is valid or ambiguous."""
         if "enum" in schema:
             return text if text in schema["enum"] else self._listed(text, schema["enum"])
         kind = schema.get("type")
@@ -159,10 +153,7 @@ class _Reading:
     def _renamed(
         self, value: dict[str, Any], properties: Schema, *, closed: bool, place: tuple[str | int, ...]
     ) -> dict[str, Any]:
-        """Return the object with its keys spelled as in the schema.
-
-        If `closed`, keys that the schema lacks are dropped.
-        """
+        """Return the object with its keys spelled as in the schema. If `closed`, drop keys that the schema lacks."""
         meant, answered = self._texts(properties), _by_fold(value)
         renamed: dict[str, Any] = {}
         for name, part in value.items():
@@ -222,10 +213,7 @@ def _equal(left: object, right: object) -> bool:
 
 
 def _only(meant: list[Any], otherwise: str) -> object:
-    """Return the value in `meant` if all its values are equal.
-
-    If they differ, or the list is empty, return `otherwise`.
-    """
+    """Return the value in `meant` if all its values are equal; `otherwise` if they differ, or there is none."""
     return meant[0] if meant and all(_equal(value, meant[0]) for value in meant) else otherwise
 
 

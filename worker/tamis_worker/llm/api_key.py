@@ -112,10 +112,7 @@ class RenewedKey:
         raise NotImplementedError
 
     def _begin(self) -> "asyncio.Task[None] | None":
-        """Return the renewal in progress; if there is none, start one.
-
-        None: a recent renewal gave no new key, so wait.
-        """
+        """Return the renewal in progress, or start one. None: a recent renewal gave no new key, so wait."""
         if self._task is None and self._clock() >= self._rests_until:
             self._task = asyncio.create_task(self._renew(), name="renewal of the API key")
         return self._task

@@ -113,10 +113,7 @@ LARGEST_INNER = 10_000  # characters of an error in JSON text
 
 
 def of_exception(error: Exception, *, api_key: str) -> CallError:
-    """Return the error for an exception of the `openai` package or its transport.
-
-    The error's message omits the API key.
-    """
+    """Return the error for an exception of the `openai` package or its transport, without the API key."""
     if isinstance(error, openai.APIStatusError):
         headers = error.response.headers
         return of_answer(error.status_code, error.body, text=error.message, headers=headers, api_key=api_key)
@@ -169,8 +166,8 @@ def of_redirect(status: int, origin: str) -> CallError:
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
     """Return the seconds that `retry-after-ms` or Retry-After asks to wait; None if neither header is there.
 
-    Retry-After has seconds or an HTTP date. The answer's Date is subtracted from that date, so that only the endpoint's
-    clock counts. If the answer has no Date, `now` is subtracted.
+    If Retry-After is a date, the answer's Date is subtracted, so that only the endpoint's clock matters. Without a
+    Date, `now` is subtracted.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
@@ -197,7 +194,7 @@ def cleaned(message: str, api_key: str) -> str:
 def refusal_of(status: int, error: object, text: str) -> ParameterRefusal:
     """Return the fields of an error answer under OpenAI's names; missing fields are None.
 
-    If an error contains another error, as a gateway's does, the message contains the messages of both errors.
+    The messages of nested errors, which gateways send, are joined.
     """
     layers = list(layers_of(error))
     words = dict.fromkeys(filter(None, map(_words, layers)))

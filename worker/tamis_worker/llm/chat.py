@@ -1,4 +1,4 @@
-"""A question to a model, and the reply: an answer or an error, which is a value, not an exception.
+"""A question to a model, and the reply: an answer or an error. The error is a value, not an exception.
 
 A request format (`Rung`) is a way to give an endpoint the answer's shape. The formats are ordered from the most binding
 to the least binding.

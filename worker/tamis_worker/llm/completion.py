@@ -281,7 +281,7 @@ def _parts(content: object, kind: str) -> str:
 
 
 def _is_whole(content: str) -> bool:
-    """Return True if a text is one complete JSON object: the budget ended exactly behind it, or in blanks behind it."""
+    """Return True if a text is one complete JSON object, so that the limit of tokens cut off nothing."""
     try:
         return isinstance(read_json(content), dict)
     except Malformed:

@@ -3,8 +3,7 @@
 The first request has everything: a strict schema, `max_tokens`, the temperature, the options. Each refusal removes or
 replaces one part of the request. A refused part never returns, so the retries end. A refused request costs nothing.
 
-Our schemas use type, object, properties, required, additionalProperties, enum, maxLength, minimum, maximum, array.
-Endpoints treat these keywords differently, so there are two forms of a schema:
+Endpoints support different keywords of JSON Schema, so there are two forms of a schema:
 
 | form | for | change |
 |---|---|---|
@@ -23,15 +22,12 @@ An answer shows whether the model followed the requested shape. So an answer may
 | has the shape, but a value beyond its limits | out of bounds | from strict to bounded |
 | has another shape, is no JSON, or is empty | other shape | the next less binding format |
 
-Answers that were cut off or filtered do not count. Refusals by the model do not count either. The last two rows of the
-table are bad answers. An unproven format is replaced at the first bad answer, and the third bad answer leads to the
-least binding format. So at most three answers are wasted.
+Answers that were cut off or filtered do not count, nor do refusals by the model, nor empty answers in a proven format.
+The last two rows of the table are bad answers. An unproven format is replaced at the first bad answer, and the third
+bad answer leads to the least binding format. So at most three answers are wasted.
 
 A proven format survives single bad answers. But if more than 1 % of its answers are out of bounds, `bounded` replaces
 `strict`.
-
-An empty answer counts as another shape, because it comes from servers that cannot write under a schema. According to
-vendors, JSON modes send empty answers too. If the format is proven, an empty answer does not count.
 """
 
 import json
@@ -257,8 +253,7 @@ class AnswerCounts:
     def beyond_tolerance(self, adherence: Adherence) -> bool:
         """Return True if there are too many bad answers for a format that works: at least 5, and more than 5 % of all.
 
-        After an answer out of bounds, more than 1 % is enough, because the next format (`bounded`) costs only some
-        tokens.
+        After an answer out of bounds, more than 1 % is enough.
         """
         if adherence is Adherence.OUT_OF_BOUNDS:
             return self.bad > STRAYS * self.answers
@@ -266,7 +261,7 @@ class AnswerCounts:
 
 
 def adherence_of(value: Any, schema: Schema) -> Adherence:
-    """Return how far an answer followed the schema. The operation has refused the answer.
+    """Return how far a refused answer followed the schema.
 
     `value`: the decoded answer, or the `Malformed` that was raised instead.
     """

@@ -1,4 +1,4 @@
-"""The store of the request format of each model of one endpoint.
+"""The store of the request formats of an endpoint's models.
 
 The store in `tamis_worker.ledger.dialects` uses the ledger. The store in this file uses the memory of one process. Both
 implement `DialectStore`.
@@ -19,10 +19,7 @@ CLIMB_AFTER = 24 * 3600.0  # s until a model with a less binding format is asked
 
 @dataclass(frozen=True, slots=True)
 class Leased:
-    """The state of a model's request format.
-
-    `granted`: the call got the lease, so only this call may try the format now.
-    """
+    """The state of a model's request format. `granted`: the call has the lease, so only it may try the format."""
 
     state: RungState
     granted: bool

@@ -1,8 +1,8 @@
 """The JSON object of a model's answer.
 
-An object is the answer only if it is alone: by itself, in a single code fence, or after a closed thought (text of the
-model's reasoning). An object among other words may be a quotation of the record, a draft, or revoked by the next
-sentence. Such an answer is `Malformed`, and the model is asked once more. Unambiguous mistakes in the object are
+An object is the answer only if it is alone: by itself, in a single code fence, or after a closed thought. (A thought is
+text of the model's reasoning.) An object among other words may be a quotation of the record, a draft, or revoked by the
+next sentence. Such an answer is `Malformed`, and the model is asked once more. Unambiguous mistakes in the object are
 accepted: trailing commas, line breaks in strings.
 """
 
@@ -109,8 +109,8 @@ def read_json(content: str) -> object:
     """Return the JSON value of an answer. It may be of any type: operations refuse values other than objects.
 
     Raises:
-        Malformed: there is no single value, it is cut off, or it contains NaN, Infinity, a repeated name, half a
-            surrogate pair, or NUL (which Postgres cannot store).
+        Malformed: there is not exactly one value, or the value is cut off or contains NaN, Infinity, a repeated name,
+            half a surrogate pair or NUL.
     """
     if len(content) > MAX_CHARACTERS:
         raise Malformed(f"longer than {MAX_CHARACTERS} characters")

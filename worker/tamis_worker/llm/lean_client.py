@@ -100,7 +100,8 @@ class LeanClient(openai.AsyncOpenAI):
     ) -> HttpAnswer:
         """Return the answer to one request.
 
-        An error answer is raised as an exception with the answer's first 64,000 bytes (on the public path: all bytes).
+        An error answer is raised as an exception with the answer's first 64,000 bytes (through the public interface:
+        all bytes).
 
         Args:
             body: sent as JSON.

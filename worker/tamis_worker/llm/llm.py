@@ -92,7 +92,7 @@ class LlmClient:
                 the call.
             max_answer_bytes: limit on the bytes of an HTTP answer; the call fails if the answer has more.
             dialects: request formats, shared by all clients of the endpoint; None: there is no other client.
-            compiles_grammars: True if the endpoint is known to compile schemas into grammars. False: answers show it.
+            compiles_grammars: True if the endpoint surely compiles schemas into grammars; otherwise its headers decide.
 
         Raises:
             ConfigurationError: `base_url` is no URL, or the key cannot be sent.
@@ -142,8 +142,7 @@ class LlmClient:
         Await its `wait` before you acquire the limiter's permit, and leave its context after `learn`.
 
         Until an answer of the model is usable, all workers together make one call at a time. All other calls wait
-        without permits. If they waited with permits, all would start at the same moment, and exceed the limit per
-        minute.
+        without permits.
         """
         return self._dialects.turn(request.model, request.schema_name)
 
@@ -173,9 +172,9 @@ class LlmClient:
     async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> LearnResult:
         """Record for all workers whether the request's format worked, and return the effect on the next call.
 
-        `usable`: the operation accepted the reply. Replies that were cut off or filtered, refusals, and prose in a
-        proven format show nothing about the format. But after a cut-off reply, a server that compiles grammars gets
-        every limit of the schema. An empty answer counts only before the model's first usable answer.
+        `usable`: the operation accepted the reply. A filtered reply, a refusal by the model, and an empty reply or
+        prose in a proven format change nothing. After a cut-off reply, a server that compiles grammars gets every limit
+        of the schema.
         """
         model, asked_on = request.model, reply.rung
         if asked_on is None:
@@ -217,10 +216,7 @@ class LlmClient:
         return cleaned(content, key)[:SHOWN]
 
     async def _bound_for_grammars(self, model: str) -> None:
-        """Choose the format with every limit if the server compiles grammars.
-
-        The model behind such a server obeys only the grammar. Limits outside the grammar have no effect on it.
-        """
+        """If the server compiles grammars, choose the format with every limit: the model obeys only the grammar."""
         state = self._dialects.rung_state(model)
         if self._compiles_grammars and state.rung is Rung.STRICT:
             await self._dialects.change(model, replace(state, rung=Rung.BOUNDED))

@@ -62,9 +62,9 @@ def cache_options(
 
 
 def marked(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the body of a request with its marks moved to the system message, which becomes a list of one part.
+    """Return the body of a request with its cache marks moved into the system message.
 
-    A body without marks is returned unchanged. Without a leading system message, the marks are dropped.
+    The content of this message becomes a list with one part. Without a leading system message, the marks are dropped.
     """
     marks = {name: body[name] for name in MARKS if name in body}
     if not marks:

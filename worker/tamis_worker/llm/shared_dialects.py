@@ -56,7 +56,7 @@ class _ModelDialect:
 
     @property
     def settled(self) -> bool:
-        """Return True if calls need not wait until another call has tried the format."""
+        """True if calls need not wait until another call has tried the format."""
         return self.rung_state.proven or self.open
 
     def apply(self, rung_state: RungState) -> None:
@@ -121,7 +121,7 @@ class SharedDialects:
     ) -> RungState:
         """Record for all workers the consequence of an answer, and return the state of the model's format.
 
-        `repair`: the answer is to the second question about a record. Only the first answer is counted.
+        `repair`: this is the second answer about a record. Only the first answer is counted.
         """
         dialect = self._models[model]
         if adherence in (Adherence.USABLE, Adherence.FOLLOWED):
@@ -152,7 +152,7 @@ class SharedDialects:
         return state
 
     async def hopeless(self, model: str) -> int | None:
-        """Return the number of unusable answers, and restart the count, if the model is hopeless; else return None."""
+        """If the model is hopeless, return the number of unusable answers and restart the count; else return None."""
         state = self.rung_state(model)
         if state.rung is not LOWEST or state.proven or state.unusable < self._hopeless_after:
             return None
@@ -265,10 +265,7 @@ class DialectTurn:
         return self.dialect.rung_state.rung is START and self.shape not in self.dialect.followed
 
     async def _wait_for_the_first(self) -> None:
-        """Wait at most 30 seconds for the first call with this schema.
-
-        So if the format fails, only one call is lost.
-        """
+        """Wait at most 30 seconds for the first call with this schema, so that a failing format costs one call only."""
         first = self.dialect.first.setdefault(self.shape, asyncio.Lock())
         with suppress(TimeoutError):
             async with asyncio.timeout(LEASE):

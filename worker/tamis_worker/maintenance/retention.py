@@ -30,7 +30,7 @@ class Stopped(Exception):
 
 
 class Retention:
-    """The deletion of old data, step by step, with a short pause while there is more to delete."""
+    """The deletion of old data, step by step."""
 
     def __init__(self, engine: Engine, policy: Policy, *, interval: float, backpressure: Backpressure) -> None:
         self._engine = engine

@@ -124,17 +124,14 @@ class _Scored:
 
 
 def program(operation: Answer, item: Item, *, shown: Item | None = None) -> OperationProgram:
-    """Iterate until an answer is good enough, or no iterations are left. Return the attempt with the highest score.
+    """Iterate until an attempt's score reaches the threshold, or no iterations are left. Return the best attempt.
 
-    An answer is good enough if its score reaches the threshold. The iterations also end if no attempt has a score
-    because the endpoint refuses the key or the model.
-
-    Of attempts with equal scores, the first is returned. A failed attempt is kept with its kind of error. Each
-    iteration gets the latest feedback. `shown` is the item as sent; None: the whole item.
+    Of attempts with equal scores, the first is returned. A failed attempt is kept with its kind of error. The
+    iterations also end if the endpoint refuses the key or the model, and no attempt has a score. `shown` is the item as
+    sent; None: the whole item.
 
     Raises:
-        EvaluationFailed: no attempt was both generated and evaluated. The kind of the error is the kind of the last
-            failure.
+        EvaluationFailed: no attempt was both generated and evaluated. The error's kind is that of the last failure.
     """
     history: list[IterationData] = []
     feedback: str | None = None

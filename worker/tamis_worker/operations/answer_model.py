@@ -134,10 +134,7 @@ def graded_schema(operation: Grading, schema: Schema) -> Schema:
 
 
 def grade(operation: Grading, relevance: float | None) -> int | None:
-    """Return the grade to store; None if no grade was requested.
-
-    Raise `InvalidAnswer` if a requested grade is missing.
-    """
+    """Return the grade to store; None if none was requested. Raise `InvalidAnswer` if a requested grade is missing."""
     if not operation.graded:
         return None
     if relevance is None:

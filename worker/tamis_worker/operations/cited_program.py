@@ -68,9 +68,8 @@ def recall_question(
 ) -> Question[dict[str, RecallAnswer]]:
     """Return the question whether the chunks contain all that each field needs. The answer has a part for each field.
 
-    `instruction` is the caller's. `fields` has the instruction for each field, `values` the extracted value of each
-    field. `chunks` are in the form that the model saw. If one value was requested (`single`), there is one field, with
-    the empty name.
+    `fields` has each field's instruction, `values` each field's extracted value. `chunks` are in the form that the
+    model saw. `single`: one value was requested, so there is one field, with the empty name.
     """
     shown = dict(list(chunks.items())[:SHOWN])
     for name in fields:

@@ -110,8 +110,8 @@ def cited_numbers(cited: object) -> list[int]:
 def quality(score: float | None, evidence_type: EvidenceType) -> float:
     """Return the quality of evidence: its score, clamped to 0 to 1. If the score is missing or 0, the type decides.
 
-    So explicit evidence with score 0.0 has quality 1.0. With that score, a type outside the scale has quality 0.0.
-    Source: the specification, "Parse Response" and "Quality Score Mapping".
+    So explicit evidence with score 0.0 has quality 1.0. Source: the specification, "Parse Response" and "Quality Score
+    Mapping".
     """
     clamped = 0.0 if score is None else min(1.0, max(0.0, score))
     return QUALITY_OF.get(evidence_type, 0.0) if clamped == 0.0 else clamped
@@ -136,11 +136,9 @@ def adjusted_confidence(original: float, quality_score: float, evidence_type: Ev
     | weak | 0.3 to 0.5, both included | original x min(0.65, quality + 0.25) |
     | any other type, or any other quality | | original x quality |
 
-    Source: the specification, "Confidence Adjustment Formula". The headings there name a type and a range of quality,
-    so the first two rows apply only if both fit. The formula is not monotone, as specified. Weak evidence of quality
-    0.5 gives 0.65 x original, but weak evidence of quality 0.51 gives only 0.51 x original. Contextual evidence of
-    quality 0.8 gives 0.85 x original, but of quality 0.81 only 0.81 x original. So compare evidence by its quality, not
-    by adjusted confidences.
+    Source: the specification, "Confidence Adjustment Formula". The formula is not monotone, as specified: weak evidence
+    of quality 0.5 gives 0.65 x original, but of quality 0.51 only 0.51 x original. So compare evidence by its quality,
+    not by adjusted confidences.
     """
     band = milder_band(evidence_type, quality_score)
     return original * (quality_score if band is None else band.share(quality_score))
@@ -162,7 +160,7 @@ def _invented(citation: str, batch_size: int, noun: CitedNoun) -> Evidence:
 
 
 def _number(digits: str) -> int:
-    """Return the number in a text of digits. Only its first 18 digits are read, which exceed the size of any batch."""
+    """Return the number in a text of digits. Only the first 18 digits are read: any batch is smaller."""
     return int(digits.lstrip("0")[:LONGEST_NUMBER] or "0")
 
 

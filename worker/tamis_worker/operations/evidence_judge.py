@@ -239,7 +239,7 @@ class _Judge:
 
 
 def _check_arguments(call: "partial[object]") -> None:
-    """Raise `TypeError` if the client's `call_json` does not take these arguments."""
+    """Raise `TypeError` if the client's `call_json` does not take the arguments of `call`."""
     try:
         bound = signature(call.func)
     except ValueError:  # a function in C has no signature

@@ -1,8 +1,8 @@
 """Extract fields: several values at once, by a JSON schema. A value that the source data does not hold is null.
 
 A strict mode knows few keywords and requires every property. So the requested schema allows more than the caller's
-schema, and null for every property. The caller's schema then checks the answer, as if null properties were absent and
-not required. A text that only means "not present" is null (`not_present`).
+schema, including null for every property. Afterwards the answer is checked by the caller's schema. Null properties then
+count as absent, and none is required. A text that only means "not present" is null (`not_present`).
 """
 
 import json
@@ -188,10 +188,7 @@ def judged(schema: JsonSchema, answered: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """A writer of schemas in the subset of strict modes.
-
-    If `bounds` is True, the limits of values stay in the schema.
-    """
+    """A writer of schemas in the subset of strict modes. `bounds`: the limits of values stay in the schema."""
 
     root: JsonSchema
     bounds: bool

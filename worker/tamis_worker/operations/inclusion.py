@@ -22,8 +22,8 @@ verdict makes every status uncertain.
 
 A failed criterion is verified if the record holds its quote. Without a quote, it is verified if its verdict is "not met
 by silence", or if its verdict is unclear and counts as failed. If all quotes of an answer are invented or altered,
-silence does not verify a criterion: such an answer cannot show that the record is silent. Under the policy `exclude`
-for unverified exclusions, every failed criterion counts as verified.
+silence does not verify a criterion. Under the policy `exclude` for unverified exclusions, every failed criterion counts
+as verified.
 """
 
 from collections.abc import Mapping, Sequence
@@ -128,7 +128,7 @@ class _Answer(StrictAnswer):
 
 
 def program(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgram:
-    """Return the program: one question about `shown`. The answer's quotes are searched in the whole item."""
+    """Return the program: one question about `shown`. The answer's quotes are looked up in the whole item."""
     return ask_one(
         Question(
             messages(operation, shown),
@@ -247,9 +247,9 @@ Verdicts = Mapping[str, CriterionVerdict]  # by label
 class Conclusion:
     """The status of a record, and the criteria that decide it.
 
-    An exclusion is decided by at least one criterion that failed and is verified. The first such criterion is the
-    reason of the exclusion. An inclusion is decided by the inclusion criteria that are met. An uncertain status is
-    decided by the criteria that are not settled.
+    The deciding criteria of an exclusion failed and are verified; the first is the reason of the exclusion. For an
+    inclusion, they are the inclusion criteria that are met. For an uncertain record, they are the criteria that are not
+    settled.
 
     `uncertain_reason`: why the status is uncertain, if the model gave another status.
     """
@@ -297,7 +297,7 @@ def _fails(criterion: Criterion, verdict: Verdict, unclear: UnclearPolicy) -> bo
 
 
 def _verified(verdict: CriterionVerdict, *, invents: bool) -> bool:
-    """Return True if a failed criterion is verified. `invents`: True if the record has no quote of the answer."""
+    """Return True if a failed criterion is verified. `invents`: the answer has quotes, but none is in the record."""
     if verdict.verdict is Verdict.UNCLEAR:
         return True
     if verdict.quote is None:

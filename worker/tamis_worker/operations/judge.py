@@ -1,8 +1,8 @@
 """Judge: is the evidence of a classification of the right kind, and how strong is the evidence?
 
-In the queue, a classification is an item, and its judgement is the result. If the judge fails there, the item ends with
-an error. The functions of `evidence_judge`, which are also public here, use the same formulas in the caller's process.
-Those functions treat a failure as a neutral judgement. Readers of a judged batch do the same.
+In the queue, a classification is an item, and its judgement is the result. If the judge fails, the item ends with an
+error. The functions of `evidence_judge`, which are also public here, use the same formulas in the caller's process.
+They treat a failure as a neutral judgement.
 """
 
 from dataclasses import asdict
@@ -74,7 +74,7 @@ def _no_bool(value: object) -> object:
 
 
 class _Classification(BaseModel):
-    """An item to judge. Numbers may be given as text, as a CSV has them; other fields are left alone."""
+    """An item to judge. Numbers may be given as text, as a CSV has them. Other fields are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
@@ -95,9 +95,7 @@ class _Answer(StrictAnswer):
 
 
 def program(operation: Judge, item: Item, *, shown: Item | None = None) -> OperationProgram:
-    """Check, without a call, that no cited number is above the classification's batch size. Then ask the judge once.
-
-    If a number is above, the evidence is invalid, and the judge is not asked.
+    """Ask the judge once. If a cited number is above the batch's size, return invalid evidence without asking.
 
     `shown` is the item as sent; None: the whole item. Citations are checked in the whole item.
 

@@ -4,8 +4,8 @@ Every value is on one line. So no record can end its field, begin a heading or l
 change the message's structure. A space splits text that a model's template would read as the end of a message.
 
 An item that is too long is cut to fit, and the cuts are recorded. The longest fields are cut first: a title stays whole
-while a full text can be shortened. A cut field ends at the end of a word, with a note for the model. Quotes are
-searched in the whole item.
+while a full text can be shortened. A cut field ends at the end of a word, with a note for the model. Quotes are looked
+up in the whole item.
 
 An item's chunks are shown as numbered fields.
 """
@@ -139,9 +139,8 @@ class Fitted:
 def fitted(operation: Operation, item: Item, limit: int) -> Fitted:
     """Return the item, cut so that the fields in the prompt have at most `limit` characters, names included.
 
-    Characters are counted as sent, each field on one line. Notes about cuts do not count. Fields that the prompt does
-    not show do not count either: fields that `shown_fields` omits, and for an item to judge, all fields but value and
-    reasoning. Each chunk counts as a field.
+    Characters are counted as sent, each field on one line. Only fields that the prompt shows count: for an item to
+    judge, these are value and reasoning. Each chunk counts as a field. Notes about cuts do not count.
     """
     retrieved = retrieved_for(operation, item)
     whole = item if retrieved is None else chunks_as_fields(item, retrieved)
@@ -179,7 +178,7 @@ def _surely_fits(fields: Mapping[str, Any], limit: int) -> bool:
 
 
 def _beyond(named: Mapping[str, int], limit: int) -> frozenset[str]:
-    """Return the last fields: those whose names no longer fit into `limit` characters after all earlier names."""
+    """Return the last fields, whose names no longer fit into `limit` characters after all earlier names."""
     return frozenset(name for name, taken in zip(named, accumulate(named.values()), strict=True) if taken > limit)
 
 

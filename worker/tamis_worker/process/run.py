@@ -47,10 +47,7 @@ ANSWER_WITHIN = 5.0  # s; during that time the consumer's thread takes no messag
 
 
 def controls_of(runtime: Runtime, settings: WorkerSettings, redact: Redaction) -> EngineControls:
-    """Return the functions of a worker process for remote control.
-
-    The values that they return contain no secret of the process.
-    """
+    """Return the functions of a worker process for remote control. Their results contain no secret."""
     engine = runtime.ledger.transactions
 
     return EngineControls(

@@ -1,7 +1,7 @@
-"""One worker process and its parts. Each part gets the parts that it needs when it is made.
+"""One worker process and its parts. Each part is given the other parts that it needs.
 
-Two small parts are here as well: the answers to services that have only Celery, and the follower of batches that users
-pause, cancel or give another priority.
+`SentTasks` answers services that have only Celery. `BatchFollower` follows batches that users pause, cancel or give
+another priority.
 """
 
 import asyncio
@@ -194,7 +194,7 @@ class Runtime:
             yield
 
     def drain(self) -> None:
-        """Begin to stop: calls in flight finish, and waiting items are returned. It may be called from any thread."""
+        """Begin to stop: calls in flight finish, and waiting items are released. Any thread may call this."""
         self.vitals.stop()
         self._loop.call_soon(self.evaluation.interrupts.stop)
         self._loop.call_soon(self._lease.changed)

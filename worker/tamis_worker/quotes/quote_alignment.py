@@ -1,4 +1,4 @@
-"""The alignment of a quote's words with the most similar passage: their differences, and where these are."""
+"""The alignment of a quote's words with the most similar passage, and the differences between the two."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -118,13 +118,12 @@ def _left_out_behind(quote: Tokens, record: Tokens, last: int) -> list[WordDiffe
 
 
 def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> list[WordDifference]:
-    """Return the difference at one edge of a quote, as a list of one; without a difference, an empty list.
+    """Return the difference between quote and record at one edge of the quote: a list of one, or an empty list.
 
-    `outward`: the record's tokens from that edge, read away from the quote.
+    `outward`: the record's tokens from that edge on, away from the quote.
 
-    The quote may have function words that the record lacks. If there are more of them than content tokens in the quote,
-    all function words at the edge are the difference. Otherwise the difference is a word of the record that the quote
-    omits between its function words.
+    If the record lacks more of the quote's function words than the quote has content tokens, all function words at the
+    edge are the difference. Otherwise the difference is a word of the record that the quote omits.
     """
     if not edge:
         return []

@@ -1,7 +1,7 @@
 """The tokens of a folded text that must agree in a quote.
 
 A token is a word, a number or a sign with a meaning. Its canonical form is the same for all spellings: American
-spelling, singular, no hyphen of a line's end, a number as digits. Function words have no canonical form, so a quote may
+spelling, singular, no hyphen at a line's end, numbers as digits. Function words have no canonical form, so a quote may
 differ in them, and in punctuation. Words that change the meaning are not function words: negations, "or", "he", "she",
 comparisons, and words of time or place ("before", "without", "under").
 """

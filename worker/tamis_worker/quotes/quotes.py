@@ -59,7 +59,7 @@ _FIRST_UNSPACED_SCRIPT = "\u2e80"  # from here on, most scripts do not separate 
 
 @dataclass(eq=False)
 class QuotedField:
-    """A field of the record, with its folded text, that is searched for quotes."""
+    """A field of the record that is searched for quotes, with its folded text."""
 
     name: str
     text: str
@@ -336,10 +336,9 @@ class QuotedRecord:
 
 
 def confidence_after(confidence: float, quotes: Sequence[Quote]) -> float:
-    """Return the confidence after the check of the quotes: `confidence * (1 - 0.5 * missing / all)`.
+    """Return `confidence * (1 - 0.5 * missing / all)` after the check of the quotes.
 
-    A quote is missing if the record does not contain it. If all quotes are missing, half of the confidence remains.
-    Without quotes, the confidence stays the same.
+    A quote is missing if the record does not contain it. Without quotes, the confidence stays the same.
     """
     return after_quotes(confidence, sum(not quote.found for quote in quotes), len(quotes))
 
@@ -378,7 +377,7 @@ def _parts(named: QuotePart) -> Iterator[QuotePart]:
 
 
 def _core(words: str, start: int, end: int, offset: int = 0) -> QuotePart:
-    """Return a part of a quote without the marks around it. A number at its beginning keeps its sign."""
+    """Return a part of a quote without the punctuation around it. A number at its beginning keeps its sign."""
     core = words[start:end].lstrip(_AROUND)
     begin = end - len(core)
     if core[:1].isdigit() and (sign := _SIGN.search(words, start, begin)):

@@ -169,10 +169,7 @@ def submit(evaluations: Iterable[Evaluation], to: Rated) -> None:
 
 
 def attributes_of(evaluation: Evaluation) -> Attributes:
-    """Return an evaluation as attributes that the conventions define.
-
-    The attribute for the field is an exception, because the conventions define no such attribute.
-    """
+    """Return an evaluation as attributes of the conventions, with our own attribute `tamis.field`."""
     value = evaluation.value
     return {
         "gen_ai.evaluation.name": evaluation.label,

@@ -54,10 +54,7 @@ def configure(level: str = "INFO", *, redact: Redaction | None = None) -> None:
 
 
 def _printable_event(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Return the event with escaped control characters, so that no terminal interprets them.
-
-    JSON needs no such step.
-    """
+    """Return the event with escaped control characters, so that no terminal interprets them."""
     event["event"] = printable(str(event.get("event", "")))
     return event
 

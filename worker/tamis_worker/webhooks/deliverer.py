@@ -1,7 +1,7 @@
 """The deliverer: claims due webhooks, sends each in a separate task of the loop, and records the result.
 
-It runs in every worker. Delivery is at least once: if no answer is recorded (worker dead, ledger unavailable), the
-claim expires, and the webhook is sent again with the same id and body.
+It runs in every worker. A webhook is delivered at least once. If no answer is recorded (worker dead, ledger
+unavailable), the claim expires, and the webhook is sent again with the same id and body.
 """
 
 import asyncio

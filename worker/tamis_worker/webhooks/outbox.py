@@ -1,7 +1,7 @@
 """The outbox of webhooks: claimed by one worker at a time, and kept until delivered or given up.
 
-Triggers write its rows in the transactions that change batches (migration 0011). This module claims and ends the rows.
-All times are by the database's clock.
+Triggers write its rows in the transactions that change batches. This module claims and ends the rows. All times are by
+the database's clock.
 """
 
 import json

@@ -163,7 +163,7 @@ def is_task(url: str) -> bool:
 class TaskSender:
     """The sender of Celery tasks in place of webhooks.
 
-    Each try has the delivery's outbox id as task id, so receivers can recognise repetitions.
+    The task id is the webhook's id in the outbox, so receivers can recognise a repeated try.
     """
 
     def __init__(self, app: Celery) -> None:

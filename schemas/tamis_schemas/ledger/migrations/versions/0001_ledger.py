@@ -45,7 +45,7 @@ def _add(columns: tuple[str, ...]) -> str:
 
 
 def _difference(table: str, rows: str) -> str:
-    """Return the statement that adds the change of `rows` to this connection's tally, unless the change is zero."""
+    """Return the statement that adds the changes in `rows` to this connection's tally, unless they sum to zero."""
     figures = OF_ITEMS if table == "item_states" else OF_RESULTS
     taken = ", ".join(f"coalesce({figure}, 0) AS {name}" for name, figure in figures.items())
     names = ", ".join(figures)
@@ -85,12 +85,9 @@ def _keep_tallies_of(table: str, schema: str) -> None:
 
 
 def _settling(schema: str) -> str:
-    """Return the SQL of the function `settle_tallies(batch)`.
+    """Return the SQL of the function `settle_tallies(batch)`, which corrects tallies and merges the rows of each round.
 
-    The function counts again, and adds the differences to the tallies. Then it merges all connections' rows into one
-    for each round. It returns true if there were differences. The new count and the sums are of one snapshot, so that
-    other transactions' changes are in both or in neither. A row that another transaction has locked is skipped without
-    waiting.
+    The SQL function returns true if a tally was wrong. It counts and compares in one snapshot, and skips locked rows.
     """
     counted = "\nUNION ALL\n".join(
         f"SELECT round, {', '.join(f'coalesce({of[name]}, 0) AS {name}' if name in of else f'0 AS {name}' for name in COLUMNS)} "
