@@ -111,8 +111,9 @@ class Session:
         Raises:
             ConfigurationError: a server can never be used, for example a Redis Cluster.
         """
-        with suppress(BrokerUnavailable):  # the workers dispatch then
-            self._dispatcher()
+        if not self._absence.lasts:
+            with suppress(BrokerUnavailable):  # the workers dispatch then
+                self._dispatcher()
 
     def close(self) -> None:
         """Close every connection."""
@@ -169,13 +170,14 @@ class Session:
 
         Raises `BrokerUnavailable`, and `ConfigurationError` if a server can never be used.
         """
+        from ..transport.broker import PRODUCER_WAITS, make_app
+        from ..transport.dispatch import Dispatcher
+        from ..transport.redis_servers import check_servers
+
+        if self._made is None:
+            check_servers(self.settings.redis_urls, within=PRODUCER_WAITS)
         with self._lock:
             if self._made is None:
-                from ..transport.broker import PRODUCER_WAITS, make_app
-                from ..transport.dispatch import Dispatcher
-                from ..transport.redis_servers import check_servers
-
-                check_servers(self.settings.redis_urls, within=PRODUCER_WAITS)
                 self._made = Dispatcher(
                     self.engine, make_app(self.settings, within=PRODUCER_WAITS), waiting=self.waiting
                 )

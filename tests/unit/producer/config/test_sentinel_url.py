@@ -3,6 +3,7 @@
 import pytest
 
 from tamis_producer import ProducerSettings
+from tamis_producer.config.redaction import secrets_in
 from tamis_producer.config.sentinel_url import SentinelUrl
 from tamis_producer.config.settings import next_database
 from tamis_producer.transport.broker import make_app, place
@@ -81,6 +82,7 @@ def test_sentinels_serve_three_databases_and_are_named_without_a_password() -> N
     settings = ProducerSettings(broker_url=TWO, database_url="postgresql+psycopg://h/d")
     assert settings.result_backend == next_database(TWO, 1) == TWO.replace("/3", "/4")
     assert place(TWO) == "main (Sentinels h1:26379, h2:26380)"
+    assert list(secrets_in(f"{TWO}&sentinel_password=other")) == ["s3cret", "other"]
 
 
 def test_celery_gets_the_options_that_its_tools_read() -> None:
