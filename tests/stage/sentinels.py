@@ -57,7 +57,7 @@ class Sentinel(Part):
     def knows(self, others: int) -> bool:
         """Whether it has met the replica and so many other Sentinels."""
         with self.connect() as client:
-            state = client.sentinel_master(SERVICE)
+            state = client.sentinel_masters()[SERVICE]  # before 8, `sentinel_master` fails
         return (state["num-slaves"], state["num-other-sentinels"]) == (1, others)
 
 
