@@ -32,6 +32,7 @@ BENCHMARKS: Mapping[str, tuple[str, str]] = {
     "recovery": ("recovery", "recovery"),
     "ledger": ("ledger_cost", "ledger_cost"),
     "retention": ("retention", "retention"),
+    "snapshot": ("held_snapshot", "held_snapshot"),
     "next": ("next_records", "next_records"),
     "work_list": ("work_list", "work_list"),
 }

@@ -24,7 +24,7 @@ SINGLE, SHORT_SINGLE = 60, 5  # calls one after the other, each beside a bare on
 ROUNDS, SHORT_ROUNDS = 9, 1  # of so many at once, each beside a batch
 WARM_UP = 3  # of each, which open every connection
 TIMEOUT = 60.0  # s
-COLUMNS = ("calls", "beside", "median ms", "beside ms", "more ms", "9 of 10 ms", "ratio")
+COLUMNS = ("calls", "beside", "median ms", "beside ms", "more ms", "p90 ms", "ratio")
 
 
 def service(parts: Parts, options: Options) -> list[Table]:

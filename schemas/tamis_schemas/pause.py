@@ -43,8 +43,13 @@ class Pause(BaseModel):
     @property
     def reason(self) -> str:
         """The pause's kind, end (if known) and message in one line: `budget: $1.00 of $1.00 is spent`."""
+        return f"{self.kind_until}: {self.message}" if self.message else self.kind_until
+
+    @property
+    def kind_until(self) -> str:
+        """The pause's kind, and its end if known."""
         until = "" if self.until is None else f" until {self.until.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-        return f"{self.kind.value}{until}: {self.message}" if self.message else f"{self.kind.value}{until}"
+        return f"{self.kind.value}{until}"
 
     def remedy(self, batch_id: str) -> str:
         """Return the next step for a person, as a sentence with the command."""

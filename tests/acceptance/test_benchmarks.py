@@ -21,7 +21,7 @@ DONE_WITHIN = 600.0  # s of each half, at night beside other tests; usual are 60
 QUICK = ("submit", "retention")
 HALVES = (
     ("limit", "throughput", "submit", "loop", "memory", "disk"),
-    ("summary", "tablizer", "service", "scaling", "recovery", "ledger", "retention", "next", "work_list"),
+    ("summary", "tablizer", "service", "scaling", "recovery", "ledger", "retention", "snapshot", "next", "work_list"),
 )
 
 

@@ -136,6 +136,7 @@ def test_a_batch_s_header_cancels_what_is_left_of_it_and_a_retry_of_those_is_not
     assert batch.wait(WITHIN).decided == 2 * AT_ONCE + 3
 
 
+@pytest.mark.night
 def test_a_purge_leaves_a_batch_that_completes(tour: Tour) -> None:
     batch = under_way(tour, 2 * AT_ONCE + 5, seconds=BRIEF)
     purged = tour.celery("purge", "--force")
@@ -216,6 +217,7 @@ def test_events_and_flower_show_the_workers(tour: Tour, arguments: list[str], sh
         process.wait()
 
 
+@pytest.mark.night
 def test_a_shutdown_by_remote_control_finishes_what_is_in_flight(tour: Tour) -> None:
     first, second = tour.workers
     batch = under_way(tour, 2 * AT_ONCE, seconds=BRIEF)

@@ -88,6 +88,7 @@ def test_a_review_goes_through_its_stages_to_one_flow_that_adds_up(
     assert double.count() == calls
 
 
+@pytest.mark.night
 def test_the_records_come_back_in_their_format_with_their_decisions(
     folder: Path, environment: dict[str, str], start_worker: StartWorker
 ) -> None:

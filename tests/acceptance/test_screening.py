@@ -30,6 +30,7 @@ def criteria_of(review: str, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.night
 @needs_real_records
 def test_521_real_records_are_screened_in_order_with_one_summary(
     tmp_path: Path, environment: dict[str, str], start_worker: StartWorker, double: Double

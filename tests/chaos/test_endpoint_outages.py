@@ -65,7 +65,7 @@ def is_said(batch: Batch) -> bool:
 
 @pytest.mark.parametrize("kind", [Kind.SERVER_ERROR])
 def test_an_outage_fails_no_item_and_spends_no_attempt(house: FaultHouse, faults: Faults, kind: Kind) -> None:
-    outlast(house, faults, kind, items=300, seconds=6)
+    outlast(house, faults, kind, items=200, seconds=6)
 
 
 @pytest.mark.night
@@ -107,7 +107,7 @@ def test_refused_connections_fail_no_item_and_work_resumes_within_five_seconds(
     tmp_path_factory: pytest.TempPathFactory, faults: Faults
 ) -> None:
     with fault_house(tmp_path_factory.mktemp("refused"), item_deadline="5", max_calls="2", shard_size="500") as house:
-        refused_connections(house, faults, items=300, seconds=10)
+        refused_connections(house, faults, items=200, seconds=8)
 
 
 @pytest.mark.night

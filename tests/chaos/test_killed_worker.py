@@ -141,6 +141,7 @@ def test_a_batch_goes_on_after_everything_in_redis_is_lost(
     assert double.count() == 120
 
 
+@pytest.mark.night
 def test_messages_lost_before_any_worker_saw_them_are_published_again(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
@@ -151,6 +152,7 @@ def test_messages_lost_before_any_worker_saw_them_are_published_again(
     assert double.count() == 120
 
 
+@pytest.mark.night
 def test_a_batch_submitted_without_a_broker_is_dispatched_by_a_worker(
     client: Client, start_worker: StartWorker
 ) -> None:

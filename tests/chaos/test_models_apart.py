@@ -15,7 +15,7 @@ from tamis_schemas import PauseKind, Priority
 
 pytestmark = pytest.mark.chaos
 
-WITHIN = 2.0  # s for 40 items of the model that answers, beside what they take alone
+WITHIN = 10.0  # s for 40 items of the model that answers, beside what they take alone; the others wait for 200 s
 HELD_UP = 200  # items of the model that does not answer: more than the workers have places
 
 

@@ -144,7 +144,7 @@ def live_through(
 OUTAGES = [
     pytest.param(killed, 8, id="away"),
     pytest.param(silent, 8, id="silent", marks=pytest.mark.night),
-    pytest.param(full, 9, id="full"),
+    pytest.param(full, 9, id="full", marks=pytest.mark.night),
     pytest.param(read_only, 9, id="read-only", marks=pytest.mark.night),
 ]
 

@@ -194,6 +194,7 @@ def test_ctrl_c_while_a_round_is_followed_leaves_it_to_the_workers(
     reckon(client, batch, double)
 
 
+@pytest.mark.night
 def test_a_round_that_was_begun_without_a_broker_is_dispatched_by_a_worker(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:

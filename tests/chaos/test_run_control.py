@@ -105,6 +105,7 @@ def test_a_batch_cancelled_with_nothing_in_flight_is_summarised_by_the_next_work
     assert summaries(client, batch) == 1
 
 
+@pytest.mark.night
 def test_claims_of_a_worker_that_dies_in_a_cancelled_batch_are_cancelled(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:

@@ -1,5 +1,5 @@
 """The programs and statements that documents show, run as they stand there: README.md, docs/screening.md,
-docs/webhooks.md, docs/evidence.md, docs/operations.md, docs/how-to/enqueue-from-a-service.md and
+docs/webhooks.md, docs/evidence.md, docs/how-to/enqueue-from-a-service.md and
 docs/how-to/retry-failed-items.md; and docs/tutorial.md, followed command by command.
 """
 
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 from standardwebhooks import Webhook
 
 from llm_double import Scripted
@@ -166,12 +165,6 @@ def test_the_evidence_judge_is_called_in_both_forms() -> None:
     first, second = call.text.splitlines()
     exec(compile(f"{first}\nasync def both():\n    {second}\n    return evaluation", call.place, "exec"), names)  # noqa: S102
     assert asyncio.run(names["both"]()) == names["evaluation"]
-
-
-def test_the_statement_about_transcripts_is_one_of_the_ledger(house: House) -> None:
-    (statement,) = [block for block in blocks() if block.document == "docs/operations.md" and block.language == "sql"]
-    with house.client.engine.connect() as connection:
-        assert len(connection.execute(text(statement.text)).one()) == 3
 
 
 def test_every_command_of_the_tutorial_does_what_the_page_says(house: House, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Exactly the rights that docs/security.md names are enough: for a batch, for Flower, and for nothing else."""
 
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +15,15 @@ from sqlalchemy.exc import ProgrammingError
 from llm_double import Double
 from stage import WorkerProcess, abstracts, wait_until
 from stage.kept import write_kept_review
+from tamis_cli.doctor.finding import Level
+from tamis_cli.doctor.work import try_ledger, try_messages
 from tamis_cli.embedded.programs import Flower
 from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.ledger import connect
 from tamis_producer.retention.purge import purge
 from tamis_producer.retention.subjects import find_subjects
+from tamis_producer.transport.blocks import lift_blocks
 from tamis_review import (
     close_stop_sample,
     draw_audit,
@@ -33,7 +37,9 @@ from tamis_review import (
 )
 from tamis_review.decisions.audits import AuditDecision
 from tamis_schemas import Callback, ConfigurationError, Filter
+from tamis_schemas.batches import wire
 from tamis_schemas.ledger.rights import GATEWAY, WORKER, grant, grants
+from tamis_worker.config.settings import WorkerSettings
 
 TEXT = (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
 QUESTION = Filter(criteria="Is it a trial?")
@@ -84,6 +90,15 @@ def ledger(database_url: str) -> Iterator[Ledger]:
 def test_the_document_shows_the_statements_that_are_run() -> None:
     shown = [line for line in block("sql").splitlines() if not line.startswith("--")]
     assert shown == [f"{line};" for name, rights in ROLES.items() for line in grants(name, rights)]
+
+
+def test_the_work_of_the_doctor_and_a_lift_need_no_more_rights(broker: str, ledger: Ledger) -> None:
+    settings = WorkerSettings(broker_url=broker, database_url=ledger.worker)
+    tried = [finding for url in (ledger.worker, ledger.gateway) for finding in try_ledger(url, pooled=False)]
+    assert {finding.level for finding in [*tried, *try_messages(settings)]} == {Level.OK}
+    with redis.Redis.from_url(settings.limiter) as client:
+        client.hset(f"{wire.limiter_key('https://llm.example/v1', 'm')}:rate", "blocked", 2 * int(1e6 * time.time()))
+    assert [block.model for block in lift_blocks(settings.limiter, ["m"])] == ["m"]
 
 
 def test_a_batch_and_flower_need_no_more_rights_than_the_document_says(

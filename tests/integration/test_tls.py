@@ -132,6 +132,7 @@ def test_a_server_that_cannot_show_who_it_is_gets_nothing(secure: Secure, case: 
         backend.ping()
 
 
+@pytest.mark.night
 def test_a_url_that_says_nothing_of_certificates_asks_for_one(secure: Secure) -> None:
     settings = secure().settings
     bare = settings.broker.partition("?")[0]

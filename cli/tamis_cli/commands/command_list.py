@@ -61,6 +61,7 @@ _SUMMARIES: dict[Theme, dict[str, str]] = {
         "control cancel": "Cancel the remaining items of a batch or review. Finish calls in flight, and keep all "
         "results.",
         "control priority": "Set the priority of a batch or review. All workers apply it within seconds.",
+        "control unblock": "Call a model at once, although its endpoint asked to wait. Workers follow within seconds.",
         "retry retry": "Ask again about the failed items of a batch, in a new round. Decided items do not change.",
         "retry failures": "Show the failures of each round of a batch, and whether they depend on length, year or "
         "neighbours.",

@@ -1,15 +1,17 @@
-"""`tamis pause`, `resume`, `cancel` and `priority`: for a batch, or a review's current stage."""
+"""`tamis pause`, `resume`, `cancel` and `priority`: for a batch, or a review's current stage; `unblock` for a model."""
 
 from collections.abc import Iterator
 from functools import partial
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
-from tamis_producer import Batch, Client
+from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.submission.budget import amount_of
+from tamis_producer.transport.blocks import block_words, lift_blocks, read_blocks
 from tamis_review import Review, find_batch_or_review
-from tamis_schemas import Priority
+from tamis_schemas import InvalidRequest, Priority
 
 from .app import app, out
 from .arguments import NewBudget
@@ -50,6 +52,21 @@ def cancel(of: Id) -> Iterator[object]:
             kept = f"{counts.decided:,} decided and {counts.failed:,} failed are kept"
             done = f"is cancelled: {counts.cancelled:,} records are not asked about, {kept}, calls in flight finish"
         yield from _said(subject, done, f"{command} {subject.id}", "shows the decisions")
+
+
+@app.command(examples=("tamis unblock gpt-5-mini",))
+def unblock(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Its name, as `tamis doctor` shows it.")],
+) -> Iterator[object]:
+    """Call a model at once, although its endpoint asked to wait. Workers follow within seconds."""
+    limiter = ProducerSettings.load().limiter
+    lifted = lift_blocks(limiter, [model])
+    if not lifted:
+        others = read_blocks(limiter)
+        blocked = block_words(others) if others else "no model is blocked, and `tamis status` shows why work waits"
+        raise InvalidRequest(f"{model!r} is not blocked: {blocked}")
+    yield [{"model": block.model, "until": block.until} for block in lifted]
+    out.say(f"[bold]{escape(model)}[/] is no longer blocked. Workers follow within seconds.")
 
 
 @app.command(examples=("tamis priority 3f2a91c0 high",))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import tamis_review
 from tamis_producer.client.glance import BatchGlance
 from tamis_producer.ledger.batch_view import BatchView, ReviewView
+from tamis_producer.ledger.snapshots import SnapshotChange, read_snapshot_change
 from tamis_schemas import Summary
 
 if TYPE_CHECKING:
@@ -23,16 +24,26 @@ def human_counts(batch: "Batch | BatchGlance") -> "HumanCounts | None":
     return batch.human_counts() if isinstance(batch, BatchGlance) else tamis_review.count_human_decisions(batch)
 
 
+def snapshot_change(batch: "Batch | BatchGlance") -> SnapshotChange | None:
+    """Return the models that answered the batch if they changed, else None."""
+    if isinstance(batch, BatchGlance):
+        return batch.snapshot_change()
+    with batch.session.reading() as connection:
+        return read_snapshot_change(connection, batch.uuid)
+
+
 def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
     """Return a batch's state, people's decisions, rounds, and the summary of the present round (None: not written)."""
     view, summaries = batch.status(), batch.summaries()
     humans = human_counts(batch)
     latest: Summary | None = summaries[-1] if summaries and summaries[-1].round == view.round else None
+    change = None if latest is None else snapshot_change(batch)
     return view_facts(view) | {
         "human_decisions": 0 if humans is None else humans.records,
         "overridden": 0 if humans is None else humans.overridden,
         "conflicts": 0 if humans is None else humans.conflicts,
         "rounds": [summary.model_dump(mode="json", include={"round", "counts", "errors"}) for summary in summaries],
+        "snapshots": None if change is None else change.model_dump(mode="json"),
         "summary": None if latest is None else latest.model_dump(mode="json"),
     }
 

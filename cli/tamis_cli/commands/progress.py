@@ -14,9 +14,9 @@ from tamis_producer import Batch, BatchView, ReviewView
 from tamis_schemas import BatchPaused, Counts, dollars
 
 from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, err, out
-from .facts import facts_of
+from .facts import facts_of, snapshot_change
 from .json_document import print_json
-from .render import paid, paused, print_summary, say_failed, state_words
+from .render import paid, paused, print_snapshots, print_summary, say_failed, state_words
 from .tables import short
 
 if TYPE_CHECKING:
@@ -179,6 +179,7 @@ def detail(view: BatchView) -> str:
 def _summarise(batch: Batch, counts: Counts, console: Console) -> None:
     if (summary := batch.summary()) is not None:
         print_summary(summary, console)
+        print_snapshots(batch.id, snapshot_change(batch), console)
     console.print(f"[dim]tamis results {batch.id}[/] writes every decision with its reasons.")
     if counts.failed:
         say_failed(batch.id, console)
@@ -189,6 +190,7 @@ def _summarise_review(review: "Review", view: ReviewView, console: Console) -> N
         console.print(f"\n[bold]{stage.operation}[/] [dim]{short(stage.id)}[/]")
         if (summary := batch.summary()) is not None:
             print_summary(summary, console)
+            print_snapshots(batch.id, snapshot_change(batch), console)
     if view.state == "completed" and len(view.stages) < len(view.planned):
         console.print(f"\nNo record passed {view.stages[-1].operation}, so the later stages are empty.")
     if view.cost or view.unpriced:

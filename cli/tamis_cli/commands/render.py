@@ -25,6 +25,7 @@ from .tables import facts_by_name, listing, short
 
 if TYPE_CHECKING:
     from tamis_producer.ledger import HumanCounts
+    from tamis_producer.ledger.snapshots import SnapshotChange
     from tamis_schemas import RetryBias
     from tamis_schemas.batches.retry_bias import Comparison
 
@@ -158,6 +159,14 @@ def print_humans(batch_id: str, humans: "HumanCounts", console: Console) -> None
     )
 
 
+def print_snapshots(batch_id: str, change: "SnapshotChange | None", console: Console) -> None:
+    """Print which models answered, if they changed, and how to measure the difference."""
+    if change is not None:
+        for sentence in change.sentences:
+            console.print(f"[yellow]{escape(sentence)}[/]", soft_wrap=True)
+        console.print(f"[dim]tamis retry {batch_id} --sample 100[/] asks a random sample again.", soft_wrap=True)
+
+
 def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
     """Print the number and the cost of single calls, a line for each service and hour."""
     table = listing("service", "hour", numbers=("calls", "failed", "open", "cost"))
@@ -184,7 +193,7 @@ def print_views(views: list[BatchView], console: Console) -> None:
             f"{view.created_at:%Y-%m-%d %H:%M}",
             *([escape(view.submitted_by or "")] if by_keys else []),
             escape(f"{view.operation} {view.label or ''}".strip()),
-            state_words(view) if view.pause is None else f"[yellow]paused: {view.pause.kind.value}[/]",
+            state_words(view) if view.pause is None else f"[yellow]paused: {view.pause.kind_until}[/]",
             str(view.counts.n_items),
             str(view.counts.finished),
             f"[red]{view.counts.failed}[/]" if view.counts.failed else "0",

@@ -1,30 +1,39 @@
-"""`tamis retry` and `tamis failures`: ask about failed items again, and list failures."""
+"""`tamis retry` and `tamis failures`: ask about failed items or a sample again, and list failures."""
 
+import secrets
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from tamis_producer import Client
+from tamis_producer import Batch, Client
 from tamis_producer.runs import rounds
 from tamis_producer.runs.rounds import Retryable
 from tamis_producer.submission.budget import amount_of
 from tamis_review import has_later_stage, read_failures
+from tamis_review.quality.repetition import ask_again, compare_again
 from tamis_schemas import InvalidRequest, dollars
 
 from .app import EXIT_FAILED, EXIT_OK, app, err, out
-from .arguments import BatchId, NewBudget
+from .arguments import RANDOM_SEED_BITS, BatchId, NewBudget
 from .facts import batch_facts
 from .json_document import AsJson, print_json
 from .opened import batch_of, opened
 from .progress import follow
-from .render import print_failures
-from .tables import counted
+from .render import percent, print_failures
+from .tables import counted, listing
 
 
-@app.command(examples=("tamis retry 3f2a91c0 --kind timeout,connection --watch", "tamis retry --all-failed --yes"))
+@app.command(
+    examples=(
+        "tamis retry 3f2a91c0 --kind timeout,connection --watch",
+        "tamis retry --all-failed --yes",
+        "tamis retry 3f2a91c0 --sample 100 --seed 1 --watch",
+    )
+)
 def retry(
     batch_id: Annotated[str | None, typer.Argument(metavar="ID", help="A batch's id, or its first characters.")] = None,
     kind: Annotated[
@@ -40,6 +49,13 @@ def retry(
     watch: Annotated[bool, typer.Option("--watch/--no-watch", help="Follow the batch to its end.")] = False,
     all_failed: Annotated[bool, typer.Option("--all-failed", help="Every completed batch with failures.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all-failed: do not ask.")] = False,
+    sample: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Instead, ask again about N random decided items, in a new batch."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="With --sample: the same seed is the same batch.  [default: a new one]")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask again about the failed items of a batch, in a new round. Decided items do not change."""
@@ -48,12 +64,19 @@ def retry(
     amount = None if max_cost is None else amount_of(max_cost)
     if (batch_id is None) != all_failed:
         raise InvalidRequest("name one batch, or add --all-failed: `tamis retry ID` or `tamis retry --all-failed`")
+    if sample is None and seed is not None:
+        raise InvalidRequest("--seed draws a sample: add --sample N")
+    if sample is not None and (all_failed or cancelled or kind is not None):
+        raise InvalidRequest("--sample asks about decided items: omit --kind, --cancelled and --all-failed")
     if all_failed and (cancelled or amount is not None or watch):
         raise InvalidRequest("--cancelled, --max-cost and --watch are for one batch: `tamis retry ID ...`")
     with Client() as client:
         if batch_id is None:
             raise typer.Exit(_all_failed(client, kinds, ask=not yes, as_json=as_json))
         batch = batch_of(client, batch_id)
+        if sample is not None:
+            seed = secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed
+            raise typer.Exit(_sample(client, batch, sample, seed, amount, watch=watch, as_json=as_json))
         count = batch.retry(kinds, cancelled=cancelled, max_cost=amount)
         if as_json:
             code = follow(batch, err, summarise=False) if watch else EXIT_OK
@@ -79,6 +102,27 @@ def failures(batch_id: BatchId) -> Iterator[object]:
     print_failures(bias, out)
     if failed:
         out.say(f"\n[bold]tamis retry {batch.id}[/] asks about {counted(failed, 'item')} again.")
+
+
+def _sample(
+    client: Client, batch: Batch, n: int, seed: int, max_cost: Decimal | None, *, watch: bool, as_json: bool
+) -> int:
+    """Ask about a random sample again, compare the answers if all are there, and return the exit code."""
+    again = ask_again(client, batch, n, seed=seed, max_cost=max_cost)
+    command = f"tamis retry {batch.id} --sample {n} --seed {seed}"
+    if not as_json:
+        out.say(f"batch {again.id} asks again about {counted(again.status().counts.n_items, 'item')} of {batch.id}.")
+    code = follow(again, err if as_json else out, summarise=False) if watch else EXIT_OK
+    rows = compare_again(batch, again, n, seed=seed) if again.status().finished else []
+    if as_json:
+        print_json({"seed": seed, "agreement": rows} | batch_facts(again))
+    elif not rows:
+        out.say(f"[bold]{command} --watch[/] compares the answers.")
+    else:
+        names = ((escape(row.first or ""), escape(row.again or ""), percent(row.same)) for row in rows)
+        out.print(listing("first answered by", "again by", "same answer", rows=names))
+        out.say(f"[dim]seed {seed}: {command}[/] shows this again.")
+    return code
 
 
 def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: bool) -> int:

@@ -15,9 +15,18 @@ from tamis_schemas import InvalidRequest, LedgerUnavailable
 
 from .app import EXIT_OK, EXIT_WRONG_USE, app, out, say_error
 from .commands import next_step
-from .facts import batch_facts, human_counts, view_facts
+from .facts import batch_facts, human_counts, snapshot_change, view_facts
 from .json_document import AsJson, print_json
-from .render import print_humans, print_rounds, print_summary, print_traffic, print_view, print_views, say_failed
+from .render import (
+    print_humans,
+    print_rounds,
+    print_snapshots,
+    print_summary,
+    print_traffic,
+    print_view,
+    print_views,
+    say_failed,
+)
 from .tables import listing
 
 OPEN_AMONG = 200  # latest batches to search for open ones
@@ -79,6 +88,7 @@ def status(
         print_rounds(summaries, view, out)
         if summaries and summaries[-1].round == view.round:  # summaries of earlier rounds are outdated
             print_summary(summaries[-1], out)
+            print_snapshots(batch.id, snapshot_change(batch), out)
         if humans is not None:
             print_humans(batch.id, humans, out)
         if view.state.terminal and view.counts.failed:

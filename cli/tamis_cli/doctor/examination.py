@@ -13,8 +13,9 @@ from sqlalchemy import Connection, Engine, select, text
 
 from tamis_producer.config.redaction import Redaction
 from tamis_producer.config.redis_clients import REDIS
-from tamis_producer.ledger import PoolKind, connect, ledger_errors, single_connection
+from tamis_producer.ledger import connect, ledger_errors, single_connection
 from tamis_producer.runs.workers import read_repairs, read_workers
+from tamis_producer.transport.blocks import read_blocks
 from tamis_producer.transport.broker import make_app, place, waiting_messages
 from tamis_schemas import BrokerUnavailable, ConfigurationError, LedgerUnavailable, TamisError
 from tamis_schemas.extras import needs
@@ -24,11 +25,11 @@ from tamis_schemas.ledger.revisions import revisions
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.webhooks.outbox import TASKS
 
-from .finding import Finding, failure, ok, ok_if, warning
+from .finding import Finding, Level, failure, ok, ok_if, warning
 from .redis_server import RedisReading, judge_redis_server, read_redis_server
-from .surroundings import judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers, read_clock
+from .surroundings import judge_blocks, judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers, read_clock
+from .work import DOCTOR, try_ledger, try_messages
 
-DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # no limits: an undeclared pooler accepts it
 SLOW = 0.05  # s for an answer
 # Connections to Postgres: 8 for the ledger, 6 for grouped writes, and 1 or 2 for dispatch.
 CONNECTIONS_OF_A_WORKER = 16
@@ -263,17 +264,28 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
     except ConfigurationError as error:
         yield failure("settings", str(error), "see docs/settings.md")
     else:
+        works = True
         for subject, url in redis_servers.items():
             redis = read_redis_server(url)
             if isinstance(redis, RedisReading):
                 ahead[subject] = redis.ahead
-            yield from judge_redis_server(subject, place(url), redis)
+            findings = judge_redis_server(subject, place(url), redis)
+            works = works and not any(finding.level is Level.FAILURE for finding in findings)
+            yield from findings
+        with suppress(BrokerUnavailable):  # the findings above say why
+            yield from judge_blocks(read_blocks(settings.limiter))
         if not broker.startswith(REDIS):
-            yield _other_broker(settings)
+            yield (other := _other_broker(settings))
+            works = works and other.level is not Level.FAILURE
+        if works:
+            yield from try_messages(settings)
         ledger = read_ledger_server(database)
         if isinstance(ledger, LedgerReading):
             ahead["ledger"] = ledger.ahead
-        yield from judge_ledger_server(ledger, revisions())
+        findings = judge_ledger_server(ledger, revisions())
+        yield from findings
+        if isinstance(ledger, LedgerReading) and not any(finding.level is Level.FAILURE for finding in findings):
+            yield from try_ledger(database, pooled=ledger.pooled)
         yield judge_clocks(ahead)
         yield from _workers(settings, broker, database)
     yield judge_times(

@@ -9,6 +9,7 @@ from redis.sentinel import MasterNotFoundError
 from tamis_producer.config.redis_clients import connect
 from tamis_producer.transport.redis_servers import CLUSTER, INSTEAD, no_primary
 from tamis_schemas.batches import wire
+from tamis_schemas.values.network_words import network_words
 
 from .finding import Finding, failure, ok, ok_if, warning
 from .surroundings import read_clock
@@ -68,8 +69,11 @@ def read_redis_server(url: str) -> RedisReading | Unreachable:
         return Unreachable(str(no_primary(url)))
     except (redis.AuthenticationError, NoPermissionError) as error:
         return Unreachable(str(error).splitlines()[0], refused=True)
+    except redis.TimeoutError:
+        return Unreachable(f"no answer within {ANSWER_WITHIN:g} s")
     except (redis.RedisError, OSError, ValueError) as error:
-        return Unreachable(next(iter(str(error).splitlines()), type(error).__name__))
+        text = str(error)
+        return Unreachable(network_words(text) or next(iter(text.splitlines()), type(error).__name__))
     append_only = info.get("aof_enabled")
     return RedisReading(
         version=str(info.get("valkey_version") or info.get("redis_version") or "of unknown version"),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tamis_producer.ledger.worker_view import WorkerState, WorkerView
 from tamis_producer.runs.workers import Repairs
+from tamis_producer.transport.blocks import WHY, Block, block_words, lifting
 
 from .finding import Finding, failure, ok, ok_if, warning
 
@@ -104,6 +105,14 @@ def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
     if not done:
         return ok(subject, "no repair was ever needed")
     return ok(subject, f"repairs so far: {', '.join(done)}; last at {repairs[0].last_at:%Y-%m-%d %H:%M} UTC")
+
+
+def judge_blocks(blocks: Sequence[Block]) -> list[Finding]:
+    """Return the findings about models whose endpoint asked to wait."""
+    findings = [
+        warning("limiter", f"{block_words([block])}: {WHY}", f"wait, or run {lifting([block])}") for block in blocks
+    ]
+    return findings or [ok("limiter", "it blocks no model")]
 
 
 def judge_disk(where: str, left: int) -> Finding:

@@ -49,9 +49,9 @@ class LoopClient(Client):
         self._drivers: WeakSet[psycopg.AsyncConnection[Any]] = WeakSet()
         event.listen(self.engine, "connect", lambda dbapi, _: self._drivers.add(dbapi.driver_connection))
 
-    def dispatch(self, batch_id: UUID) -> None:
+    def dispatch(self, batch_id: UUID, unblock: Collection[str | None] = ()) -> None:
         """Run `Client.dispatch` on a thread, because publishing blocks."""
-        await_only(self._bridge.on_thread(self._bridge.blocking.dispatch, batch_id))
+        await_only(self._bridge.on_thread(self._bridge.blocking.dispatch, batch_id, unblock))
 
     def request_summary(self, batch_id: UUID) -> None:
         """Run `Client.request_summary` on a thread, because publishing blocks."""

@@ -113,8 +113,8 @@ class Batch(Generic[V_co]):
             LedgerUnavailable: the ledger does not answer.
         """
         with self.session.writing() as connection:
-            runs.resume(connection, self.uuid, max_cost)
-        self.session.dispatch(self.uuid)
+            waited = runs.resume(connection, self.uuid, max_cost)
+        self.session.dispatch(self.uuid, waited)
 
     def cancel(self) -> None:
         """Cancel the pending items at once; calls in flight finish, and their results are kept.

@@ -17,6 +17,7 @@ from ..ledger.batch_view import BatchView, ServiceTraffic
 from ..ledger.direct import DirectConnection, direct_connection, driver_arguments
 from ..ledger.finding import find_batch
 from ..ledger.pool_kinds import CLIENT
+from ..ledger.snapshots import SnapshotChange, read_snapshot_change
 from ..ledger.views import read_service_traffic, read_summaries, read_views
 from ..ledger.worker_view import WorkerView, read_live_workers
 
@@ -80,6 +81,10 @@ class BatchGlance:
 
     def summaries(self) -> list[Summary]:
         return read_summaries(self._connection, self._id)
+
+    def snapshot_change(self) -> SnapshotChange | None:
+        """Return the models that answered the batch if they changed, else None."""
+        return read_snapshot_change(self._connection, self._id)
 
     def human_counts(self) -> "HumanCounts | None":
         """Return the counts of people's decisions; None if there are none."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast
 from uuid import UUID
 
-from tamis_schemas import BrokerUnavailable
+from tamis_schemas import BrokerUnavailable, ConfigurationError
 
 from .. import ledger
 from ..config.settings import ProducerSettings
@@ -126,11 +126,13 @@ class Session:
         if dispatcher is not None:
             dispatcher.close()
 
-    def dispatch(self, batch_id: UUID) -> None:
+    def dispatch(self, batch_id: UUID, unblock: Collection[str | None] = ()) -> None:
         """Dispatch shards until the batch's window is full. Raises `LedgerUnavailable`.
 
-        If the broker does not answer, the workers dispatch the shards later.
+        If the broker does not answer, the workers dispatch the shards later. `unblock`: models whose blocks are lifted.
         """
+        if unblock:
+            self._unblock(unblock)
         message = "batch %s is in the ledger; the workers will dispatch it: %s"
         self._publish(message, batch_id, lambda: self._dispatcher().fill_window(batch_id))
 
@@ -138,6 +140,14 @@ class Session:
         """Request the summary of a cancelled batch. If the broker does not answer, the workers write it later."""
         message = "batch %s is cancelled; the workers will summarise it: %s"
         self._publish(message, batch_id, lambda: self._dispatcher().request_summary(batch_id))
+
+    def _unblock(self, models: Collection[str | None]) -> None:
+        from ..transport.blocks import lift_blocks  # imports Celery
+
+        try:
+            lift_blocks(self.settings.limiter, models)
+        except (BrokerUnavailable, ConfigurationError) as error:
+            log.warning("the endpoint is asked only when its block ends: %s", error)
 
     def forget(self) -> object:
         """Start with new connections in the child of a fork. Return the parent's connections, which stay open."""

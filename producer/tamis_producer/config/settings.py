@@ -36,6 +36,7 @@ class ProducerSettings(BaseModel):
     # URLs hold passwords: never show them in a repr.
     broker_url: str | None = Field(default=None, repr=False)
     result_backend_url: str | None = Field(default=None, repr=False)  # unset: the broker's server, next database
+    limiter_url: str | None = Field(default=None, repr=False)  # unset: the broker's server, database number + 2
     database_url: str | None = Field(default=None, repr=False)
     flower_url: str | None = Field(default=None, repr=False)  # for people; unset: the embedded stack's
     model: str | None = None  # unset: the worker's model
@@ -133,6 +134,11 @@ class ProducerSettings(BaseModel):
         return (
             verified(self.result_backend_url) if self.result_backend_url else self._beside_broker(1, "result_backend")
         )
+
+    @property
+    def limiter(self) -> str:
+        """The limiter's URL: its own setting, else the broker's URL with a database number two higher."""
+        return verified(self.limiter_url) if self.limiter_url else self._beside_broker(2, "limiter")
 
     @property
     def redis_urls(self) -> dict[str, str]:

@@ -34,7 +34,8 @@ def purge(
     """Delete each subject with all its rows, and yield a `Purged` afterwards.
 
     Rows left by a killed purge are deleted first. A subject is skipped if it is being retried, or if another purge has
-    deleted it. `progress` receives the number of items in each slice.
+    deleted it. Rows are deleted in slices, each in its own transaction. After each slice, `progress` receives the
+    number of items deleted in it.
 
     Raises:
         OperationFailed: an archive could not be written; its rows are still in the ledger.

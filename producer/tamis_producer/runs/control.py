@@ -23,6 +23,7 @@ from tamis_schemas import (
 )
 from tamis_schemas.ledger import batches, items, shards
 from tamis_schemas.ledger.tables import ShardStatus
+from tamis_schemas.operations import models_in
 
 from ..ledger.allowance import check_models, larger_budget
 from ..submission.budget import amount_of, has_none
@@ -42,8 +43,11 @@ def pause(connection: Connection, batch_id: UUID) -> None:
         _set(connection, batch_id, state=BatchStatus.PAUSED, pause=REQUESTED.model_dump(mode="json"))
 
 
-def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = None) -> None:
+def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = None) -> tuple[str | None, ...]:
     """Resume the batch, with a new budget if `max_cost` is set. The caller fills the batch's window afterwards.
+
+    Return the models whose endpoints had asked to wait, if that was the reason for the pause. `None` means the
+    workers' model. The caller may lift the blocks of these models.
 
     Shards that were in flight at the pause are dispatched again. Old messages are gone, or find nothing to do. A batch
     that is not paused can still get a new budget.
@@ -68,10 +72,12 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
     if amount is not None:
         _set(connection, batch_id, max_cost=amount)
     if batch.state != BatchStatus.PAUSED:
-        return
+        return ()
     started_at = func.coalesce(batches.c.started_at, func.now())
     _set(connection, batch_id, state=BatchStatus.RUNNING, pause=null(), started_at=started_at)
     requeue_shards(connection, batch)
+    waited = paused is not None and paused.kind is PauseKind.RATE_LIMITED
+    return models_in(batch.params, batch.model) if waited else ()
 
 
 def resume_due(connection: Connection) -> list[UUID]:

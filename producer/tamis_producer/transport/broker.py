@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from queue import LifoQueue
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import redis
 from celery import Celery
@@ -235,6 +236,8 @@ def _refusal(error: redis.RedisError) -> str:
             return "refuses the password"
         case _ if str(error).startswith("MISCONF"):
             return "accepts no writes: it cannot save to its disk"
+        case _ if "no permissions" in str(error).lower():
+            return "denies this user a permission"
         case _:
             return f"refuses: {str(error).split()[0] if str(error) else type(error).__name__}"
 
@@ -264,6 +267,27 @@ def waiting_messages(app: Celery, *, within: float) -> dict[str, int]:
     options = app.conf.broker_transport_options | impatient(within)
     with broker_errors(app), app.connection_for_read(connect_timeout=within, transport_options=options) as connection:
         return {name: _depth(connection, name) for name in (*wire.ITEM_QUEUES, wire.CONTROL_QUEUE)}
+
+
+def passes_on(app: Celery, text: str, *, within: float) -> bool:
+    """Publish a text to a queue of its own, and return whether it comes back. Raises `BrokerUnavailable`.
+
+    `within`: seconds for the connection, and again for each answer, without a second try.
+    """
+    options = app.conf.broker_transport_options | impatient(within)
+    kind = QUORUM if urlsplit(str(app.conf.broker_url)).scheme in AMQP_SCHEMES else None
+    with broker_errors(app), app.connection_for_write(connect_timeout=within, transport_options=options) as connection:
+        channel = connection.default_channel
+        queue = Queue(f"doctor.{uuid4()}", channel=channel, expires=60, queue_arguments=kind)
+        queue.declare()
+        try:
+            connection.Producer(channel).publish(text, routing_key=queue.name)
+            message = queue.get(accept=["json", "text/plain"])
+            if message is not None:
+                message.ack()
+            return message is not None and message.payload == text
+        finally:
+            queue.delete()
 
 
 def queue_depths(app: Celery) -> dict[wire.ItemQueue, int]:

@@ -55,9 +55,16 @@ class ChordBackend(RedisBackend):  # type: ignore[misc] # Celery ships no types
         If the process is killed between count and publication, the body stays unpublished, and the caller must notice
         it in another way. Raises the Redis client's errors.
         """
-        keys = [self.get_key_for_group(group_id, suffix) for suffix in (".s", ".d", ".f")]
-        if self._count(keys=keys, args=[self.app.conf.result_chord_expires, *places]):
+        if self.completed_by(group_id, places):
             maybe_signature(body, app=self.app).apply_async()
+
+    def completed_by(self, group_id: str, places: Sequence[int]) -> bool:
+        """Count parts of a chord as done, and return whether they complete it."""
+        return bool(self._count(keys=self.keys_of(group_id), args=[self.app.conf.result_chord_expires, *places]))
+
+    def keys_of(self, group_id: str) -> list[str]:
+        """Return the keys of a chord, as listed above."""
+        return [self.get_key_for_group(group_id, suffix) for suffix in (".s", ".d", ".f")]
 
     @cached_property
     def _count(self) -> Any:

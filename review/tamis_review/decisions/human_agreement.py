@@ -177,7 +177,7 @@ class CellQuery(BaseModel):  # not `Frozen`: FastAPI reads a query into a comple
 
 
 class AgreementRecord(Frozen):
-    """A record that both judges of a cell decided."""
+    """A record that one cell of a table of agreement counts."""
 
     index: int  # place in the batch, from 0
     item_id: str
@@ -185,7 +185,7 @@ class AgreementRecord(Frozen):
 
 
 class AgreementRecords(Frozen):
-    """A page of the records that a cell counts."""
+    """A page of the records that one cell of a table of agreement counts."""
 
     n: int  # records on all pages
     records: tuple[AgreementRecord, ...]

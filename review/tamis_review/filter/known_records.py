@@ -12,9 +12,12 @@ from ..intake.duplicates import Duplicate, Duplicates, find_duplicates
 
 @dataclass(frozen=True)
 class KnownRecords:
-    """The records of the earlier batches that a later search updates."""
+    """The records of an earlier search, whose copies a later search excludes.
 
-    name: str  # name of the batch, for the reasons of exclusions
+    These are the records of a batch, and of the batches that it updates.
+    """
+
+    name: str  # name of that batch, for the reasons of exclusions
     records: Sequence[dict[str, Any]]
 
 

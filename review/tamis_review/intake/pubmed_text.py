@@ -1,8 +1,9 @@
-"""PubMed's "Abstract (text)": numbered records of paragraphs, each identified by its place or its beginning.
+"""PubMed's "Abstract (text)": numbered records. A paragraph's place or beginning shows which part of the record it is.
 
-The first paragraph is like `1. J Walks. 2021 May;3(2):10-9. doi: 10.1000/1.` Title, authors and abstract follow. The
-last paragraph has `DOI:`, `PMCID:` and `PMID:`. Two empty lines separate records. Lines are broken after a space, which
-stays at the end; a line without this space ends a part of the abstract.
+The first paragraph is like `1. J Walks. 2021 May;3(2):10-9. doi: 10.1000/1.` Title, authors and abstract follow. Then
+one paragraph has `DOI:`, `PMCID:` and `PMID:`. Only the authors' statement of interests may follow it. Two empty lines
+separate records. PubMed breaks a long line after a space, and the space stays at the line's end. A line that does not
+end with a space ends a part of the abstract.
 """
 
 import re

@@ -34,7 +34,10 @@ class PanelMember(Frozen):
 
 
 class CriterionAgreement(Frozen):
-    """The agreement of two models on one criterion: met, not met or unclear. A missing verdict counts as not met."""
+    """The agreement of two models on one criterion, by their verdicts: met, not met or unclear.
+
+    "Not met by silence" counts as not met. A record without both verdicts is not compared.
+    """
 
     label: str
     agreement: Agreement

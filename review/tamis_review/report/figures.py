@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field, computed_field
 
+from tamis_producer.ledger.snapshots import SnapshotChange
 from tamis_schemas import (
     BatchStatus,
     Cost,
@@ -198,6 +199,7 @@ class BatchFigures(Frozen):
     parameters: dict[str, Any]
     model_asked: str | None  # None: the workers' default
     models: dict[str, int]  # records by the model that the endpoint named in its answer
+    snapshots: SnapshotChange | None = None  # None: the models did not change, in the batch or since its pilot
     state: BatchStatus
     round: int
     use_cache: bool
@@ -260,7 +262,7 @@ class Figures(Frozen):
 
     @property
     def finished(self) -> bool:
-        """Return True if no number will change without a new request."""
+        """Return True if the numbers are final, unless a person retries a batch or makes another decision."""
         return self.ended and self.flow.complete and all(batch.state is BatchStatus.COMPLETED for batch in self.batches)
 
     def staged(self, words: str = "Stage {}") -> Iterator[tuple[str, BatchFigures]]:

@@ -335,7 +335,7 @@ def methods(figures: Figures) -> tuple[Paragraph, ...]:
 
 
 def warnings(figures: Figures) -> tuple[str, ...]:
-    """Return the warnings to read before any number: an unfinished batch, a demonstration model."""
+    """Return the warnings to read before any number: an unfinished batch, other models, a demonstration model."""
     notes = []
     counts = [batch.counts for batch in figures.batches]
     open_items = sum(count.pending + count.running for count in counts)
@@ -357,6 +357,7 @@ def warnings(figures: Figures) -> tuple[str, ...]:
     if missing:
         why = "that no record reached" if figures.ended else "that have not begun"
         notes.append(f"Planned stages {why}: {', '.join(missing)}.")
+    notes += [words for batch in figures.batches if batch.snapshots is not None for words in batch.snapshots.sentences]
     if any(DEMONSTRATION_MODEL.lower() in model.lower() for batch in figures.batches for model in batch.models):
         notes.append(
             "Do not use these decisions. SmolLM2-135M-Instruct is a demonstration model: it shows that the software "

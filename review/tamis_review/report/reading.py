@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Engine, Integer, Row, String, cast, func, sel
 from tamis_producer.ledger import find_either, ledger_errors, read_audits, read_reviewers
 from tamis_producer.ledger.aggregates import count_values, read_counts, read_totals
 from tamis_producer.ledger.overrides import standing
+from tamis_producer.ledger.snapshots import read_snapshot_change
 from tamis_producer.ledger.sources import read_sources
 from tamis_producer.runs.retry_bias import read_retry_bias
 from tamis_schemas import HumanStage, ItemStatus, ReviewPlan, UnknownBatch, wilson
@@ -209,6 +210,7 @@ def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFi
         parameters=batch.params,
         model_asked=batch.model,
         models=count_values(connection, batch.id, results.c.model, most_first=True),
+        snapshots=read_snapshot_change(connection, batch.id),
         sources=read_sources(batch),
         counts=read_counts(connection, batch.id, batch.n_items),
         outcomes={str(outcome): n for outcome in Outcome if (n := counted.n(system=outcome))},

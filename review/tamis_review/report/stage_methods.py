@@ -63,7 +63,10 @@ def stage_paragraphs(figures: Figures, batch: BatchFigures, number: int) -> tupl
         ]
     heading = "Screening" if kind_of(batch.operation).decides() else noun[0].upper() + noun[1:]
     place = f" (stage {number + 1})" if len(figures.batches) > 1 else ""
-    how = " ".join([_model(batch), _cache(batch), *_cut(batch), _period(batch), costs(batch.spending), _prompts(batch)])
+    changed = () if batch.snapshots is None else batch.snapshots.sentences
+    how = " ".join(
+        [_model(batch), *changed, _cache(batch), *_cut(batch), _period(batch), costs(batch.spending), _prompts(batch)]
+    )
     return Paragraph(f"{heading}{place}", " ".join(sentences), tuple(listed)), Paragraph(
         f"Model and prompts{place}", how
     )

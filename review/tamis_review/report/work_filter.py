@@ -306,9 +306,9 @@ def read_matching(
         return Outcome.CONFLICT if decision.conflict else by_human(operation.operation, decision.value, system)
 
     def ended(places: Collection[int]) -> Iterator[tuple[int, Outcome, Outcome]]:
-        """Yield each record's index, its final outcome and the software's outcome.
+        """Yield the place, the final outcome and the software's outcome of each record at `places`.
 
-        `places`: of records with human decisions.
+        Every record at `places` must have a human decision.
         """
         here = software.c.idx == any_(literal([*places], ARRAY(Integer)))
         rows = connection.execute(select(software.c.idx, software.c.system).where(here)) if places else ()

@@ -16,8 +16,10 @@ Postgres finds its content in the ledger.
 |---|---|
 | `tamis_batches` | the batch is paused, cancelled or, unless it is a service's, completed |
 | `tamis_calls` | items of a service's batch have ended |
+| `tamis_doctor` | no batch's id, but a text that the doctor waits for |
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -35,6 +37,8 @@ DOOR_QUEUE = "tamis"  # for services that have Celery but not Tamis
 SUBMIT = "tamis.submit"  # from such services: a batch; the task's result is the batch's id
 EVALUATE = "tamis.evaluate"  # from such services: one item; the task's result is the item's result
 WORKER_KEYS = f"{KEY_PREFIX}worker:"
+RATE_KEYS = f"{KEY_PREFIX}limit:*:rate"  # hashes with the state of rate limits
+RATE_KEY = re.compile(rf"{KEY_PREFIX}limit:\{{(?P<endpoint>[^|]*)\|(?P<model>.*)\}}:rate", re.DOTALL)
 BATCHES_CHANNEL = "tamis_batches"
 CALLS_CHANNEL = "tamis_calls"
 SHORT_ID = 8  # characters of a batch's id, unique within most ledgers

@@ -11,6 +11,7 @@ from types import MappingProxyType
 import psycopg
 
 from ..errors import ConfigurationError, LedgerUnavailable
+from ..values.network_words import network_words
 
 # By SQLSTATE, or by its class of two characters; the longer match counts. In messages, these words follow "Postgres".
 OUTAGES: Mapping[str, str] = MappingProxyType(
@@ -84,4 +85,5 @@ def interruption(error: BaseException, handled: BaseException | None) -> BaseExc
 
 
 def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+    text = str(error)
+    return network_words(text) or next(iter(text.strip().splitlines()), type(error).__name__)

@@ -83,11 +83,13 @@ class OperationKind(Frozen):
     def result_words(self, value: object, confidence: float) -> str:
         """Return a result in a few words, for monitors of the queue: `include 0.92`, `a value 0.80`.
 
-        A value is named only if the operation defines it: other values are the record's content.
+        A value is named only if it has a `value_label`.
         """
-        if self.decides() or self.few_values:
-            return f"{str(value).lower()} {confidence:.2f}"
-        return f"{'no value' if value is None else 'a value'} {confidence:.2f}"
+        return f"{self.value_label(value) or ('no value' if value is None else 'a value')} {confidence:.2f}"
+
+    def value_label(self, value: object) -> str | None:
+        """Return a value that the operation defines as a word; None for other values: they are the record's content."""
+        return str(value).lower() if self.decides() or self.few_values else None
 
 
 class TypedOperation(Protocol[V_co]):

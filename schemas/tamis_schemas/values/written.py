@@ -1,7 +1,7 @@
 """Serializers of models that omit or rename fields.
 
-The functions are lambdas, because pydantic would use a return annotation for the model's JSON schema. Newer
-releases of pydantic have options instead: `exclude_if` (from 2.12) and `serialize_by_alias` (from 2.11).
+The serializing functions are lambdas, which have no return annotation: pydantic would use one for the model's JSON
+schema. Newer releases of pydantic have options instead: `exclude_if` (from 2.12) and `serialize_by_alias` (from 2.11).
 """
 
 from typing import Any

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from stage import one_ledger
@@ -145,6 +146,7 @@ def test_what_is_refused_because_its_record_is_hidden_keeps_back_nothing_behind_
     everything_is_sent(page)
 
 
+@pytest.mark.night
 def test_what_settles_is_sent_again_once_the_gateway_is_back(client: Client, key: str, opened: Open) -> None:
     batch_id, browser = differed(client, 1, 2), opened()
     page = conflicts(key, browser, batch_id)
@@ -161,6 +163,7 @@ def test_what_settles_is_sent_again_once_the_gateway_is_back(client: Client, key
     assert len([one for one in list_overrides(client.batch(batch_id), history=True) if one.settles]) == 1
 
 
+@pytest.mark.night
 def test_it_reads_well_on_a_phone_and_in_the_dark(client: Client, key: str, opened: Open) -> None:
     batch_id = differed(client, 1)
     for width, height in NARROW:
@@ -172,6 +175,7 @@ def test_it_reads_well_on_a_phone_and_in_the_dark(client: Client, key: str, open
         assert page.evaluate(CONTRAST, [".conflicts-voice *", ".conflicts-software *", ".work-side *"]) == {}
 
 
+@pytest.mark.night
 def test_how_far_the_two_agree_stands_below_a_conflict_and_leads_to_the_records(
     client: Client, key: str, opened: Open
 ) -> None:

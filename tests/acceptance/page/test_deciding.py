@@ -48,6 +48,7 @@ def test_one_key_decides_and_one_takes_it_back(client: Client, key: str, opened:
     expect(page.locator("#said")).to_contain_text("there is no decision to withdraw")
 
 
+@pytest.mark.night
 def test_a_note_is_kept_with_a_decision_and_keys_are_letters_while_it_is_written(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -66,6 +67,7 @@ def test_a_note_is_kept_with_a_decision_and_keys_are_letters_while_it_is_written
     expect(page.locator("#detail-4").get_by_role("button", name="Exclude")).to_be_focused()
 
 
+@pytest.mark.night
 def test_the_report_of_a_record_that_passed_is_retrieved_and_assessed_with_a_reason(
     client: Client, key: str, opened: Open
 ) -> None:

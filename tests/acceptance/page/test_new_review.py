@@ -166,6 +166,7 @@ def test_further_stages_are_added_put_in_order_and_begun_with_the_review(
     )
 
 
+@pytest.mark.night
 def test_the_same_files_on_the_same_terms_are_the_review_that_is_there_and_the_page_says_so(
     client: Client, key: str, opened: Open, tmp_path: Path
 ) -> None:

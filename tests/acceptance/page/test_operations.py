@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from stage.browser import needs_chromium
@@ -80,6 +81,7 @@ def test_fields_are_described_in_a_table_seen_in_a_dry_run_and_then_asked(
     assert browser.said == []
 
 
+@pytest.mark.night
 def test_every_operation_is_submitted_as_its_form_says(client: Client, key: str, opened: Open) -> None:
     page = opened().sign_in(key, "/?new=operation")
 
@@ -139,6 +141,7 @@ def test_every_operation_is_submitted_as_its_form_says(client: Client, key: str,
     assert [(view.label, view.counts.n_items) for view in client.batches(1)] == [("What is a sieve?", 1)]
 
 
+@pytest.mark.night
 def test_sent_again_after_a_lost_answer_it_is_the_same_batch_until_something_is_changed(key: str, opened: Open) -> None:
     page = opened().sign_in(key, "/?new=operation")
     form = choose(page, "filter")

@@ -149,6 +149,7 @@ def test_the_stop_rule_says_its_price_draws_a_sample_and_ends_in_a_promise(
     assert browser.said == []
 
 
+@pytest.mark.night
 def test_labels_give_a_threshold_or_the_reason_why_not(client: Client, key: str, opened: Open, tmp_path: Path) -> None:
     batch, browser = screened(client), opened()
     labels, few = tmp_path / "labels.csv", tmp_path / "few.csv"
@@ -270,6 +271,7 @@ def test_whoever_only_reads_is_offered_nothing_to_draw(client: Client, opened: O
     expect(page.get_by_role("button", name="Draw the sample")).to_have_count(0)
 
 
+@pytest.mark.night
 def test_the_reasoning_is_judged_as_a_batch_of_its_own_once_a_dry_run_was_seen(
     client: Client, key: str, opened: Open
 ) -> None:

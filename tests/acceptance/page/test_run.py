@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from stage import abstracts, one_ledger
@@ -72,6 +73,7 @@ def test_failures_labels_and_the_mode_of_reading_are_told_and_lead_on(client: Cl
     assert browser.said == []
 
 
+@pytest.mark.night
 def test_decisions_made_elsewhere_are_shown_as_they_are_read_and_then_recorded(
     client: Client, key: str, opened: Open, tmp_path: Path
 ) -> None:

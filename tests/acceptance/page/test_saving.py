@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from stage.browser import needs_chromium
@@ -11,6 +12,7 @@ from tamis_producer import Client
 pytestmark = needs_chromium
 
 
+@pytest.mark.night
 def test_every_format_is_offered_in_one_group_with_what_it_holds(client: Client, key: str, opened: Open) -> None:
     batch_id = write(client, few())
     browser = opened()

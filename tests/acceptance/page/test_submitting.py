@@ -25,6 +25,7 @@ SCREEN = re.compile(r"Screen these ([\d,]+ )?records?")
 StartWorker = Callable[..., WorkerProcess]
 
 
+@pytest.mark.night
 def test_with_a_browser_alone_the_example_is_screened_overridden_and_reported(
     client: Client, key: str, opened: Open, start_worker: StartWorker, double: Double, tmp_path: Path
 ) -> None:
@@ -197,6 +198,7 @@ def test_what_is_wrong_with_a_file_is_said_and_what_was_typed_stays(key: str, op
     expect(page.get_by_role("alert")).to_contain_text("broken.csv was changed, moved or deleted after it was chosen")
 
 
+@pytest.mark.night
 def test_worked_examples_and_wordings_of_a_file_of_criteria_are_submitted_with_them(
     client: Client, key: str, opened: Open, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ pytestmark = needs_chromium
 StartWorker = Callable[..., WorkerProcess]
 
 
+@pytest.mark.night
 def test_while_the_gateway_is_away_the_page_says_so_and_goes_on_when_it_is_back(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -64,8 +65,14 @@ def test_a_batch_that_paused_itself_says_why_and_is_seen_to_go_on_when_it_is_res
     )
     batch.resume()
     expect(page.locator("#state")).to_have_text("running", timeout=15_000)
+    reason = {"kind": "rate_limited", "message": "429: later", "until": "2027-01-02T03:04:00Z"}
+    with client.engine.begin() as connection:
+        connection.execute(update(batches).values(state="paused", pause=reason))
+    words = re.compile(r"Paused by itself until .*2027.*, rate limited: 429: later\. It resumes by itself; Resume asks")
+    expect(page.locator("#waits")).to_have_text(words, timeout=15_000)
 
 
+@pytest.mark.night
 def test_flower_is_a_link_away_where_its_address_is_known(client: Client, key: str, opened: Open) -> None:
     browser = opened()
     expect(browser.sign_in(key).get_by_role("link", name="Flower")).to_be_hidden()
@@ -95,6 +102,7 @@ def test_batches_go_on_in_the_list_by_themselves(client: Client, key: str, opene
     expect(page.get_by_role("heading", level=1)).to_have_text("spring update")
 
 
+@pytest.mark.night
 def test_a_batch_is_paused_resumed_and_cancelled(
     client: Client, key: str, opened: Open, start_worker: StartWorker, double: Double
 ) -> None:

@@ -69,6 +69,7 @@ def test_one_key_includes_and_two_exclude_for_a_reason(client: Client, key: str,
     assert browser.said == []
 
 
+@pytest.mark.night
 def test_the_batch_and_its_work_lead_to_each_other(client: Client, key: str, opened: Open) -> None:
     double, browser = records(), opened()
     double.stand_in(browser.page)
@@ -115,6 +116,7 @@ def test_a_decision_that_replaced_another_is_taken_back_to_that(client: Client, 
     assert double.withdrawn == []
 
 
+@pytest.mark.night
 def test_letters_are_letters_while_a_note_or_a_label_is_written(client: Client, key: str, opened: Open) -> None:
     double = records()
     page = work(client, key, opened(), double)
@@ -151,6 +153,7 @@ def test_j_and_k_go_on_and_back_and_what_was_passed_over_comes_again(client: Cli
     expect(page.get_by_role("heading", name="Nothing is left to decide")).to_be_focused()
 
 
+@pytest.mark.night
 def test_the_gateway_searches_filters_and_sorts_and_the_address_keeps_it(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -178,6 +181,7 @@ def test_the_gateway_searches_filters_and_sorts_and_the_address_keeps_it(
     assert len(parse_qs(pasted.value.url)["q"][0]) == 199  # as many as the gateway takes, without the last blank
 
 
+@pytest.mark.night
 def test_the_next_records_are_there_before_they_are_needed(client: Client, key: str, opened: Open) -> None:
     double = records(120)
     page = work(client, key, opened(), double)
@@ -251,6 +255,7 @@ def test_a_decision_whose_answer_is_lost_is_sent_again_under_its_id(client: Clie
     assert double.said() == [(0, "include", None)]
 
 
+@pytest.mark.night
 def test_after_a_long_outage_a_press_sends_at_once_what_waits(client: Client, key: str, opened: Open) -> None:
     double = records()
     page = work(client, key, opened(), double)
@@ -349,6 +354,7 @@ def test_of_a_hidden_record_only_its_own_text_is_shown(client: Client, key: str,
     expect(page.locator(".work-card mark, .work-said, .work-card .badge")).to_have_count(0)
 
 
+@pytest.mark.night
 def test_words_of_the_criteria_are_marked_by_shape_and_the_switch_is_remembered(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -405,7 +411,7 @@ def test_nothing_that_a_record_or_a_person_says_is_run(client: Client, key: str,
     assert browser.said == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.night)])
 def test_text_can_be_read_on_its_ground(client: Client, key: str, opened: Open, scheme: str) -> None:
     double = records()
     page = work(client, key, opened(scheme=scheme), double)

@@ -82,7 +82,16 @@ def test_the_command_names_its_extra_in_one_line() -> None:
     assert (done.code, done.out, done.err) == (2, "", said)
 
 
-@pytest.mark.parametrize("command", ["worker", "flower", "screen {cats} --criteria {criteria} --dry-run"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "worker",
+        *(
+            pytest.param(command, marks=pytest.mark.night)
+            for command in ("flower", "screen {cats} --criteria {criteria} --dry-run")
+        ),
+    ],
+)
 def test_a_command_that_takes_the_workers_extra_names_it_in_one_line(command: str, tmp_path: Path) -> None:
     cats, criteria = tmp_path / "cats.ris", tmp_path / "criteria.yaml"
     cats.write_text("TY  - JOUR\nTI  - A cat\nAB  - It purrs.\nER  - \n", "utf-8")

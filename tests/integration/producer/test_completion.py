@@ -18,6 +18,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 
 
+@pytest.mark.night
 @pytest.mark.skipif(BASH is None, reason="there is no bash")
 def test_tab_completes_in_bash(tmp_path: Path) -> None:
     folder = tmp_path / "bin"

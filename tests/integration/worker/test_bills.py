@@ -96,13 +96,13 @@ def test_a_batch_costs_what_the_endpoint_counted_reads_and_writes_of_its_cache_i
     double.script(personalities=[CACHE, "thinks"], faults=faults)
     start_worker(prices=str(prices), concurrency="16")
     start_worker(prices=str(prices), concurrency="16")
-    batch = client.submit(Filter(criteria=LONG), abstracts(100), model=MODEL, max_cost=max_cost)
+    batch = client.submit(Filter(criteria=LONG), abstracts(40), model=MODEL, max_cost=max_cost)
     batch.wait(timeout=90)
     account = double.account()
     total = account.of(model=MODEL)
     assert (account.untold, account.of(read=False).calls) == (0, 0)
-    assert total.cached_tokens > 10_000
-    assert total.cache_write_tokens > 10_000
+    assert total.cached_tokens > 4_000
+    assert total.cache_write_tokens > 4_000
     summary = batch.summary()
     assert summary is not None
     told = (summary.prompt_tokens, summary.cached_tokens, summary.cache_write_tokens, summary.completion_tokens)

@@ -60,7 +60,7 @@ def spent(batch: Batch) -> Decimal:
     return budget.spent
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.night), 2])
 def test_a_budget_holds_across_workers_and_a_larger_one_goes_on_without_asking_twice(
     client: Client, double: Double, start_worker: Start, prices: Path, workers: int
 ) -> None:

@@ -77,7 +77,16 @@ def test_an_answer_older_than_the_setting_says_is_asked_for_anew_and_replaced(
     assert counted == [2, 0, 2, 0]
 
 
-@pytest.mark.parametrize("kind", [Kind.REFUSAL, Kind.SERVER_ERROR, Kind.WRONG_SCHEMA, Kind.TRUNCATED])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Kind.REFUSAL,
+        *(
+            pytest.param(kind, marks=pytest.mark.night)
+            for kind in (Kind.SERVER_ERROR, Kind.WRONG_SCHEMA, Kind.TRUNCATED)
+        ),
+    ],
+)
 def test_an_error_is_never_kept(house: House, kind: Kind) -> None:
     client, double = house.client, house.fresh().double
     double.script(faults=[Fault(kind, contains="record number 0.")])

@@ -1,22 +1,27 @@
 """The doctor with real servers: well, and with one part broken each."""
 
 import json
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import redis
-from sqlalchemy import insert
+from sqlalchemy import func, insert, select
 
 from llm_double import Double
 from stage import WorkerProcess, abstracts, tamis
 from stage.sample_revision import next_release
 from tamis_cli.doctor.examination import examine
 from tamis_cli.doctor.finding import Finding, Level
+from tamis_cli.doctor.redis_server import Unreachable, read_redis_server
+from tamis_cli.doctor.work import try_ledger, try_messages
 from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Client
+from tamis_producer.ledger import connect
 from tamis_schemas import Filter
-from tamis_schemas.ledger import dialects
+from tamis_schemas.batches import wire
+from tamis_schemas.ledger import batches, dialects
 from tamis_worker.config.settings import WorkerSettings
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
@@ -44,11 +49,17 @@ def bad(settings: WorkerSettings, *, call: bool = False, **changes: object) -> l
     return [finding for finding in found if finding.level is not Level.OK]
 
 
-def test_all_is_well_but_that_no_worker_runs(worker_settings: WorkerSettings, double: Double) -> None:
+def test_all_is_well_but_that_no_worker_runs(worker_settings: WorkerSettings, client: Client, double: Double) -> None:
     double.script(models=["double-1"])
     found = bad(worker_settings)
     assert [(one.subject, one.what) for one in found] == [("workers", "no worker is running")]
     assert double.count() == 0  # it cost nothing
+    well = {finding.what for finding in examine(worker_settings)}
+    tried = {"a test message came back", "a test chord was counted", "a test row came back", "a test notification came"}
+    assert {*tried, "it blocks no model"} <= well
+    with redis.Redis.from_url(worker_settings.broker) as server, client.reading() as connection:
+        assert server.keys(f"{wire.KEY_PREFIX}*doctor*") == []
+        assert connection.execute(select(func.count()).select_from(batches)).scalar_one() == 0
 
 
 def test_messages_without_a_worker_are_a_failure(
@@ -87,8 +98,11 @@ def test_what_is_not_there_is_said_and_the_rest_is_examined_all_the_same(
     )
     told = {finding.subject: finding.what for finding in found}
     assert set(told) == {"broker", "ledger", "clocks", "workers", "LLM"}
-    assert told["broker"].startswith("127.0.0.1:1 does not answer")
-    assert told["ledger"].startswith("Postgres does not answer")
+    nobody = "no server listens at 127.0.0.1:1"
+    assert (told["broker"], told["ledger"]) == (
+        f"127.0.0.1:1 does not answer: {nobody}",
+        f"Postgres does not answer: {nobody}",
+    )
     assert told["LLM"] == "no server listens at http://127.0.0.1:1/v1"
 
 
@@ -105,6 +119,40 @@ def test_a_redis_that_evicts_or_refuses_the_password_or_says_nothing_of_itself_i
         assert any("no permission for INFO" in one.what for one in bad(worker_settings, **here))
     wrong = own_redis.url.replace(f":{own_redis.password}@", ":s3cret@")
     assert any("denies access" in one.what for one in bad(worker_settings, broker_url=wrong))
+
+
+def test_a_redis_that_is_silent_is_said_to_be_so_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tamis_cli.doctor.redis_server.ANSWER_WITHIN", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        reading = read_redis_server(f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
+    assert reading == Unreachable("no answer within 0.05 s")
+
+
+def test_work_that_a_server_refuses_is_said_with_the_likely_cause(
+    worker_settings: WorkerSettings, own_redis: Valkey, database_url: str
+) -> None:
+    with redis.Redis.from_url(own_redis.url) as server:
+        server.execute_command("ACL", "SETUSER", "default", "-zadd", "-scard")
+        refused = list(try_messages(worker_settings.model_copy(update={"broker_url": own_redis.url})))
+    where = own_redis.url.rpartition("@")[2].partition("/")[0]
+    assert [finding.what for finding in refused] == [
+        f"no test message came back: the broker at {where} denies this user a permission",
+        "no test chord was counted: the server denies this user a permission",
+    ]
+    engine = connect(database_url)
+    with engine.begin() as owner:
+        owner.exec_driver_sql("CREATE ROLE reads_only LOGIN")
+        owner.exec_driver_sql("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reads_only")
+    try:
+        row, notification = try_ledger(database_url.replace("://postgres@", "://reads_only@"), pooled=False)
+    finally:
+        with engine.begin() as owner:
+            owner.exec_driver_sql("DROP OWNED BY reads_only")
+            owner.exec_driver_sql("DROP ROLE reads_only")
+        engine.dispose()
+    assert (row.level, notification.level) == (Level.FAILURE, Level.OK)
+    assert row.what == "no test row came back: Postgres refuses: insufficient privilege"
+    assert (row.mend or "").startswith("give its user the rights")
 
 
 def test_a_ledger_without_this_releases_tables_is_found(

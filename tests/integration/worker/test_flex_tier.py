@@ -51,7 +51,8 @@ def waiting(client: Client, start_worker: StartWorker, double: Double, items: in
     return batch
 
 
-@pytest.mark.parametrize("items", [300, pytest.param(2000, marks=pytest.mark.night)])
+@pytest.mark.night
+@pytest.mark.parametrize("items", [300, 2000])
 def test_capacity_that_comes_and_goes_fails_no_item_and_spends_no_attempt(
     client: Client, start_worker: StartWorker, double: Double, items: int
 ) -> None:

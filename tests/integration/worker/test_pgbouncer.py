@@ -15,6 +15,7 @@ from stage.proven_dialect import prove_dialect
 from stage.restored import restore
 from tamis_cli.doctor.examination import LedgerReading, judge_ledger_server, read_ledger_server
 from tamis_cli.doctor.finding import Level
+from tamis_cli.doctor.work import POOLED, try_ledger
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.ledger import connect
 from tamis_producer.ledger.connection import CLIENT
@@ -77,7 +78,13 @@ def test_a_transaction_through_it_has_its_bounds_and_leaves_none_behind(pgbounce
         plain.dispose()
 
 
-def test_the_doctor_finds_it_and_says_how_to_tell(pgbouncer: PgBouncer, database_url: str) -> None:
+def test_the_doctor_finds_it_and_says_how_to_tell(
+    pgbouncer: PgBouncer, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [finding.what for finding in try_ledger(pgbouncer.url(), pooled=True)] == ["a test row came back", POOLED]
+    monkeypatch.setattr("tamis_cli.doctor.work.ANSWER_WITHIN", 0.3)
+    (_, unheard) = try_ledger(pgbouncer.url(said=False), pooled=False)
+    assert unheard.what == "no test notification came: is a pooler of transactions in front?"
     readings = [read_ledger_server(url) for url in (database_url, pgbouncer.url(), pgbouncer.url(said=False))]
     revisions = ("0",)
     said = []

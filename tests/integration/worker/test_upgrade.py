@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from alembic.runtime.migration import MigrationContext
 
 from llm_double import Double
@@ -15,6 +16,7 @@ from tamis_schemas.ledger.migrate import upgrade
 ITEMS = 120
 
 
+@pytest.mark.night
 def test_workers_of_the_release_before_finish_their_batch_and_begin_another_on_an_upgraded_ledger(
     client: Client, start_worker: Callable[..., WorkerProcess], double: Double, database_url: str, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+from .another_snapshot import AnotherSnapshot
 from .asks import AsksForField, AsksForHeader, Redirects
 from .behaviour import Behaviour
 from .content_parts import ContentParts
@@ -80,6 +81,7 @@ _BEHAVIOURS: dict[str, Callable[..., Behaviour]] = {
     "usage_absurd": UsageAbsurd,
     "usage_null_details": UsageNullDetails,
     "usage_of_cut_prompts": UsageOfCutPrompts,
+    "another_snapshot": AnotherSnapshot,
     # odd habits of real endpoints
     "observed": Observed,
 }

@@ -222,11 +222,13 @@ def test_the_list_of_commands_says_where_each_is_written_and_what_its_page_says(
     [
         ("--version", 285, {"rich", "typer"}),
         ("--help", 365, {"rich", "typer"}),
-        ("worker --help", 355, {"rich", "typer", "pydantic"}),  # by which typer reads numbers and paths
-        ("health --help", 355, {"rich", "typer", "pydantic"}),
+        pytest.param(
+            "worker --help", 355, {"rich", "typer", "pydantic"}, marks=pytest.mark.night
+        ),  # by which typer reads numbers and paths
+        pytest.param("health --help", 355, {"rich", "typer", "pydantic"}, marks=pytest.mark.night),
         ("status --help", 515, {"rich", "typer", "pydantic", "psycopg", "asyncio"}),
         ("filter --help", 725, SUBMITS),  # no SQLAlchemy: it adds a hundred modules
-        ("next --help", 730, READS),
+        pytest.param("next --help", 730, READS, marks=pytest.mark.night),
         ("override --help", 765, READS | {"rapidfuzz"}),  # not the figures of quality
     ],
 )

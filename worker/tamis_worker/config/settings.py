@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_v
 
 from tamis_producer.config.redaction import WEBHOOK_PREFIX
 from tamis_producer.config.setting_files import files_named
-from tamis_producer.config.settings import ProducerSettings, verified
+from tamis_producer.config.settings import ProducerSettings
 from tamis_schemas import ConfigurationError, Steering, Tier, TierFallback
 from tamis_schemas.batches.steering import TIER_PATIENCE, Effort, ExtraBody, checked_headers
 from tamis_schemas.batches.steering import Patience as TierPatience
@@ -96,7 +96,6 @@ class WorkerSettings(ProducerSettings):
     transcripts: bool = True  # keep questions and answers word for word; they hold the records' texts
     max_claims: int = Field(default=5, ge=1)  # claims whose worker may die before the item fails
 
-    limiter_url: str | None = Field(default=None, repr=False)  # unset: the broker's server, database number + 2
     limit_rpm: int | None = Field(default=None, ge=1)  # requests per minute, all workers together
     limit_tpm: int | None = Field(default=None, ge=1)  # tokens per minute, all workers together
     limit_concurrency: int = Field(default=64, ge=1)  # calls in flight, all workers together
@@ -192,14 +191,6 @@ class WorkerSettings(ProducerSettings):
     @property
     def _names_a_key(self) -> bool:
         return self.llm_api_key is not None or self.llm_api_key_command is not None
-
-    @property
-    def limiter(self) -> str:
-        """The limiter's Redis URL.
-
-        By default, it is the broker's server, with a database number two higher than the broker's.
-        """
-        return verified(self.limiter_url) if self.limiter_url else self._beside_broker(2, "limiter")
 
     @property
     def redis_urls(self) -> dict[str, str]:

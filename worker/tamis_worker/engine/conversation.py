@@ -92,6 +92,11 @@ class Conversation:
         return self._accounting.rated
 
     @property
+    def response_id(self) -> str | None:
+        """The endpoint's id of the answer; None if there are several answers, or the cache gave it."""
+        return self.rated.response_id if self.rated is not None and self._accounting.answers == 1 else None
+
+    @property
     def transcript(self) -> CallsOfClaim | None:
         """The calls made so far; None if there were none, or if no transcript is written."""
         return None if self.writer is None else self.writer.written

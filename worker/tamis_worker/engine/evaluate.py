@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from tamis_producer.process import tracing
-from tamis_producer.process.tracing import NO_SPAN, Span, SpanKind
+from tamis_producer.process.tracing import NO_SPAN, SpanKind
 from tamis_schemas import ErrorKind, FieldsResult, ItemStatus, Provenance
 from tamis_schemas.batches import wire
 
@@ -20,7 +20,7 @@ from ..ledger.claims import Claim, ClaimRefusal, HeldClaims, ItemKey
 from ..ledger.connection import refusal_words
 from ..ledger.outcomes import CallsOfClaim, ClaimOutcome, refused
 from ..operations import Decided, Failure
-from ..telemetry.chat import submit
+from ..telemetry.chat import submit, submit_outcome
 from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
 from .batch_interrupts import BatchInterrupts, Halted
@@ -136,7 +136,7 @@ class Evaluator:
         try:
             terms = await self.configs.of(key.batch_id)
             item_span.begin(claim, terms)
-            outcome = await self._outcome(claim, terms, item_span.span, retried)
+            outcome = await self._outcome(claim, terms, item_span, retried)
             if self.interrupts.cancels(key):
                 outcome = _cancelled(outcome, terms)
             if isinstance(outcome, Return):
@@ -150,6 +150,7 @@ class Evaluator:
             item_span.outcome = REPLACED
             log.info("batch=%s index=%s: another claim replaced this one", key.batch_id, key.index)
             return NoOutcome.SKIPPED
+        item_span.recorded(outcome, terms)
         if (pause := await self.streaks.after(key.batch_id, outcome.ended)) is not None:
             await self.interrupts.pause(key.batch_id, pause)
         return _end(outcome, terms)
@@ -189,7 +190,9 @@ class Evaluator:
             return failed, await self.writers.outcomes.submit(failed)
         return unpaid, await self.writers.outcomes.submit(unpaid)
 
-    async def _outcome(self, claim: Claim, terms: BatchTerms, span: Span, retried: Retried) -> ClaimOutcome | Return:
+    async def _outcome(
+        self, claim: Claim, terms: BatchTerms, item_span: "_ItemSpan", retried: Retried
+    ) -> ClaimOutcome | Return:
         if operations.lacks_content(terms.operation, claim.payload):
             failure = Failure(ErrorKind.NO_CONTENT, "the item has no content for a model")
             return ClaimOutcome(claim, failure, Provenance(cost=Decimal(0)))
@@ -209,7 +212,8 @@ class Evaluator:
             if ended.panel is not None:
                 ended = replace(ended, panel=ended.panel.redacted(self.redact))
             if isinstance(ended, Decided) and ended.evaluations:
-                submit(ended.evaluations, conversation.rated or span)
+                submit(ended.evaluations, conversation.rated or item_span.span)
+            item_span.response_id = conversation.response_id
         except Halted:
             return Return(claim, terms.operation.operation, conversation.provenance(), conversation.transcript)
         finally:
@@ -250,6 +254,7 @@ class _ItemSpan:
         self.span = NO_SPAN
         self.operation = "unknown"
         self.outcome = INTERRUPTED
+        self.response_id: str | None = None  # of the completion that decided
 
     def begin(self, claim: Claim, terms: BatchTerms) -> None:
         """Begin the span of a claimed item."""
@@ -281,3 +286,10 @@ class _ItemSpan:
             )
             if isinstance(outcome.ended, Failure):
                 self.span.fail(outcome.ended.kind.value)
+
+    def recorded(self, outcome: ClaimOutcome, terms: BatchTerms | None) -> None:
+        """Add the event of an outcome that the ledger accepted."""
+        if terms is not None:
+            ended = outcome.ended
+            result = ended.kind if isinstance(ended, Failure) else ended.result
+            submit_outcome(terms.operation, result, self.span, self.response_id)

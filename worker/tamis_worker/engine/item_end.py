@@ -29,4 +29,4 @@ Retried: TypeAlias = Callable[[ErrorKind], None]  # called for a failed call tha
 
 
 def untold(kind: ErrorKind) -> None:
-    """Do nothing. This is the default for `retried`."""
+    """Do nothing: the default callback of type `Retried`."""

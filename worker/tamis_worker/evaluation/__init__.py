@@ -326,8 +326,8 @@ class ItemMetrics:
     ) -> tuple[Evaluation, ...]:
         """Return the evaluations of all metrics.
 
-        `answers`: a model's answers about recall, by field. `unanswered`: the reason why fields in `in_doubt` have no
-        answer.
+        `in_doubt`: the fields about whose recall a model was asked. `answers`: the model's answers, by field.
+        `unanswered`: the reason why there is no answer, if the question failed.
         """
         of_item = [_guarded(RELEVANCE, "score", context_relevance, self._chunks), self._warning]
         for field in self._extractions:

@@ -24,6 +24,7 @@ from .script import LimiterReply, LimiterRequest, Limits, ObservedLimits, Shared
 
 # All times are in seconds.
 GATHER = 0.01  # between two requests; all events of that time go into one request
+BLOCKED_POLL = 2.0  # while calls wait for the end of a block: a person may lift it
 FIRST_POLL, LAST_POLL = 0.05, 0.25  # while other processes hold the wanted slots: their release is not announced
 PROMPT = 0.1  # a slower reply waited in this process: due times count from so long after the request
 REST = 1.0  # slots and tokens unused for so long are returned
@@ -259,7 +260,7 @@ class LocalAllotment:
         idle = self.slots - self.in_flight
         if demand.waiting:
             if now < self._blocked_until:
-                soonest = min(soonest, self._blocked_until)
+                soonest = min(soonest, self._blocked_until, self._sent_at + BLOCKED_POLL)
             else:
                 soonest = min(soonest, self._needed_at(now, idle, demand.head))
         if self._contended:
@@ -339,12 +340,14 @@ class LocalAllotment:
         self._dirty = True
 
     def apply_reply(self, request: LimiterRequest, reply: LimiterReply, asked_at: float, now: float) -> None:
-        """Apply the reply to a request. The request was last sent at `asked_at`, and the reply arrived at `now`."""
+        """Update the allotment from Redis's reply, which arrived at `now`. `request` was last sent at `asked_at`."""
         self.slots += reply.more
         self._keep = reply.keep
         self._contended = reply.contended
         self.concurrency = reply.concurrency
         self._paced = reply.paced or self._observed.has_new_limit
+        if reply.shared.lifted > self._shared.lifted:
+            self._own_blocked_until = self._blocked_until = -math.inf
         self._shared = reply.shared
         self._congested = self._congested and not request.congested
         self._replied_at = now

@@ -32,6 +32,7 @@ local function limit_state(i)
   return {lead = lead, limit = limit, granted = granted, windowed = windowed}
 end
 local before = {requests = limit_state(32), tokens = limit_state(36)}
+local lifted_before = numbers[40]
 local KINDS = {'requests', 'tokens'}
 
 local ENTRY = '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) |(.*)$'
@@ -100,6 +101,7 @@ local NAMES = {
   'epoch', -- creation time of these keys
   'requests', 'tokens', -- theoretical arrival times, see gcra.lua
   'blocked', 'settled', -- end of a pause of all grants; of all slots, while lost state is restored
+  'lifted', -- when a person last lifted a block, as blocks.py writes it
   'cap', 'level', 'calm', -- see aimd.lua: most calls in flight (0: no cap), before the trouble; whether any succeeded since
   'cut', 'grown', -- no cut before; time of the last growth
   'limit_requests', 'limit_tokens', 'heard_requests', 'heard_tokens', -- the endpoint's, and the times of the last reports
@@ -170,10 +172,11 @@ local paced = limit.requests > 0 or limit.tokens > 0
 rate.requests = tat_settled(per_request, rate.requests, now, unpaid.requests * per_request.interval)
 rate.tokens = tat_settled(per_token, rate.tokens, now, unpaid.tokens * per_token.interval)
 
--- Settle the use, block.
+-- Settle the use, block. A holder that has not heard of the last lift asks for a block from before it.
 rate.tokens = tat_settled(per_token, rate.tokens, now, math.ceil(settle * per_token.interval))
 count(0, settle)
-if block > 0 then
+rate.lifted = math.max(rate.lifted, lifted_before)
+if block > 0 and lifted_before == rate.lifted then
   rate.blocked = math.max(rate.blocked, now + block)
 end
 local is_blocked = rate.blocked > now
@@ -300,6 +303,7 @@ for _, kind in ipairs(KINDS) do
   reply[#reply + 1] = rate['windowed_' .. kind]
   reply[#reply + 1] = math.floor(rate['bucket_' .. kind])
 end
+reply[#reply + 1] = rate.lifted
 for i = 1, #delays do
   reply[FIRST_DELAY + i - 1] = delays[i]
 end

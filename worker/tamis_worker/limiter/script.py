@@ -21,7 +21,7 @@ MOST_AT_ONCE = 500  # permits in one reply
 OLDEST = 60.0  # seconds; the longest age of an answer that counts
 LIMIT_KEPT = 300.0  # seconds after the endpoint last reported its limit
 
-_WAIT, _BLOCKED, _FIRST_DELAY = 5, 6, 20  # in the reply, counted from 1 as Lua does
+_WAIT, _BLOCKED, _FIRST_DELAY = 5, 6, 21  # in the reply, counted from 1 as Lua does
 _CONSTANTS = {
     "WINDOW": gcra.WINDOW,
     "LATE": gcra.LATE,
@@ -119,6 +119,7 @@ class SharedLimitState:
     cap: int = 0  # limit on calls in flight; 0: none
     requests: SharedLimit = field(default=SharedLimit())
     tokens: SharedLimit = field(default=SharedLimit())
+    lifted: int = 0  # when a person last lifted a block; 0: never
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,7 @@ class LimiterRequest:
             shared.cap,
             *_state_numbers(shared.requests),
             *_state_numbers(shared.tokens),
+            shared.lifted,
         ]
 
 
@@ -196,7 +198,7 @@ class LimiterReply:
             wait=None if wait < 0 else wait / MICROSECONDS,
             blocked=blocked / MICROSECONDS,
             concurrency=concurrency,
-            shared=SharedLimitState(epoch, cap, requests, tokens),
+            shared=SharedLimitState(epoch, cap, requests, tokens, numbers[19]),
             delays=tuple(delay / MICROSECONDS for delay in numbers[_FIRST_DELAY - 1 :]),
         )
 

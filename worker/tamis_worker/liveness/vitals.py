@@ -12,6 +12,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from typing import Any
 
@@ -21,6 +22,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_producer.ledger.worker_view import WorkerReport, WorkerState
+from tamis_producer.transport.blocks import WHY, Block, block_words, lifting
 from tamis_producer.transport.broker import waiting_messages
 from tamis_schemas import BrokerUnavailable, LedgerUnavailable
 from tamis_schemas.batches import wire
@@ -47,7 +49,7 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class _Doing:
     state: WorkerState
-    reason: str | None = None
+    reason: str | None = field(default=None, compare=False)  # may change while the state lasts
 
 
 @dataclass(eq=False)
@@ -137,7 +139,9 @@ class Vitals:
             model, fault = min(faults.items(), key=lambda entry: entry[1].since)
             return _Doing(WorkerState.WAITING, f"the endpoint fails for {model}: {fault.message}"), fault.since
         if self.deliveries.evaluating and (blocked := self.limiters.blocked()):
-            return _Doing(WorkerState.WAITING, f"the endpoint accepts no calls to {', '.join(sorted(blocked))}"), None
+            at = datetime.now(UTC)
+            blocks = [Block(model, at + timedelta(seconds=left)) for model, left in sorted(blocked.items())]
+            return _Doing(WorkerState.WAITING, f"{block_words(blocks)} ({lifting(blocks)} lifts this): {WHY}"), None
         if (waiting := self.capacity.waiting) and waiting >= self.deliveries.evaluating:
             return _Doing(WorkerState.WAITING, "the endpoint has no capacity at the flex tier"), None
         return _Doing(WorkerState.WORKING), None

@@ -30,6 +30,7 @@ import openai
 
 from tamis_producer.config.redaction import forms_of
 from tamis_schemas import ErrorKind
+from tamis_schemas.values.network_words import network_words
 from tamis_schemas.values.printable import printable_line
 
 from .chat import CallError, Obstacle
@@ -112,19 +113,25 @@ LAYERS = 4  # of nested errors
 LARGEST_INNER = 10_000  # characters of an error in JSON text
 
 
-def of_exception(error: Exception, *, api_key: str) -> CallError:
-    """Return the error for an exception of the `openai` package or its transport, without the API key."""
+def of_exception(error: Exception, *, api_key: str, within: float | None = None) -> CallError:
+    """Return the error for an exception of the `openai` package or its transport, without the API key.
+
+    `within`: time limit of the call, in seconds.
+    """
     if isinstance(error, openai.APIStatusError):
         headers = error.response.headers
         return of_answer(error.status_code, error.body, text=error.message, headers=headers, api_key=api_key)
-    sent = not any(isinstance(link, UNCONNECTED) for link in _chain(error))
+    chain = _chain(error)
+    sent = not any(isinstance(link, UNCONNECTED) for link in chain)
     if _is_timeout(error):
-        return CallError(ErrorKind.TIMEOUT, "no answer in time", sent=sent)
+        limit = f"answer within {within:g} s" if sent and within else "answer in time" if sent else "connection in time"
+        return CallError(ErrorKind.TIMEOUT, f"no {limit}", sent=sent)
     if isinstance(error, openai.APIResponseValidationError | ValueError):
         return CallError(ErrorKind.SERVER, "the endpoint answered something that is not JSON")
-    cause = _chain(error)[-1]
+    cause = chain[-1]
     obstacle = next((kind for raised, kind in OBSTACLES if isinstance(cause, raised)), None)
-    message = cleaned(f"{type(cause).__name__}: {cause}", api_key)
+    words = network_words(" ".join(map(str, chain)))
+    message = cleaned(words or f"{type(cause).__name__}: {cause}", api_key)
     return CallError(ErrorKind.CONNECTION, message, sent=sent, obstacle=obstacle)
 
 

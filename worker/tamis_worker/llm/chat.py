@@ -83,6 +83,7 @@ class ChatAnswer:
     tier: str | None = None  # the service tier of the bill, as the endpoint names it
     rung: Rung | None = None  # the format of the request
     thoughts: int = 0  # characters of reasoning, in addition to the answer
+    id: str | None = field(default=None, compare=False)  # the endpoint's id of the completion; None: not named
     tokens: object = field(default=None, repr=False, compare=False)  # `logprobs.content`, unchanged
     body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # the request's body, as sent
 

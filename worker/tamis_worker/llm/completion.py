@@ -77,7 +77,7 @@ def read_completion(body: bytes, *, content_type: str = "", api_key: str) -> Rep
         return _of_error(wrong or received, usage, tier, api_key)
     if choice is None and "choices" not in received:
         return _not_an_answer(received, api_key)
-    return _of_choice(choice, _name(received.get("model")), usage, tier, api_key)
+    return _of_choice(choice, _name(received.get("model")), _name(received.get("id")) or None, usage, tier, api_key)
 
 
 def read_usage(counts: object) -> Usage:
@@ -195,7 +195,9 @@ def _first_piece(choices: object) -> Mapping[str, Any] | None:
     return None
 
 
-def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier: str | None, api_key: str) -> Reply:
+def _of_choice(
+    choice: Mapping[str, Any] | None, model: str, answer_id: str | None, usage: Usage, tier: str | None, api_key: str
+) -> Reply:
     def failed(kind: ErrorKind, message: str, content: str = "") -> CallError:
         return CallError(kind, message, 200, usage=usage, tier=tier, content=content)
 
@@ -221,7 +223,9 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
     if content.strip():
         thoughts = _thought_characters(message)
         raw = _tokens(choice.get("logprobs"))
-        return ChatAnswer(content, model, usage, finish_reason, latency_ms=0, tier=tier, thoughts=thoughts, tokens=raw)
+        return ChatAnswer(
+            content, model, usage, finish_reason, latency_ms=0, tier=tier, thoughts=thoughts, id=answer_id, tokens=raw
+        )
     if len(calls) > 1:
         return failed(ErrorKind.EMPTY, f"no content, and {len(calls)} tool calls: which of them is the answer?")
     what = "the model only reasoned, without an answer" if thoughts_alone else "no content"

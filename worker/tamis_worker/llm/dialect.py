@@ -251,9 +251,10 @@ class AnswerCounts:
         self.bad += adherence in (Adherence.OUT_OF_BOUNDS, Adherence.OTHER_SHAPE)
 
     def beyond_tolerance(self, adherence: Adherence) -> bool:
-        """Return True if there are too many bad answers for a format that works: at least 5, and more than 5 % of all.
+        """Return True if so many answers were bad that the format does not work.
 
-        After an answer out of bounds, more than 1 % is enough.
+        `adherence`: of the latest answer. If it is `OUT_OF_BOUNDS` (right shape, but a value beyond a limit), more than
+        1 % bad answers are too many. Otherwise at least 5 bad answers, and more than 5 %, are too many.
         """
         if adherence is Adherence.OUT_OF_BOUNDS:
             return self.bad > STRAYS * self.answers

@@ -129,7 +129,7 @@ class LlmClient:
             async with asyncio.timeout(within):
                 return await listed_models(self._client, {**(headers or {}), "Authorization": f"Bearer {key}"})
         except (openai.OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
-            return of_exception(error, api_key=key)
+            return of_exception(error, api_key=key, within=within)
 
     def dialect_of(self, request: ChatRequest) -> Dialect:
         """Return the form in which requests with this model and schema are sent now."""
@@ -246,9 +246,10 @@ class LlmClient:
         started = perf_counter()
         rate: RateHeaders | None = None
         written = body(request, dialect)
+        within = self._timeout if request.timeout is None else request.timeout
         try:
             # The client's own time-outs are between two pieces of an answer: a slow trickle would never end.
-            async with asyncio.timeout(self._timeout if request.timeout is None else request.timeout):
+            async with asyncio.timeout(within):
                 response = await self._client.ask(
                     written, api_key=key, headers=request.headers, silence=request.timeout
                 )
@@ -272,7 +273,7 @@ class LlmClient:
             reason = f"the prompt is not text: half of a surrogate pair at character {error.start}"
             outcome = _Outcome(CallError(ErrorKind.INVALID_REQUEST, reason))
         except (openai.OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
-            outcome = _Outcome(of_exception(error, api_key=key))
+            outcome = _Outcome(of_exception(error, api_key=key, within=within))
         latency_ms = round((perf_counter() - started) * 1000)
         reply = replace(outcome.reply, latency_ms=latency_ms, rate=rate, rung=dialect.rung, body=written)
         return _Outcome(reply, outcome.refusal)

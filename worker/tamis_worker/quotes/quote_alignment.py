@@ -118,12 +118,15 @@ def _left_out_behind(quote: Tokens, record: Tokens, last: int) -> list[WordDiffe
 
 
 def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> list[WordDifference]:
-    """Return the difference between quote and record at one edge of the quote: a list of one, or an empty list.
+    """Return the difference at one end of the quote, as a list, which is empty if there is none.
 
-    `outward`: the record's tokens from that edge on, away from the quote.
+    `edge`: the quote's function words and markup before its first or after its last content token. `outward`: the
+    record's tokens from there on, away from the quote.
 
-    If the record lacks more of the quote's function words than the quote has content tokens, all function words at the
-    edge are the difference. Otherwise the difference is a word of the record that the quote omits.
+    There are two possible differences:
+
+    - The record lacks more words of `edge` than the quote has content tokens. Then all of `edge` is the difference.
+    - The quote omits the record's next content token. Then that token is the difference.
     """
     if not edge:
         return []

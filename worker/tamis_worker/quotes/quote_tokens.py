@@ -1,5 +1,7 @@
 """The tokens of a folded text that must agree in a quote.
 
+In a folded text, letter case, accents, quotation marks, dashes and white space are unified (`folded_text.py`).
+
 A token is a word, a number or a sign with a meaning. Its canonical form is the same for all spellings: American
 spelling, singular, no hyphen at a line's end, numbers as digits. Function words have no canonical form, so a quote may
 differ in them, and in punctuation. Words that change the meaning are not function words: negations, "or", "he", "she",
@@ -93,9 +95,11 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 
 
 class Tokens:
-    """The tokens of a folded text. `words` has their canonical forms, which are empty for function words and markup.
+    """The tokens of a folded text.
 
-    In `words`, a space follows each number, negation and sign. A space also precedes each number and sign.
+    `words` has the canonical form of each token, which is empty for function words and markup. The form of a number or
+    sign has a space at both ends (`" 5 "`), and the form of a negation ends with a space (`"not "`). So none of these
+    joins a neighbouring word in `joined`.
     """
 
     def __init__(self, folded: str, *, every_word: bool = False) -> None:

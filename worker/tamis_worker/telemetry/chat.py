@@ -2,10 +2,15 @@
 
 It contains no prompt and no answer.
 
-The evaluation metrics of a result become events (`gen_ai.evaluation.result`) of the span of the call that gave the
-answer. If the answer came from the cache, there was no call, and the events go to the item's span.
+Evaluations become events (`gen_ai.evaluation.result`) of a span. Langfuse, Phoenix and Grafana Tempo receive spans with
+their events, but no logs.
+
+- **An item's decision or failure** is an event of the item's span. It names the completion that decided.
+- **Metrics of an answer** are events of the span of the call that gave the answer. If the answer came from the cache,
+  there was no call, and the events go to the item's span.
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import TracebackType
@@ -13,8 +18,9 @@ from typing import Protocol, Self
 from urllib.parse import urlsplit
 
 from tamis_producer.process import tracing
-from tamis_producer.process.tracing import NO_SPAN, Attributes, SpanKind, quietly
-from tamis_schemas import Evaluation
+from tamis_producer.process.tracing import NO_SPAN, Attributes, SpanKind, Value, quietly
+from tamis_schemas import ErrorKind, Evaluation, EvaluationResult, FieldsResult, Score
+from tamis_schemas.operations import OperationKind, operation_name
 
 from ..llm.chat import ChatAnswer, ChatRequest, Reply
 
@@ -33,6 +39,8 @@ PROVIDERS = {
 PORTS = {"http": 80, "https": 443}
 
 EVENT = "gen_ai.evaluation.result"
+CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"  # of the conventions; decisions then have a reasoning
+CAPTURING = frozenset({"true", "span_only", "event_only", "span_and_event"})
 
 
 @dataclass(frozen=True)
@@ -67,14 +75,20 @@ class ChatSpan:
     After `keep`, the span stays open for ratings of the answer, until `end`.
     """
 
-    __slots__ = ("_kept", "_replied_at", "_request", "_server", "span")
+    __slots__ = ("_kept", "_replied_at", "_request", "_server", "response_id", "span")
 
     def __init__(self, server: EndpointAddress, request: ChatRequest) -> None:
         self._server = server
         self._request = request
         self._kept = False
         self._replied_at: int | None = None
+        self.response_id: str | None = None  # the endpoint's id of the answer
         self.span = NO_SPAN
+
+    @property
+    def recording(self) -> bool:
+        """True if the span is recorded."""
+        return self.span.recording
 
     def begin(self) -> None:
         """Begin the span. Call this when the request is sent."""
@@ -113,8 +127,10 @@ class ChatSpan:
                 }
             )
         if isinstance(reply, ChatAnswer):
+            self.response_id = reply.id
             self.span.set(
                 {
+                    "gen_ai.response.id": reply.id,
                     "gen_ai.response.model": reply.model or None,
                     "gen_ai.response.finish_reasons": (reply.finish_reason,),
                 }
@@ -157,15 +173,31 @@ class ChatSpan:
 class Rated(Protocol):
     """A receiver of events: the span of an item or a call."""
 
+    @property
+    def recording(self) -> bool: ...
+
     def event(self, name: str, attributes: Attributes) -> None: ...
 
 
 @quietly
 def submit(evaluations: Iterable[Evaluation], to: Rated) -> None:
     """Add to a span an event for each evaluation that has a value. Never raises."""
-    for evaluation in evaluations:
-        if evaluation.value is not None:
-            to.event(EVENT, attributes_of(evaluation))
+    if to.recording:
+        for evaluation in evaluations:
+            if evaluation.value is not None:
+                to.event(EVENT, attributes_of(evaluation))
+
+
+@quietly
+def submit_outcome(
+    operation: OperationKind,
+    outcome: EvaluationResult | FieldsResult | ErrorKind,
+    to: Rated,
+    response_id: str | None = None,
+) -> None:
+    """Add to a span an event with an item's decision, or with the kind of its failure. Never raises."""
+    if to.recording:
+        to.event(EVENT, outcome_attributes(operation, outcome) | {"gen_ai.response.id": response_id})
 
 
 def attributes_of(evaluation: Evaluation) -> Attributes:
@@ -177,4 +209,26 @@ def attributes_of(evaluation: Evaluation) -> Attributes:
         "gen_ai.evaluation.score.label": value if isinstance(value, str) else None,
         "gen_ai.evaluation.explanation": evaluation.reason,
         "tamis.field": evaluation.field,
+    }
+
+
+def outcome_attributes(
+    operation: OperationKind, outcome: EvaluationResult | FieldsResult | ErrorKind
+) -> dict[str, Value | None]:
+    """Return an item's decision or failure as attributes that the conventions define.
+
+    The score is the value of a rating, for other operations the confidence. A value is a label only if the operation
+    defines it. The reasoning is included if the variable `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` is set.
+    """
+    name = {"gen_ai.evaluation.name": operation_name(type(operation))}
+    if isinstance(outcome, ErrorKind):
+        return {**name, "error.type": outcome.value}
+    value = outcome.value if isinstance(outcome, EvaluationResult) else None
+    rated = isinstance(operation, Score) and isinstance(value, float)
+    explained = os.environ.get(CAPTURE, "").strip().lower() in CAPTURING
+    return {
+        **name,
+        "gen_ai.evaluation.score.value": value if rated else outcome.confidence,
+        "gen_ai.evaluation.score.label": operation.value_label(value),
+        "gen_ai.evaluation.explanation": outcome.reasoning if explained else None,
     }

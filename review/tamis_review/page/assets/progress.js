@@ -22,10 +22,11 @@ const SAID = {
 };
 const ROUTES = { raise: "resume" }; // where it is not called as the action is
 
-const paused = ({ kind, message }) => {
+const paused = ({ kind, message, until }) => {
   if (kind === "requested") return "Paused. Calls in flight finish; no new call begins until a person resumes the batch.";
-  const remedy = kind === "budget" ? "Resume it with a larger budget." : "Fix the cause, then resume it.";
-  return `Paused by itself, ${kind.replaceAll("_", " ")}${message ? `: ${message.replace(/\.$/, "")}` : ""}. ${remedy}`;
+  const end = until && new Date(until).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const remedy = end ? "It resumes by itself; Resume asks the endpoint at once." : kind === "budget" ? "Resume it with a larger budget." : "Fix the cause, then resume it.";
+  return `Paused by itself${end ? ` until ${end}` : ""}, ${kind.replaceAll("_", " ")}${message ? `: ${message.replace(/\.$/, "")}` : ""}. ${remedy}`;
 };
 
 // Whether this action is offered: to keys that control, where the batch stands so.

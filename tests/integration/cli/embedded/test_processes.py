@@ -108,6 +108,7 @@ threading.Event().wait()
 """
 
 
+@pytest.mark.night
 def test_a_killed_supervisor_takes_its_children_along(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", SUPERVISOR, str(tmp_path), str(Path(__file__).parent)], stdout=subprocess.PIPE, text=True

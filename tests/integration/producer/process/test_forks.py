@@ -7,6 +7,7 @@ import threading
 import traceback
 from collections.abc import Callable
 
+import pytest
 import redis
 from sqlalchemy import text
 
@@ -49,6 +50,7 @@ def forked(function: Callable[[], None]) -> int:
     return child
 
 
+@pytest.mark.night
 def test_parent_and_children_submit_and_read_at_the_same_time(settings: ProducerSettings) -> None:
     asynchronous = AsyncClient(settings)
     with Client(settings) as client, redis.Redis.from_url(settings.broker) as broker:

@@ -12,6 +12,7 @@ from sqlalchemy import text
 from stage import Finished, abstracts, tamis
 from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.runs import control
+from tamis_producer.transport.blocks import read_blocks
 from tamis_review import submit_review
 from tamis_review.plans.stages import advance
 from tamis_schemas import (
@@ -310,6 +311,31 @@ def test_the_command_line_controls_batches_and_reviews(
     assert run("cancel", short).code == 0
     again = run("resume", short)
     assert (again.code, f"batch {batch.id} is cancelled: there is nothing to resume" in again.err) == (2, True)
+
+
+def test_resuming_a_batch_whose_endpoint_asked_to_wait_lifts_the_block_of_its_model_only(
+    client: Client, environment: dict[str, str], tmp_path: Any
+) -> None:
+    until = datetime.now(UTC) + timedelta(hours=9)
+    with redis.Redis.from_url(client.settings.limiter) as limiter:
+        for model in ("m", "other"):
+            key = f"{wire.limiter_key('https://llm.example/v1', model)}:rate"
+            limiter.hset(key, "blocked", int(until.timestamp() * 1_000_000))
+    batch = client.submit(ONCOLOGY, abstracts(5), model="m")
+    batch.pause()
+    batch.resume()
+    assert [block.model for block in read_blocks(client.settings.limiter)] == ["m", "other"]
+    paused_by_itself(client, batch, Pause(kind=PauseKind.RATE_LIMITED, message="429: slow down", until=until))
+    assert (
+        f"paused: rate_limited until {until:%Y-%m-%d %H:%M} UTC" in tamis("batches", env=environment, cwd=tmp_path).out
+    )
+    batch.resume()
+    assert [block.model for block in read_blocks(client.settings.limiter)] == ["other"]
+    paused_by_itself(client, batch, Pause(kind=PauseKind.RATE_LIMITED, until=until))
+    away = client.settings.model_copy(update={"limiter_url": "redis://127.0.0.1:1/0"})
+    with Client(away) as without_limiter:
+        without_limiter.batch(batch.id).resume()
+    assert batch.status().state is BatchStatus.RUNNING
 
 
 def test_following_a_batch_that_paused_itself_ends_with_the_reason_and_the_next_command(

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from stage import abstracts
 from tamis_producer import Batch, Client
+from tamis_producer.ledger.snapshots import read_snapshot_change
 from tamis_producer.runs import rounds
 from tamis_producer.transport.broker import make_app
 from tamis_producer.transport.dispatch import Dispatcher
@@ -83,6 +84,11 @@ def retry(client: Client, batch: Batch) -> None:
         assert rounds.retry(connection, batch.uuid) == NEW
 
 
+def snapshots(client: Client, batch: Batch) -> None:
+    with client.engine.connect() as connection:
+        read_snapshot_change(connection, batch.uuid)
+
+
 @pytest.mark.parametrize(
     "use",
     [
@@ -93,8 +99,9 @@ def retry(client: Client, batch: Batch) -> None:
         lambda client, batch: client.batches(10),
         lambda client, batch: client.retryable(),
         lambda client, batch: batch.cancel(),
+        snapshots,
     ],
-    ids=["summary", "retry", "status", "results", "batches", "retryable", "cancel"],
+    ids=["summary", "retry", "status", "results", "batches", "retryable", "cancel", "snapshots"],
 )
 def test_what_is_done_with_a_batch_without_statistics_reads_each_item_a_few_times(
     client: Client, batch: Batch, use: Callable[[Client, Batch], object]

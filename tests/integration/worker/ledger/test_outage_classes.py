@@ -13,7 +13,7 @@ from tamis_schemas import LedgerUnavailable
 from tamis_schemas.ledger.outages import CONFLICTS, OUTAGES, LedgerConflict
 from tamis_worker.ledger.connection import connect, transaction
 
-REFUSALS = ("22P02", "23505", "42501", "42703", "54000", "0A000", "22021", "25P02", "XX000")
+REFUSALS = ("22P02", "23505", "42501", "54000", "0A000", "22021", "25P02", "XX000")
 
 
 def raised(state: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from llm_double import Double, Fault, Kind
-from stage import WorkerProcess, abstracts, tamis, wait_until
+from stage import Finished, WorkerProcess, abstracts, tamis, wait_until
 from tamis_producer import Client
 from tamis_producer.ledger.worker_view import NO_WORKER, WorkerState
 from tamis_schemas import Filter, LedgerUnavailable
@@ -65,17 +65,36 @@ def test_what_a_killed_worker_said_is_forgotten_with_its_lease(client: Client, s
     assert client.submit(ONCOLOGY, abstracts(1)).status().waits_for == NO_WORKER
 
 
-def test_a_batch_says_that_its_workers_wait_for_the_endpoint(
-    client: Client, start_worker: StartWorker, double: Double
+def test_a_batch_says_that_its_endpoint_asked_to_wait_until_a_person_unblocks_the_model(
+    client: Client, environment: dict[str, str], start_worker: StartWorker, double: Double, tmp_path: Path
 ) -> None:
-    double.script(faults=[Fault(Kind.RATE_LIMITED, retry_after="200")])
+    double.script(faults=[Fault(Kind.RATE_LIMITED, retry_after="200", limit=1)])
     start_worker(lease_seconds="1.5")
     batch = client.submit(ONCOLOGY, abstracts(5))
     wait_until(lambda: batch.status().waits_for, within=20, what="the batch says why it waits")
     line = batch.status().waits_for or ""
-    assert line.startswith("1 worker is waiting: the endpoint accepts no calls to double-1 since ")
+    until, _, why = line.partition(" UTC ")
+    assert until.startswith("1 worker is waiting: no calls to double-1 until 20")
+    assert why.startswith("(`tamis unblock double-1` lifts this): the endpoint asks to wait since ")
+
+    def run(*arguments: str) -> Finished:
+        return tamis(*arguments, env=environment, cwd=tmp_path)
+
+    assert f"{until.partition(': ')[2]} UTC: the endpoint asks to wait" in run("doctor", "--no-call").out
+    wrong = run("unblock", "gpt-9")
+    assert (wrong.code, "'gpt-9' is not blocked: no calls to double-1 until 20" in wrong.err) == (2, True)
+    assert "double-1 is no longer blocked" in run("unblock", "double-1").out
+    assert batch.wait(timeout=30).decided == 5
+    assert "'double-1' is not blocked: no model is blocked" in run("unblock", "double-1").err
+    away = tamis("unblock", "double-1", env=environment | {"TAMIS_LIMITER_URL": "redis://127.0.0.1:1/0"}, cwd=tmp_path)
+    assert (away.code, "the limiter's Redis at 127.0.0.1:1 does not answer" in away.err) == (2, True)
+
+
+def test_a_paused_batch_says_why_by_itself(client: Client) -> None:
+    batch = client.submit(ONCOLOGY, abstracts(5))
+    assert batch.status().waits_for == NO_WORKER
     batch.pause()
-    assert batch.status().waits_for is None  # a pause says why by itself
+    assert batch.status().waits_for is None
 
 
 def test_a_worker_that_stops_says_so_while_it_finishes_its_calls(

@@ -146,3 +146,18 @@ async def test_a_worker_whose_items_all_wait_for_capacity_says_so_and_has_room_f
     report = vitals.report()
     assert (report.state, report.reason) == (WorkerState.WAITING, "the endpoint has no capacity at the flex tier")
     assert (await asyncio.to_thread(vitals.observe)).in_flight == -5  # five of those that it holds take no place
+
+
+async def test_a_worker_waits_since_its_endpoint_first_asked_to_wait(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ItemStrategy, "evaluating", 1)
+    limiter = await process.limiters.of("m")
+    await limiter.block(100.0)
+    first = process.vitals.report()
+    await limiter.block(200.0)  # it asked again, for a longer wait
+    later = process.vitals.report()
+    assert (first.state, later.state) == (WorkerState.WAITING, WorkerState.WAITING)
+    assert first.reason != later.reason
+    assert (first.state_for, (later.state_for or 0.0) > 0.0) == (0.0, True)
+    await process.limiters.close()

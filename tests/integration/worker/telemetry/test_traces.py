@@ -220,6 +220,34 @@ def test_what_is_answered_from_the_cache_has_no_call(
 
 
 @pytest.mark.spec("4.30")
+def test_each_decision_and_failure_is_an_event_of_its_items_span(
+    client: Client, start_worker: Callable[..., WorkerProcess], receiver: Receiver, double: Double
+) -> None:
+    double.script(faults=[Fault(Kind.BAD_REQUEST, contains="number 1.")])
+    start_worker()
+    batch = client.submit(ASKED, abstracts(3))
+    batch.wait(timeout=60)
+    one_tree(receiver, 3)
+    results = {row.index: row for row in batch.results()}
+    for span in receiver.named("tamis.filter"):
+        (event,) = span.events
+        row = results[span.attributes["tamis.item_index"]]
+        assert event.name == "gen_ai.evaluation.result"
+        assert span.began <= event.at <= span.ended
+        if row.error_kind is not None:
+            assert event.attributes == {"gen_ai.evaluation.name": "filter", "error.type": "invalid_request"}
+            continue
+        (call,) = receiver.children(span)
+        assert row.result is not None
+        assert event.attributes == {
+            "gen_ai.evaluation.name": "filter",
+            "gen_ai.evaluation.score.value": row.result.confidence,
+            "gen_ai.evaluation.score.label": str(row.value).lower(),
+            "gen_ai.response.id": call.attributes["gen_ai.response.id"],
+        }
+
+
+@pytest.mark.spec("4.30")
 def test_each_evaluation_is_an_event_of_the_call_whose_answer_it_rates(
     client: Client, start_worker: Callable[..., WorkerProcess], receiver: Receiver
 ) -> None:
@@ -241,7 +269,8 @@ def test_each_evaluation_is_an_event_of_the_call_whose_answer_it_rates(
     assert {event.name for event in extraction.events} == {"gen_ai.evaluation.result"}
     assert {event.at for event in extraction.events} == {extraction.ended}
     assert extraction.ended <= recall.began
-    assert recall.events == of_item.events == ()
+    assert recall.events == ()
+    assert [event.attributes["gen_ai.evaluation.name"] for event in of_item.events] == ["extract"]
 
 
 @pytest.mark.spec("4.30")
@@ -254,8 +283,9 @@ def test_of_an_answer_from_the_cache_the_item_has_the_evaluations(
         client.submit(Extract(instruction="the dose"), [item]).wait(timeout=60)
     wait_until(lambda: len(receiver.named("tamis.summary")) == 2, within=20, what="both batches are received")
     asked, cached = sorted(receiver.named("tamis.extract"), key=lambda span: span.began)
-    assert asked.events == ()
+    assert len(asked.events) == 1  # the decision
     assert {event.name for event in cached.events} == {"gen_ai.evaluation.result"}
+    assert len(cached.events) == 5  # four metrics and the decision
     assert receiver.children(cached) == []
 
 

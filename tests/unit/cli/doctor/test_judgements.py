@@ -8,9 +8,18 @@ import pytest
 from tamis_cli.doctor.examination import Learned, LedgerReading, judge_learned, judge_ledger_server
 from tamis_cli.doctor.finding import Finding, Level
 from tamis_cli.doctor.redis_server import RedisReading, Unreachable, judge_redis_server
-from tamis_cli.doctor.surroundings import REPAIRED, judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers
+from tamis_cli.doctor.surroundings import (
+    REPAIRED,
+    judge_blocks,
+    judge_clocks,
+    judge_disk,
+    judge_repairs,
+    judge_times,
+    judge_workers,
+)
 from tamis_producer.ledger.worker_view import WorkerReport, WorkerState, WorkerView
 from tamis_producer.runs.workers import Repairs
+from tamis_producer.transport.blocks import Block
 from tamis_schemas import LedgerUnavailable
 from tamis_worker.maintenance.reconciler import Swept
 
@@ -124,6 +133,17 @@ def view(**changes: object) -> WorkerView:
 )
 def test_workers_are_judged(workers: list[WorkerView], waiting: dict[str, int] | None, levels: list[Level]) -> None:
     assert [finding.level for finding in judge_workers(workers, waiting, version="1")] == levels
+
+
+def test_a_blocked_model_is_a_warning_with_the_command_that_lifts_it() -> None:
+    (found,) = judge_blocks([Block("m", datetime(2026, 11, 28, 12, 34, tzinfo=UTC))])
+    assert found == Finding(
+        "limiter",
+        WARNING,
+        "no calls to m until 2026-11-28 12:34 UTC: the endpoint asks to wait",
+        "wait, or run `tamis unblock m`",
+    )
+    assert [finding.level for finding in judge_blocks([])] == [OK]
 
 
 def test_the_disk_is_judged() -> None:

@@ -305,6 +305,7 @@ def test_every_cell_of_any_table_comes_back(names: list[str], rows: list[list[st
     assert list(csv.reader(io.StringIO(text, newline=""), delimiter=found)) == table
 
 
+@pytest.mark.night
 @needs_real_records
 def test_real_tables_come_back_cell_by_cell() -> None:
     for name in RECORD_FILES:

@@ -16,7 +16,8 @@ from tamis_review.intake.recognise import Format
 from tamis_review.intake.writing import WRITERS
 
 PATH = Path("written")
-FORMS = [Format.BIBTEX, Format.ENDNOTE_XML, Format.DELIMITED, Format.TSV, Format.JSONL]
+TSV = pytest.param(Format.TSV, marks=pytest.mark.night)
+FORMS = [Format.BIBTEX, Format.ENDNOTE_XML, Format.DELIMITED, TSV, Format.JSONL]
 TEXTS = ["title", "abstract", "journal", "language", "_tamis_decision", "_tamis_reason"]
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from stage.reported import FLOW, batch, figures
+from stage.reported import FLOW, NOON, batch, figures
 from stage.screened import CRITERIA, SCREENING, SOURCE
+from tamis_producer.ledger.snapshots import ModelSnapshot, SnapshotChange
 from tamis_review.report.figures import Figures, Prompts, Quotes, SubjectKind
 from tamis_review.report.form import escaped, write_markdown
 from tamis_review.report.methods import methods, warnings
@@ -109,6 +110,18 @@ def test_model_dates_and_hashes_are_told_with_what_is_hashed() -> None:
     assert "results were recorded from 2026-03-01 12:00 UTC to 2026-03-01 12:00 UTC" in said
     assert f"parameters (as JSON with sorted names, without spaces, in UTF-8) is {'cd' * 32}." in said
     assert f"SHA-256 of the prompts is {'ab' * 32}. It was computed over the prompt hashes of 7 records" in said
+
+
+def test_models_that_changed_are_told_in_the_methods_and_as_a_warning() -> None:
+    models = [
+        ModelSnapshot(panel_model=None, model=name, records=n, first_at=NOON, last_at=NOON)
+        for name, n in {"a": 6, "b": 1}.items()
+    ]
+    changed = figures(batches=(batch(snapshots=SnapshotChange(snapshots=models)),))
+    (sentence,) = warnings(changed)
+    assert sentence.startswith("Answers came from several model snapshots: “a” (6 records, 85.7%, 2026-03-01), ")
+    assert sentence in text_of(changed, "Model and prompts")
+    assert "snapshots" not in text_of(figures(), "Model and prompts")
 
 
 def test_without_an_answer_no_model_and_no_prompt_is_claimed() -> None:

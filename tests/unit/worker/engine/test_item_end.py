@@ -6,7 +6,9 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from stage.trace_receiver import traced_here
 from tamis_schemas import ErrorKind, Filter
 from tamis_worker.engine.backpressure import Backpressure, RequiredServer
 from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
@@ -115,6 +117,23 @@ def stopping(now: bool) -> BatchInterrupts:
 )
 async def test_an_item_ends_as_the_ledger_has_it(parts: dict[str, Any], end: ItemEnd) -> None:
     assert await evaluator(**parts).evaluate(KEY) == end
+
+
+@pytest.mark.parametrize(
+    ("parts", "kinds"),
+    [
+        ({}, [None]),
+        ({"runner": Runner(Failure(ErrorKind.TIMEOUT, "120 s"))}, ["timeout"]),
+        ({"accepted": False}, []),
+        ({"runner": Runner(Halted())}, []),
+    ],
+)
+async def test_only_an_outcome_that_the_ledger_accepted_is_an_event(parts: dict[str, Any], kinds: list[str]) -> None:
+    exporter = InMemorySpanExporter()
+    with traced_here(exporter):
+        await evaluator(**parts).evaluate(KEY)
+    (span,) = exporter.get_finished_spans()
+    assert [(event.attributes or {}).get("error.type") for event in span.events] == kinds
 
 
 async def test_an_outcome_that_the_ledger_refuses_is_the_failure_that_it_holds_in_its_place() -> None:

@@ -55,6 +55,7 @@ def after(allotment: LocalAllotment, *events: Callable[[LocalAllotment], object]
         ("others wait, we have none", replied(replace(NOTHING, contended=True)), NO_DEMAND, 0.0, 0.25),
         ("others wait, and so do we", replied(replace(FREE, more=1, contended=True)), ONE, 0.0, 0.25),
         ("a block ends", replied(replace(NOTHING, more=1, blocked=0.4), ONE), ONE, 0.0, 0.4),
+        ("a block may be lifted", replied(replace(NOTHING, blocked=300.0), ONE), ONE, 0.0, 2.0),
         ("a permit was not asked for yet", replied(replace(NOTHING, more=1)), ONE, 0.0, 0.01),
         ("asking makes sense later", replied(replace(NOTHING, more=1, wait=0.3), ONE), ONE, 0.0, 0.3),
         ("no permits, nobody knows when", replied(replace(NOTHING, more=1), ONE), ONE, 0.0, 0.05),

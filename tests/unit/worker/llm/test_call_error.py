@@ -226,6 +226,15 @@ def test_why_there_was_no_connection_is_told_by_what_lies_underneath(
     assert of_exception(error, api_key=KEY).obstacle is obstacle
 
 
+def test_what_the_network_lacks_is_said_in_plain_words() -> None:
+    refused = ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 6399)")
+    error = caused(openai.APIConnectionError(request=REQUEST), httpx2.ConnectError(""), refused)
+    assert of_exception(error, api_key=KEY).message == "no server listens at 127.0.0.1:6399"
+    assert of_exception(TimeoutError(), api_key=KEY, within=120.0).message == "no answer within 120 s"
+    unconnected = caused(openai.APITimeoutError(REQUEST), aiohttp.ConnectionTimeoutError())
+    assert of_exception(unconnected, api_key=KEY, within=120.0).message == "no connection in time"
+
+
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 SERVERS = "Sat, 21 Nov 2026 09:00:00 GMT"  # the server's clock is three hours behind ours
 

@@ -67,8 +67,9 @@ THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": '{"value": 
     ],
 )
 def test_the_answer_is_the_content_or_the_arguments_of_the_only_tool_call(message: Any) -> None:
-    answer = answered(completion(message, service_tier="flex"))
+    answer = answered(completion(message, service_tier="flex", id="chatcmpl-1"))
     assert (answer.content, answer.model, answer.usage, answer.tier) == (OBJECT, "m-1", Usage(7, 4), "flex")
+    assert (answer.id, answered(completion(message, id=5)).id) == ("chatcmpl-1", None)
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,8 @@ FOR EACH ROW WHEN (
 ) EXECUTE FUNCTION tell_batch();
 
 -- Postgres expects one row of a batch that is younger than its statistics, and may then read the whole batch for each of
--- its rows. Without statistics of the batch's id, it expects one row in 200 of each batch, and looks rows up.
+-- its rows. Without statistics of the batch's id, Postgres assumes that each batch has one in 200 of the table's rows,
+-- and finds single rows through an index.
 ALTER TABLE evaluations ALTER COLUMN batch_id SET STATISTICS 0;
 ALTER TABLE exclusions ALTER COLUMN batch_id SET STATISTICS 0;
 ALTER TABLE item_states ALTER COLUMN batch_id SET STATISTICS 0;
