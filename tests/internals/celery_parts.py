@@ -31,6 +31,7 @@ from kombu.exceptions import ContentDisallowed, DecodeError
 from tamis_producer import ProducerSettings
 from tamis_producer.transport.broker import make_app
 from tamis_producer.transport.chord_backend import ChordBackend
+from tamis_producer.transport.failover_transport import FailoverConnection
 from tamis_worker.celery_adapter.consumer_step import ConsumerWithoutDelayQueues, UnrepeatedEvents
 
 from . import Contract, parameters, takes
@@ -172,6 +173,23 @@ def _() -> None:
 @internal("celery.backends.redis.RedisBackend.get_key_for_group")
 def _() -> None:
     assert backend().get_key_for_group("g", ".s").endswith(b"g.s")
+
+
+@internal("celery.backends.redis.RedisBackend.client")
+def _() -> None:
+    kept = backend()
+    kept.client.set("k", "v")
+    assert kept.get("k") == b"v"
+
+
+@internal("celery.backends.redis.RedisBackend.connparams")
+def _() -> None:
+    assert make_app(SETTINGS).backend.connparams["socket_timeout"] == 15
+
+
+@internal("celery.app.amqp.AMQP.Connection")
+def _() -> None:
+    assert type(make_app(SETTINGS).connection()) is FailoverConnection
 
 
 @internal("celery.backends.redis.RedisBackend.set_chord_size")

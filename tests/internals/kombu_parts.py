@@ -81,6 +81,18 @@ def _() -> None:
     assert (on._size("q"), on._size("other")) == (2, 0)
 
 
+@internal("kombu.connection.Connection.get_transport_cls")
+def _() -> None:
+    connection = kombu.Connection("redis://h/0")
+    assert (connection.get_transport_cls(), connection.transport_cls) == (redis.Transport, "redis")
+
+
+@internal("kombu.transport.redis.Channel._get_pool")
+def _() -> None:
+    assert takes(redis.Channel._get_pool, None, asynchronous=True)
+    assert takes(redis.SentinelChannel._get_pool, None, asynchronous=True)
+
+
 @internal("kombu.transport.redis.Channel.queue_order_strategy")
 def _() -> None:
     on = channel(queue_order_strategy=f"{WeightedOrder.__module__}:{WeightedOrder.__name__}")

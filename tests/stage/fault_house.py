@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,17 +80,28 @@ def _usual_database(server: Postgres) -> str:
 
 @contextmanager
 def fault_house(
-    folder: Path, *, workers: int = 2, database: Callable[[Postgres], str] = _usual_database, **changes: str
+    folder: Path,
+    *,
+    workers: int = 2,
+    database: Callable[[Postgres], str] = _usual_database,
+    valkey: Valkey | None = None,
+    broker: str | None = None,
+    **changes: str,
 ) -> Iterator[FaultHouse]:
-    """Settings of the workers are keywords (`lease_seconds="2"`); `database` makes another one than the usual."""
+    """Settings of the workers are keywords (`lease_seconds="2"`); `database` makes another one than the usual.
+
+    `valkey`: a running server, and `broker` its URL where that is another one.
+    """
     with (
         Postgres(folder / "postgres") as postgres,
-        Valkey(folder / "valkey") as valkey,
+        nullcontext(valkey) if valkey else Valkey(folder / "valkey") as valkey,
         Double.start(nursery=shared()) as double,
     ):
         database_url = database(postgres)
         upgrade(database_url)
-        settings = ProducerSettings(broker_url=valkey.url, database_url=database_url, shard_size=50, shard_window=4)
+        settings = ProducerSettings(
+            broker_url=broker or valkey.url, database_url=database_url, shard_size=50, shard_window=4
+        )
         with Client(settings) as client:
             environment = _environment(settings, double, changes)
             house = FaultHouse(postgres, valkey, client, double, [], environment)

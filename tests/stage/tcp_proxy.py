@@ -68,6 +68,10 @@ class TcpProxy:
         """Pass on what was held back, and everything else."""
         self._set(tuple(self._open), passing=True)
 
+    def move(self, server: tuple[str, int]) -> None:
+        """Pass new connections on to another server; open ones stay where they are."""
+        self._server = server
+
     def cut(self) -> None:
         """Close every connection; what was held back on them is gone. New ones are taken as before."""
         self._loop.call_soon_threadsafe(self._cut)

@@ -12,8 +12,9 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select, text
 
 from tamis_producer.config.redaction import Redaction
+from tamis_producer.config.redis_clients import REDIS
 from tamis_producer.ledger import connect, ledger_errors, single_connection
-from tamis_producer.runs.workers import REDIS, read_repairs, read_workers
+from tamis_producer.runs.workers import read_repairs, read_workers
 from tamis_producer.transport.blocks import read_blocks
 from tamis_producer.transport.broker import make_app, place, waiting_messages
 from tamis_schemas import BrokerUnavailable, ConfigurationError, LedgerUnavailable, TamisError

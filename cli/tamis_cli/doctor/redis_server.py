@@ -4,7 +4,10 @@ from dataclasses import dataclass
 
 import redis
 from redis.exceptions import NoPermissionError
+from redis.sentinel import MasterNotFoundError
 
+from tamis_producer.config.redis_clients import connect
+from tamis_producer.transport.redis_servers import CLUSTER, INSTEAD, no_primary
 from tamis_schemas.batches import wire
 from tamis_schemas.values.network_words import network_words
 
@@ -54,7 +57,7 @@ class Unreachable:
 def read_redis_server(url: str) -> RedisReading | Unreachable:
     """Return the state of the server at `url`."""
     try:
-        with redis.Redis.from_url(url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN) as client:
+        with connect(url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN) as client:
             client.ping()
             latency, ahead = read_clock(lambda: _time(client))
             refusal = _refusal(client)
@@ -62,6 +65,8 @@ def read_redis_server(url: str) -> RedisReading | Unreachable:
                 info = client.info()
             except redis.ResponseError:  # forbidden for this user, or for all but administrators
                 return RedisReading("of unknown version", latency, ahead, refusal=refusal)
+    except MasterNotFoundError:
+        return Unreachable(str(no_primary(url)))
     except (redis.AuthenticationError, NoPermissionError) as error:
         return Unreachable(str(error).splitlines()[0], refused=True)
     except redis.TimeoutError:
@@ -117,8 +122,7 @@ def judge_redis_server(subject: str, where: str, reading: RedisReading | Unreach
         mend = "name the primary in TAMIS_BROKER_URL"
         findings.append(failure(subject, "it is a replica, which accepts no writes", mend))
     elif reading.cluster:
-        what = "it is a Redis Cluster, and a script of the rate limit uses keys of several slots"
-        findings.append(failure(subject, what, "use one server, for example with a replica that takes over"))
+        findings.append(failure(subject, f"it {CLUSTER}", INSTEAD))
     elif reading.refusal is not None:
         mend = "grant this user the keys tamis:* with scripts, lists, hashes, and publish/subscribe"
         findings.append(failure(subject, f"it refuses a script on Tamis's keys: {reading.refusal}", mend))

@@ -147,7 +147,7 @@ class Client(Session):
             IdempotencyConflict: the key was used for other content, or for a batch that may cost more than `max_cost`.
             NotAllowed: `api_key_id` may not ask this model, or has no money left this month. Nothing is written.
             InputError: TAMIS_PRICES names a file that cannot be read.
-            ConfigurationError: the folder for temporary files is full. Nothing is written.
+            ConfigurationError: the folder for temporary files is full, or Redis is a Redis Cluster. Nothing is written.
             LedgerUnavailable: the ledger does not answer. Nothing is written.
         """
         if idempotency_key is not None and not idempotency_key.strip():
@@ -188,6 +188,7 @@ class Client(Session):
         A trace span covers both steps. Raises the errors of `insert`, and `LedgerUnavailable`.
         """
         about: dict[str, str | int] = {"tamis.operation": batch.operation, "tamis.items": len(batch.items)}
+        self.ready()
         # A new trace, unless the caller already has one.
         with batch.items, tracing.span("tamis.submit", about, kind=tracing.SpanKind.PRODUCER) as submitted:
             with self.writing() as connection:

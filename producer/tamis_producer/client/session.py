@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast
 from uuid import UUID
@@ -106,8 +106,14 @@ class Session:
             return cast(C, self._attached[kind])
 
     def ready(self) -> None:
-        """Import now the modules that the first submission needs. Celery alone takes half a second."""
-        self._dispatcher()
+        """Import now the modules that the first submission needs (Celery takes half a second), and check the servers.
+
+        Raises:
+            ConfigurationError: a server can never be used, for example a Redis Cluster.
+        """
+        if not self._absence.lasts:
+            with suppress(BrokerUnavailable):  # the workers dispatch then
+                self._dispatcher()
 
     def close(self) -> None:
         """Close every connection."""
@@ -170,12 +176,18 @@ class Session:
             log.warning(message, batch_id, error)
 
     def _dispatcher(self) -> Dispatcher:
-        """Return the dispatcher, made on first use so that reading does not import Celery."""
+        """Return the dispatcher, made on first use so that reading does not import Celery.
+
+        Raises `BrokerUnavailable`, and `ConfigurationError` if a server can never be used.
+        """
+        from ..transport.broker import PRODUCER_WAITS, make_app
+        from ..transport.dispatch import Dispatcher
+        from ..transport.redis_servers import check_servers
+
+        if self._made is None:
+            check_servers(self.settings.redis_urls, within=PRODUCER_WAITS)
         with self._lock:
             if self._made is None:
-                from ..transport.broker import PRODUCER_WAITS, make_app
-                from ..transport.dispatch import Dispatcher
-
                 self._made = Dispatcher(
                     self.engine, make_app(self.settings, within=PRODUCER_WAITS), waiting=self.waiting
                 )

@@ -14,10 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from tamis_schemas import ConfigurationError
 
+from .sentinel_url import SCHEME, SentinelUrl
 from .setting_files import settings_of
 from .stack_file import StackFile
 
-REDIS_SCHEMES = ("redis", "rediss")
+REDIS_SCHEMES = ("redis", "rediss", SCHEME)
 NOT_SET = "is not set: set broker and ledger URLs, or neither to use the embedded stack"
 
 
@@ -75,8 +76,10 @@ class ProducerSettings(BaseModel):
     @classmethod
     def _readable(cls, url: str | None) -> str | None:
         """Check the URLs here, because libraries would show the password of an invalid URL in their messages."""
+        if url is None or SentinelUrl.read(url):
+            return url
         try:
-            _ = None if url is None else urlsplit(url).port
+            _ = urlsplit(url).port
         except ValueError:
             raise ValueError(
                 "is not a URL like scheme://user:password@host:port/name; in a password, write /, @, # and ? as %2F, "
@@ -136,6 +139,11 @@ class ProducerSettings(BaseModel):
     def limiter(self) -> str:
         """The limiter's URL: its own setting, else the broker's URL with a database number two higher."""
         return verified(self.limiter_url) if self.limiter_url else self._beside_broker(2, "limiter")
+
+    @property
+    def redis_urls(self) -> dict[str, str]:
+        """The URLs of broker and result backend, by setting. Raises `ConfigurationError` if one is missing."""
+        return {"TAMIS_BROKER_URL": self.broker, "TAMIS_RESULT_BACKEND_URL": self.result_backend}
 
     @property
     def database(self) -> str:

@@ -13,11 +13,11 @@ from tamis_schemas import BrokerUnavailable, LedgerUnavailable
 from tamis_schemas.batches import wire
 from tamis_schemas.ledger import repairs
 
+from ..config.redis_clients import REDIS, connect
 from ..ledger import ledger_errors
 from ..ledger.worker_view import WorkerReport, WorkerView, read_live_workers, views_of
 
 ANSWER_WITHIN = 5.0  # s
-REDIS = ("redis://", "rediss://", "unix://")  # prefixes of URLs for the Redis client
 
 
 def read_workers(engine: Engine, broker_url: str) -> list[WorkerView]:
@@ -57,9 +57,7 @@ def read_redis(broker_url: str) -> list[WorkerReport]:
     if not broker_url.startswith(REDIS):
         return []
     try:
-        with redis.Redis.from_url(
-            broker_url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN
-        ) as client:
+        with connect(broker_url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN) as client:
             keys = list(client.scan_iter(f"{wire.WORKER_KEYS}*", count=1000))
             reports = client.mget(keys) if keys else []
     except (redis.RedisError, OSError) as error:

@@ -14,6 +14,7 @@ import redis
 from tamis_schemas import BrokerUnavailable
 from tamis_schemas.batches import wire
 
+from ..config.redis_clients import connect
 from .broker import place, what_is_wrong
 
 ANSWER_WITHIN = 5.0  # s
@@ -79,7 +80,7 @@ def _read(client: "redis.Redis") -> list[Block]:
 def _limiter(url: str) -> Iterator["redis.Redis"]:
     times = {"socket_timeout": ANSWER_WITHIN, "socket_connect_timeout": ANSWER_WITHIN}
     try:
-        with redis.Redis.from_url(url, decode_responses=True, **times) as client:
+        with connect(url, decode_responses=True, **times) as client:
             yield client
     except (redis.RedisError, OSError, ValueError) as error:  # ValueError: the URL is of another server
         raise BrokerUnavailable(f"the limiter's Redis at {place(url)} {what_is_wrong(error)}") from error

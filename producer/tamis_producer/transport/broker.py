@@ -11,14 +11,20 @@ from uuid import uuid4
 import redis
 from celery import Celery
 from kombu import Exchange, Queue, pools
-from kombu.exceptions import ChannelError, OperationalError
+from kombu.exceptions import BatchPublishError, ChannelError, OperationalError
 from kombu.transport import redis as redis_transport
+from redis.asyncio.sentinel import MasterNotFoundError as AsyncMasterNotFoundError
+from redis.exceptions import MasterDownError
+from redis.sentinel import MasterNotFoundError
 
 from tamis_schemas import BrokerUnavailable, Priority
 from tamis_schemas.batches import wire
 
+from ..config.redis_clients import sentinel_options
+from ..config.sentinel_url import SentinelUrl
 from ..config.settings import ProducerSettings
 from .chord_backend import ChordBackend
+from .failover_transport import FailoverAMQP
 
 AGGREGATES_FIRST = 1000  # messages taken for each message of the lowest priority
 CHORD_JOIN_TIMEOUT = 30  # s; a join's claim lasts twice that, well under the visibility timeout
@@ -88,9 +94,11 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
     `within`: time limit in seconds for connecting and for each answer, without a second try. None: the usual limits.
     """
     backend = f"{BACKEND}+{settings.result_backend}"
-    app = Celery("tamis", broker=settings.broker, backend=backend, set_as_current=False)
+    sentinels = SentinelUrl.read(settings.broker)
+    broker = sentinels.celery_url if sentinels else settings.broker
+    app = Celery("tamis", broker=broker, backend=backend, amqp=FailoverAMQP, set_as_current=False)
     connections = 2 * concurrency + 50
-    on_amqp = urlsplit(settings.broker).scheme in AMQP_SCHEMES
+    on_amqp = urlsplit(broker).scheme in AMQP_SCHEMES
     app.conf.update(
         # Acknowledge a message only after its result is committed: if its worker dies, the broker delivers it again.
         task_acks_late=True,
@@ -102,6 +110,7 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
         worker_cancel_long_running_tasks_on_connection_loss=False,  # it would lose tasks in flight
         broker_transport_options=dict(ON_AMQP) if on_amqp else _on_redis(settings, connections),
         broker_heartbeat=HEARTBEAT_ON_AMQP,
+        broker_place=place(settings.broker),  # for messages; Celery has no such setting
         result_backend_transport_options={"global_keyprefix": wire.KEY_PREFIX},
         redis_max_connections=connections,
         redis_socket_timeout=15,
@@ -129,6 +138,12 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
         task_publish_retry_policy={"max_retries": 3, "interval_start": 0.1, "interval_step": 0.3},
         worker_hijack_root_logger=False,
     )
+    if sentinels:
+        app.conf.update(
+            broker_transport_options=app.conf.broker_transport_options
+            | {"master_name": sentinels.service, "sentinel_kwargs": sentinel_options(sentinels)},
+            broker_use_ssl=dict(sentinels.tls),
+        )
     if within is not None:
         app.conf.update(
             broker_connection_timeout=within,
@@ -182,12 +197,13 @@ def broker_errors(app: Celery) -> Iterator[None]:
     try:
         yield
     except _transport_errors(app) as error:
-        server = place(str(app.conf.broker_url))
-        raise BrokerUnavailable(f"the broker at {server} {what_is_wrong(error)}") from error
+        raise BrokerUnavailable(f"the broker at {app.conf.broker_place} {what_is_wrong(error)}") from error
 
 
 def place(url: str) -> str:
     """Return the host and port of a broker, or of any Redis server, without user and password."""
+    if sentinels := SentinelUrl.read(url):
+        return str(sentinels)
     parts = urlsplit(url)
     return f"{parts.hostname or parts.path}:{parts.port or USUAL_PORTS.get(parts.scheme, REDIS_PORT)}"
 
@@ -200,6 +216,8 @@ def what_is_wrong(error: BaseException) -> str:
             return f"has a certificate that is not accepted: {cause.verify_message}"
         if isinstance(cause, redis.ResponseError | redis.BusyLoadingError | redis.AuthenticationError):
             return _refusal(cause)
+        if isinstance(cause, MasterNotFoundError | AsyncMasterNotFoundError):
+            return "has no primary: its Sentinels do not answer, or see none that works"
         if (refused := REFUSED_ON_AMQP.get(getattr(cause, "reply_code", None))) is not None:
             return refused
         cause = cause.__cause__ or cause.__context__
@@ -210,7 +228,7 @@ def _refusal(error: redis.RedisError) -> str:
     match error:
         case redis.OutOfMemoryError():
             return "is full: it has reached its maxmemory"
-        case redis.ReadOnlyError():
+        case redis.ReadOnlyError() | MasterDownError():
             return "accepts no writes: it is a replica"
         case redis.BusyLoadingError():
             return "is still loading its data"
@@ -226,7 +244,7 @@ def _refusal(error: redis.RedisError) -> str:
 
 def _transport_errors(app: Celery) -> tuple[type[Exception], ...]:
     connection: Any = app.connection_for_write()
-    return (OperationalError, OSError, *connection.connection_errors, *connection.channel_errors)
+    return (OperationalError, BatchPublishError, OSError, *connection.connection_errors, *connection.channel_errors)
 
 
 def impatient(within: float) -> dict[str, Any]:

@@ -17,6 +17,10 @@ from typing import Any
 from celery import maybe_signature
 from celery.backends.redis import RedisBackend
 
+from ..config.redaction import shown_url
+from ..config.redis_clients import connect
+
+LIMITS = ("max_connections", "socket_timeout", "socket_connect_timeout", "health_check_interval")  # of connections
 # Returns whether this call completed the chord. A part that finishes twice counts once.
 COUNT = """
 redis.call('SADD', KEYS[2], unpack(ARGV, 2))
@@ -31,6 +35,19 @@ return redis.call('SET', KEYS[3], '1', 'NX', 'EX', ARGV[1]) and 1 or 0
 
 class ChordBackend(RedisBackend):  # type: ignore[misc] # Celery ships no types
     """A result backend that counts the parts of chords and keeps no results."""
+
+    def __init__(self, *args: Any, url: str, **options: Any) -> None:
+        """Keep the URL for `client`: Celery knows no URL that names a service of Sentinels."""
+        super().__init__(*args, **options)
+        self.url = url
+
+    @cached_property
+    def client(self) -> Any:
+        return connect(self.url, **{name: self.connparams[name] for name in LIMITS})
+
+    def as_uri(self, include_password: bool = False) -> str:
+        """Return the URL, for Celery's tools."""
+        return str(self.url) if include_password else shown_url(self.url)
 
     def parts_returned(self, group_id: str, places: Sequence[int], body: dict[str, Any]) -> None:
         """Count the parts at these places in a chord as done. After the last part, publish the chord's body.

@@ -193,6 +193,11 @@ class WorkerSettings(ProducerSettings):
         return self.llm_api_key is not None or self.llm_api_key_command is not None
 
     @property
+    def redis_urls(self) -> dict[str, str]:
+        """Return the URLs of all servers, by setting. Raise `ConfigurationError` if one is missing."""
+        return super().redis_urls | {"TAMIS_LIMITER_URL": self.limiter}
+
+    @property
     def endpoint(self) -> str:
         """The base URL of the LLM. Raises `ConfigurationError` if no LLM is named."""
         if self.llm_base_url is not None:

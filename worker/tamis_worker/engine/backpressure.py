@@ -21,7 +21,9 @@ from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as RedisTimeout
 
+from tamis_producer.config.redis_clients import connect_on_loop, cut
 from tamis_producer.config.settings import REDIS_SCHEMES
 from tamis_producer.transport.broker import place, what_is_wrong
 from tamis_schemas.batches import wire
@@ -127,6 +129,7 @@ class BrokerProbe:
         """
         self._backpressure = backpressure
         self._urls: dict[str, str] = {}
+        self._silent: set[str] = set()
         self._broker: str | None = None  # its place, if it is Redis
         for number, url in enumerate(urls):
             if urlsplit(url).scheme in REDIS_SCHEMES:
@@ -136,7 +139,7 @@ class BrokerProbe:
     async def run(self) -> None:
         """Probe until cancelled."""
         clients = {
-            address: Redis.from_url(
+            address: connect_on_loop(
                 url,
                 socket_timeout=ANSWER_WITHIN,
                 socket_connect_timeout=ANSWER_WITHIN,
@@ -165,7 +168,12 @@ class BrokerProbe:
                 await client.set(wire.PROBE_KEY, "1", ex=KEPT)
         except AWAY as error:
             self._failed(address, error)
+            if isinstance(error, TimeoutError | RedisTimeout):
+                self._silent.add(address)
         else:
+            if address in self._silent:  # another server may answer now
+                self._silent.remove(address)
+                cut()
             self._backpressure.worked(RequiredServer.BROKER, address)
 
     def _failed(self, address: str, error: Exception) -> None:

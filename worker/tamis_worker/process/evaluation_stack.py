@@ -10,10 +10,10 @@ from itertools import compress
 from typing import Any
 from uuid import UUID
 
-import redis.asyncio as redis
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_producer.config.redaction import Redaction
+from tamis_producer.config.redis_clients import connect_on_loop
 from tamis_producer.files.price_file import known_prices
 from tamis_producer.transport.dispatch import Dispatcher, ItemAddress
 from tamis_schemas import BrokerUnavailable
@@ -93,7 +93,7 @@ class EvaluationStack:
         """
         policy = CallPolicy.of(settings)
         prices = known_prices(settings.prices)
-        self._redis = redis.from_url(settings.limiter, health_check_interval=25, socket_timeout=15)
+        self._redis = connect_on_loop(settings.limiter, health_check_interval=25, socket_timeout=15)
         limits = Limits(rpm=settings.limit_rpm, tpm=settings.limit_tpm, concurrency=settings.limit_concurrency)
         self.limiters = Limiters(self._redis, settings.endpoint, limits, holder=worker_id, lease=settings.lease_seconds)
         self._llm = _llm(settings, ledger, worker_id, redact)

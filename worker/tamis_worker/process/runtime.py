@@ -10,25 +10,26 @@ import os
 import secrets
 import socket
 from collections.abc import Callable, Collection, Coroutine, Iterator
-from contextlib import AsyncExitStack, ExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from uuid import UUID
 
-import redis.asyncio as redis
 from celery import Celery
+from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_producer.client.client import Client
 from tamis_producer.config.redaction import Redaction
+from tamis_producer.config.redis_clients import REDIS, connect_on_loop
 from tamis_producer.ledger import DISPATCH
 from tamis_producer.ledger import connect as connect_producer
-from tamis_producer.runs.workers import REDIS
 from tamis_producer.services.named_tasks import NamedTasks
 from tamis_producer.transport.broker import waiting_messages
 from tamis_producer.transport.dispatch import Dispatcher
-from tamis_schemas import LedgerUnavailable
+from tamis_producer.transport.redis_servers import check_servers
+from tamis_schemas import BrokerUnavailable, LedgerUnavailable
 from tamis_schemas.batches import wire
 from tamis_schemas.ledger.revisions import demand
 
@@ -72,6 +73,7 @@ class Runtime:
         """
         # Always unique: host names and process numbers repeat, and with them a dead worker's claims would return.
         self.worker_id = f"{os.getpid()}-{secrets.token_hex(4)}@{socket.gethostname()}"
+        self._redis_urls = settings.redis_urls
         self._loop = LoopThread()
         self.run = self._loop.run
         metrics = None if settings.metrics_port is None else Metrics(redact=redact)
@@ -175,11 +177,14 @@ class Runtime:
     def running(self) -> Iterator[None]:
         """Connect, take a lease and begin to work. At the end, close the parts in the opposite order.
 
-        Raise `LedgerUnavailable`, or `ConfigurationError` if the ledger's tables are older than this release.
+        Raise `LedgerUnavailable`, or `ConfigurationError` if the ledger's tables are older than this release, or if a
+        Redis server can never be used.
         """
         with ExitStack() as opened:
             opened.callback(self.dispatch_engine.dispose)
             demand(self.dispatch_engine)
+            with suppress(BrokerUnavailable):  # the worker waits for them
+                check_servers(self._redis_urls, within=BROKER_ANSWERS_WITHIN)
             self._loop.start()
             opened.callback(self._loop.stop)
             on_loop = AsyncExitStack()
@@ -224,10 +229,10 @@ class Runtime:
         opened.callback(self.evaluation.interrupts.stop)
 
 
-def _redis_of_broker(url: str) -> "redis.Redis | None":
+def _redis_of_broker(url: str) -> "Redis | None":
     if not url.startswith(REDIS):
         return None
-    return redis.from_url(url, socket_timeout=BROKER_ANSWERS_WITHIN, socket_connect_timeout=BROKER_ANSWERS_WITHIN)
+    return connect_on_loop(url, socket_timeout=BROKER_ANSWERS_WITHIN, socket_connect_timeout=BROKER_ANSWERS_WITHIN)
 
 
 class SentTasks:

@@ -6,18 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kombu import pools
+from kombu.exceptions import BatchPublishError
 
 from tamis_producer import ProducerSettings
 from tamis_producer.transport.broker import (
     PRODUCER_WAITS,
     WeightedOrder,
+    broker_errors,
     forget_pools,
     make_app,
     place,
     weight,
     what_is_wrong,
 )
-from tamis_schemas import Priority
+from tamis_schemas import BrokerUnavailable, Priority
 from tamis_schemas.batches import wire
 
 GROUPS = (pools.connections, pools.producers)
@@ -87,6 +89,14 @@ def test_whoever_submits_waits_less_than_a_second_for_each_step_and_tries_nothin
     assert conf.result_backend_transport_options["retry_policy"] == {"max_retries": 0}
     assert conf.result_backend_transport_options["global_keyprefix"] == wire.KEY_PREFIX
     assert conf.task_publish_retry_policy == {"max_retries": 0}
+
+
+def test_messages_whose_publication_failed_halfway_are_left_to_the_workers() -> None:
+    with (
+        pytest.raises(BrokerUnavailable, match="the broker at h:6379 does not answer"),
+        broker_errors(make_app(settings("redis://h/0"))),
+    ):
+        raise BatchPublishError("delivery is uncertain")
 
 
 def test_workers_wait_for_the_broker_with_patience() -> None:

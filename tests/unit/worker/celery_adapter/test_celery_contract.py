@@ -27,7 +27,13 @@ PACKAGES = ("celery", "kombu", "billiard", "vine", "amqp")
 PUBLIC = {
     *("celery.Celery", "celery.bootsteps", "celery.maybe_signature", "celery.signals"),
     *("kombu.Exchange", "kombu.Queue", "kombu.pools", "kombu.exceptions.ChannelError"),
-    *("kombu.exceptions.OperationalError", "kombu.Consumer", "celery.exceptions.Ignore", "celery.states.READY_STATES"),
+    *(
+        "kombu.exceptions.BatchPublishError",
+        "kombu.exceptions.OperationalError",
+        "kombu.Consumer",
+        "celery.exceptions.Ignore",
+        "celery.states.READY_STATES",
+    ),
 }
 
 
