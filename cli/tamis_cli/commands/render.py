@@ -236,7 +236,7 @@ def say_failed(batch_id: str, console: Console) -> None:
 
 
 def print_failures(bias: "RetryBias", console: Console) -> None:
-    """Print the failures of each round, by trait."""
+    """Print the failures of each round, and how they depend on traits of the records, such as length and year."""
     for failures in bias.rounds:
         kinds = f": [red]{kinds_words(failures.kinds)}[/]" if failures.kinds else ""
         counts = f"{failures.failed:,} of {failures.evaluated:,} records failed"

@@ -36,7 +36,10 @@ def try_messages(settings: WorkerSettings) -> Iterator[Finding]:
 
 
 def try_ledger(url: str, *, pooled: bool) -> Iterator[Finding]:
-    """Yield whether the ledger takes a row and a lock, in a transaction that is rolled back, and notifies listeners."""
+    """Yield whether the ledger takes a row and a lock, and whether its notifications arrive.
+
+    The row is rolled back. If `pooled`, no notification is tried.
+    """
     yield _tried("ledger", "test row came back", lambda: _row(url), "its text was changed")
     if pooled:
         yield ok("ledger", POOLED)

@@ -45,7 +45,7 @@ def glance() -> "Iterator[Client | Glance]":
 
 
 class Glance:
-    """The state of batches, as a `Client` reads it."""
+    """A reader of the state of batches. Its methods return the same values as the methods of `Client`."""
 
     def __init__(self, connection: DirectConnection, settings: ProducerSettings) -> None:
         self._connection = connection
@@ -65,7 +65,7 @@ class Glance:
 
 
 class BatchGlance:
-    """The state of one batch, as a `Batch` reads it."""
+    """A reader of one batch's state. Its methods return the same values as the methods of `Batch`."""
 
     def __init__(self, connection: DirectConnection, settings: ProducerSettings, batch_id: UUID) -> None:
         self._connection = connection

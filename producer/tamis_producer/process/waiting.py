@@ -46,9 +46,10 @@ ON_THREAD = OnThread()
 
 
 class BesideLoop(OnThread):
-    """A way to wait on a thread, in a process that also has an event loop.
+    """The waits of a thread, in a process whose event loop runs on another thread.
 
-    System calls release the interpreter for too short a time to wake the loop. So this thread makes longer pauses.
+    The thread's system calls release the interpreter, but too briefly for the loop's thread to wake up and take it. So
+    the waiting thread also makes longer pauses.
     """
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:

@@ -99,7 +99,10 @@ class Contexts:
 
 
 def window(text: bytes, mention: Mention) -> bytes:
-    """Return the sentence around a mention, in lower case without accents, with a unique word for the mention."""
+    """Return the sentence around a mention, in lower case without accents.
+
+    `_MENTION`, which occurs nowhere else in it, replaces the mention.
+    """
     left = text[max(0, mention.start - REACH) : mention.start]
     right = text[mention.end : mention.end + REACH]
     begin = max(sentence_ends(left), default=0)

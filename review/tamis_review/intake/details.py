@@ -17,7 +17,10 @@ PREFIXES = ("_wos_", "_enw_", "_pubmed_")  # prefixes of read-only formats
 
 @dataclass(frozen=True)
 class Detail:
-    """A detail: its tag in RIS, its element in EndNote XML, and its names in records."""
+    """A detail of a citation, such as its volume.
+
+    It has its tag in RIS, its element in EndNote XML, and its field names in records.
+    """
 
     ris: str
     endnote: str | None

@@ -55,7 +55,10 @@ def said_of_fields(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _remembered(
     merged: dict[str, Any], gained: Mapping[str, Origin], against: Mapping[str, list[Mapping[str, Any]]]
 ) -> dict[str, Any]:
-    """Return the record in canonical order, with new fillings and contradictions added to earlier ones."""
+    """Return the record with its canonical fields first.
+
+    The origins in `gained` are added to its `_tamis_filled`, and the values in `against` to its `_tamis_contradicted`.
+    """
     ordered = {name: merged[name] for name in CANONICAL if name in merged}
     ordered |= {name: value for name, value in merged.items() if name not in ordered}
     if gained:

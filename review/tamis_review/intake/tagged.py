@@ -197,7 +197,10 @@ class _Value:
 
 
 class Placing:
-    """A record under construction: the values not yet assigned to a field, and the key of each field's text."""
+    """A record under construction: the values assigned so far, and the values not yet assigned.
+
+    `key_of` gives, for each field of the file by number, the record's key that has its text.
+    """
 
     def __init__(self, scheme: Scheme, fields: Sequence[Tagged]) -> None:
         self.canonical: dict[str, Any] = {}

@@ -42,9 +42,10 @@ def write_records(
 ) -> None:
     """Write records to `path`, in the format of their file, or in `format`.
 
-    In the same format, every field of the source is written in order, with the record's current value. In another
-    format, canonical fields get that format's places, and fields that no model is shown are omitted, except in JSONL.
-    Details such as volume and pages, from formats that Tamis only reads, are written to RIS, EndNote XML and tables.
+    In the format of its file, a record is written with every field of the file, in order, with current values. In
+    another format, canonical fields are written as that format's fields. Fields that are never shown to a model, such
+    as `_ris_N1`, are then omitted, except in JSONL. Details such as volume and pages, from formats that Tamis only
+    reads, are written to RIS, EndNote XML and tables.
 
     The decision (`_tamis_decision`, `_tamis_confidence`, `_tamis_reason`, `_tamis_exclusion_reason`) is written in
     every format. It replaces the file's previous decision, and `read_records` can read it back. The file is UTF-8, and

@@ -40,7 +40,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The unread records, the next first."""
+    """The unread records in reading order, beginning with the next record."""
 
     records: tuple[Ranked, ...]
     text_weight: float  # share of the text model in the order, 0 to 1; the rest is the model's score

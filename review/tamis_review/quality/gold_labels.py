@@ -64,8 +64,8 @@ def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int =
     """Return the labels of a file: the screened file with a label column, or a table of ids and labels.
 
     Args:
-        path: a file for `read_file`, or a CSV or TSV file without titles. A file without titles needs a column `id`,
-            `pmid`, `nct_id`, or a name that exports of databases use for these.
+        path: a file that `read_file` can read, or a CSV or TSV file with neither a title column nor an abstract column.
+            Such a table needs a column `id`, `pmid`, `nct_id`, or a name that exports of databases use for these.
         column: the column of the labels: 1, true, yes or include; 0, false, no or exclude; empty for unlabelled
             records. None: the only column whose name is in `USUAL`.
         max_bytes: the largest file to read.

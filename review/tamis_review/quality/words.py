@@ -197,7 +197,10 @@ def threshold_rows(calibration: Calibration) -> list[FigureRow]:
 
 
 def holds_for(sampling: Sampling) -> str | None:
-    """Return a sentence on the records that a threshold is valid for, or None for selected labels."""
+    """Return a sentence that says for which records a threshold is valid.
+
+    Return None if the labelled records are not a random sample.
+    """
     return _DRAWN if sampling.seed is not None else _HOLDS.get(sampling.lie)
 
 

@@ -12,10 +12,11 @@ Noun = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 
 
 class Judge(OperationKind):
-    """Each item is a classification; the value is its type of evidence, the detail a `Judgement`.
+    """Each item is a classification. A result's value is the type of the evidence, and its detail is a `Judgement`.
 
-    An item holds `value`, `confidence` (0 to 1), `reasoning` and `context` (the classified text). It may also hold
-    `cited` or `email_numbers` (the emails that the reasoning cites) and `batch_size` (the number of emails).
+    An item holds the classification's `value`, `confidence` (0 to 1), `reasoning` and `context` (the classified text).
+    It may also hold `cited` or `email_numbers` (the emails that the reasoning cites) and `batch_size` (the number of
+    emails).
     """
 
     model_config = ConfigDict(allow_inf_nan=False)

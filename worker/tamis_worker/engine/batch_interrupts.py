@@ -119,7 +119,10 @@ class BatchInterrupts:
 
     @contextmanager
     def held(self, batch_id: UUID, generation: int, *, index: int) -> Iterator[None]:
-        """Register an item of the batch during its evaluation. The item's claim was requested in `generation`."""
+        """Register an item of the batch while it is evaluated.
+
+        `generation`: the value of `self.generation` before the item's claim was requested.
+        """
         item = (batch_id, index)
         self._revoked.discard(item)  # a late revocation, for an earlier claim
         before = _item.set(item)

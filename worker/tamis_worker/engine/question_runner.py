@@ -66,8 +66,8 @@ T = TypeVar("T")
 class QuestionRunner:
     """The calls of a worker process under the shared limit.
 
-    `sleep` waits some seconds between two calls. `new_health` makes the endpoint's health for a model. `server` is the
-    endpoint's name in spans.
+    `sleep` waits some seconds between two calls. `new_health` creates the `EndpointHealth` of one model. `server` is
+    the endpoint's name in spans.
     """
 
     llm: LlmClient
