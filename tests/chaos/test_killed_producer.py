@@ -36,9 +36,18 @@ def submitting(environment: dict[str, str]) -> "Iterator[subprocess.Popen[bytes]
     process = subprocess.Popen(
         [sys.executable, "-c", SUBMIT], env={**os.environ, **given, "PYTHONPATH": tests}, stderr=subprocess.PIPE
     )
-    yield process
-    process.kill()
-    process.communicate()
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def copies(client: Client) -> int:
+    """How many submissions wait for a lock before they write their items; they have asked the broker already."""
+    waiting = text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'COPY%'")
+    with client.engine.connect() as connection:
+        return int(connection.execute(waiting).scalar_one())
 
 
 def batches(client: Client) -> int:
@@ -49,19 +58,13 @@ def batches(client: Client) -> int:
 def test_killed_while_it_writes_nothing_is_there_and_the_same_submission_can_be_made_again(
     client: Client, start_worker: StartWorker, double: Double, environment: dict[str, str], faults: Faults
 ) -> None:
-    copying = text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'COPY%'")
-
-    def copies() -> int:
-        with client.engine.connect() as connection:
-            return int(connection.execute(copying).scalar_one())
-
     with submitting(environment) as producer:
         with client.engine.begin() as holding:
             holding.execute(text("LOCK TABLE items IN EXCLUSIVE MODE"))
-            wait_until(lambda: copies() == 1, within=30, what="the items are being written")
+            wait_until(lambda: copies(client) == 1, within=30, what="the items are being written")
             producer.kill()
             producer.wait()
-        wait_until(lambda: copies() == 0, within=30, what="Postgres has noticed")
+        wait_until(lambda: copies(client) == 0, within=30, what="Postgres has noticed")
     assert batches(client) == 0
     again = client.submit(ONCOLOGY, abstracts(160), shard_size=50, idempotency_key=KEY)
     start_worker()
@@ -75,18 +78,23 @@ def test_killed_while_it_dispatches_the_whole_batch_is_there_and_is_dispatched_b
     client: Client, start_worker: StartWorker, double: Double, environment: dict[str, str], faults: Faults
 ) -> None:
     broker = client.settings.broker
-    with TcpProxy(through(broker)) as proxy:
-        proxy.hold()
-        with submitting(environment | {"TAMIS_BROKER_URL": proxy.url(broker)}) as producer:
-            dispatched = text("SELECT count(*) FROM shards WHERE state = 'dispatched'")
+    with (
+        TcpProxy(through(broker)) as proxy,
+        submitting(environment | {"TAMIS_BROKER_URL": proxy.url(broker)}) as producer,
+    ):
+        with client.engine.begin() as holding:
+            holding.execute(text("LOCK TABLE items IN EXCLUSIVE MODE"))
+            wait_until(lambda: copies(client) == 1, within=30, what="the items are being written")
+            proxy.hold()
+        dispatched = text("SELECT count(*) FROM shards WHERE state = 'dispatched'")
 
-            def begun() -> bool:
-                with client.engine.connect() as connection:
-                    return bool(connection.execute(dispatched).scalar_one())
+        def begun() -> bool:
+            with client.engine.connect() as connection:
+                return bool(connection.execute(dispatched).scalar_one())
 
-            wait_until(begun, within=30, what="the first shard is being published")
-            producer.kill()
-            producer.wait()
+        wait_until(begun, within=30, what="the first shard is being published")
+        producer.kill()
+        producer.wait()
     start_worker(lease_seconds="2", sweep_interval="1")
     batch = client.submit(ONCOLOGY, abstracts(160), shard_size=50, idempotency_key=KEY)  # the same one
     assert batches(client) == 1

@@ -3,12 +3,12 @@
 Redis and the workers are newer than such a ledger. What the ledger still knows is not paid again.
 """
 
+import contextlib
 import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -41,6 +41,13 @@ def run_tool(postgres: Postgres, tool: str, *arguments: str) -> None:
 
 def place_of(postgres: Postgres) -> list[str]:
     return ["-h", str(postgres.socket_folder), "-p", str(PORT), "-U", SUPERUSER]
+
+
+def titled(process: psutil.Process) -> str:
+    """What the process says of itself; nothing once it has ended."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return " ".join(process.cmdline())
+    return ""
 
 
 def administer(postgres: Postgres, *statements: str) -> None:
@@ -88,7 +95,7 @@ def test_a_dump_from_the_middle_of_a_batch_is_restored_under_living_workers(
         house.check_workers()
 
 
-@contextmanager
+@contextlib.contextmanager
 def with_standby(folder: Path, *, hosts: bool) -> Iterator[tuple[FaultHouse, Postgres, Callable[[], None]]]:
     """A house whose primary has a standby; the last value moves the address to it, unless the URL names both."""
     standby = Postgres(folder / "standby")
@@ -142,7 +149,7 @@ def test_a_standby_that_lags_behind_is_promoted_after_a_crash(
     with with_standby(tmp_path_factory.mktemp("promoted"), hosts=hosts) as (house, standby, move):
         batch = house.begin(items)
         server = psutil.Process(house.postgres.process.pid)
-        (sender,) = [process for process in server.children() if "walsender" in " ".join(process.cmdline())]
+        (sender,) = [process for process in server.children() if "walsender" in titled(process)]
         sender.suspend()
         known = batch.status().counts.decided
         wait_until(lambda: batch.status().counts.decided >= known + items // 8, within=60, what="an eighth is lost")
