@@ -12,6 +12,7 @@ from stage.followed_page import FollowedPage
 MOST_FILES = 4
 
 
+@pytest.mark.night
 @pytest.mark.built_from(
     "docs/how-to/add-an-operation.md", "schemas/tamis_schemas/operations", "worker/tamis_worker/operations"
 )

@@ -105,6 +105,7 @@ def test_with_terminate_the_call_is_cut_off_and_counts_as_one_without_an_answer(
     assert batch.status().counts.identity_holds
 
 
+@pytest.mark.night
 def test_an_item_whose_message_waits_is_cancelled_by_its_id_or_by_its_header_without_a_call(tour: Tour) -> None:
     batch = under_way(tour, 2 * AT_ONCE + 3, seconds=BRIEF)
     waiting = tour.queued()

@@ -35,8 +35,8 @@ pytestmark = pytest.mark.timeout(1_000)
 
 
 EVERYTHING = (*ROWS, *OBSERVED)
-# Each personality by two operations, and each operation by many personalities; all pairs take four times as long.
-SOME = {row.what: [name for n, name in enumerate(OPERATIONS) if (n - at) % 7 in (0, 3)] for at, row in enumerate(ROWS)}
+# Each personality by one operation, and each operation by many personalities; all pairs take many times as long.
+SOME = {row.what: [name for n, name in enumerate(OPERATIONS) if (n - at) % 7 == 0] for at, row in enumerate(ROWS)}
 SOME |= {row.what: [("filter", "inclusion")[at % 2]] for at, row in enumerate(OBSERVED)}  # they ask for `logprobs`
 ALL = {row.what: list(OPERATIONS) for row in EVERYTHING}
 

@@ -64,6 +64,7 @@ def test_521_real_records_are_screened_in_order_with_one_summary(
     assert not {"id", "label", "_label", "_line"} & shown  # a label would tell the model the answer
 
 
+@pytest.mark.night
 @needs_real_records
 def test_copies_and_what_tier_1_rejects_are_told_and_never_asked_about(
     tmp_path: Path, environment: dict[str, str], start_worker: StartWorker, double: Double

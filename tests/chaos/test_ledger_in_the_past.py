@@ -165,7 +165,7 @@ def test_a_standby_that_lags_behind_is_promoted_after_a_crash(
 @pytest.mark.parametrize(
     ("hosts", "items"),
     [
-        pytest.param(False, 300, id="address-short"),
+        pytest.param(False, 300, id="address-short", marks=pytest.mark.night),
         pytest.param(True, 300, id="hosts-short", marks=pytest.mark.night),
         pytest.param(False, 1_500, id="address-whole", marks=[pytest.mark.night, pytest.mark.timeout(300)]),
         pytest.param(True, 1_500, id="hosts-whole", marks=[pytest.mark.night, pytest.mark.timeout(300)]),

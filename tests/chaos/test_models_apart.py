@@ -25,14 +25,13 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultHouse]:
         yield house
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("fault", "priority"),
     [
         (Fault(Kind.RATE_LIMITED, retry_after="200", model="away"), Priority.NORMAL),
-        pytest.param(
-            *(Fault(Kind.RATE_LIMITED, retry_after="200", model="also-away"), Priority.HIGH), marks=pytest.mark.night
-        ),
-        pytest.param(*(Fault(Kind.SERVER_ERROR, model="broken"), Priority.NORMAL), marks=pytest.mark.night),
+        (Fault(Kind.RATE_LIMITED, retry_after="200", model="also-away"), Priority.HIGH),
+        (Fault(Kind.SERVER_ERROR, model="broken"), Priority.NORMAL),
     ],
     ids=["rate limit", "rate limit, high priority", "outage"],
 )

@@ -101,7 +101,7 @@ def restarted(house: FaultHouse) -> None:
 @pytest.mark.parametrize(
     "fault",
     [
-        pytest.param(restarted, id="kill -9"),
+        pytest.param(restarted, id="kill -9", marks=pytest.mark.night),
         pytest.param(lost_its_memory, id="FLUSHALL"),
         pytest.param(lost_its_volume, id="volume lost", marks=pytest.mark.night),
     ],

@@ -185,6 +185,7 @@ def test_labels_give_a_threshold_or_the_reason_why_not(client: Client, key: str,
     expect(section.get_by_role("row", name="threshold")).to_have_count(0)
 
 
+@pytest.mark.night
 def test_a_pilot_is_labelled_blind_goes_on_after_a_break_and_says_where_people_and_software_differ(
     client: Client, key: str, opened: Open
 ) -> None:

@@ -125,6 +125,7 @@ def test_a_batch_is_paused_resumed_and_cancelled(
     expect(page.locator("#done")).to_have_text("200 of 200 done", timeout=30_000)
 
 
+@pytest.mark.night
 def test_failed_records_are_asked_about_again(
     client: Client, key: str, opened: Open, start_worker: StartWorker, double: Double
 ) -> None:
