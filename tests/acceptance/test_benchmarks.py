@@ -51,6 +51,7 @@ def test_the_halves_are_all_there_is() -> None:
 
 # All of them take as long as a twentieth of the ordinary run, for figures that nobody reads; two go through the same
 # parts, options, tables and files.
+@pytest.mark.timeout(DONE_WITHIN + 100)
 @pytest.mark.parametrize(
     "half",
     [
