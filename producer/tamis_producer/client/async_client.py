@@ -49,6 +49,10 @@ class LoopClient(Client):
         self._drivers: WeakSet[psycopg.AsyncConnection[Any]] = WeakSet()
         event.listen(self.engine, "connect", lambda dbapi, _: self._drivers.add(dbapi.driver_connection))
 
+    def ready(self) -> None:
+        """Run `Client.ready` on a thread, because it asks servers."""
+        await_only(self._bridge.on_thread(self._bridge.blocking.ready))
+
     def dispatch(self, batch_id: UUID, unblock: Collection[str | None] = ()) -> None:
         """Run `Client.dispatch` on a thread, because publishing blocks."""
         await_only(self._bridge.on_thread(self._bridge.blocking.dispatch, batch_id, unblock))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast
 from uuid import UUID
@@ -35,10 +35,17 @@ class BrokerAbsence:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._until: float | None = None
+        self._unsaid: Exception | None = None
 
-    def begins(self) -> None:
-        """Record that the broker has just failed to answer."""
+    def begins(self, unsaid: Exception | None = None) -> None:
+        """Record that the broker has just failed to answer. `unsaid`: the error, if no message has named it yet."""
         self._until = self._clock() + LASTS
+        self._unsaid = unsaid
+
+    def reason(self) -> str:
+        """Return the reason for not trying the broker. Only the first message names an unsaid error."""
+        error, self._unsaid = self._unsaid, None
+        return "the broker did not answer a moment ago" if error is None else str(error)
 
     @property
     def lasts(self) -> bool:
@@ -112,8 +119,10 @@ class Session:
             ConfigurationError: a server can never be used, for example a Redis Cluster.
         """
         if not self._absence.lasts:
-            with suppress(BrokerUnavailable):  # the workers dispatch then
+            try:
                 self._dispatcher()
+            except BrokerUnavailable as error:  # the workers dispatch then
+                self._absence.begins(error)
 
     def close(self) -> None:
         """Close every connection."""
@@ -167,7 +176,7 @@ class Session:
         If the broker does not answer, the workers publish later.
         """
         if self._absence.lasts:
-            log.warning(message, batch_id, "the broker did not answer a moment ago")
+            log.warning(message, batch_id, self._absence.reason())
             return
         try:
             publish()

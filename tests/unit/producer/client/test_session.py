@@ -15,3 +15,9 @@ def test_an_absence_is_remembered_for_some_seconds_and_then_the_broker_is_asked_
     assert not absence.lasts
     absence.begins()
     assert absence.lasts
+
+
+def test_only_the_first_message_names_an_error_that_no_message_has_named() -> None:
+    absence = BrokerAbsence()
+    absence.begins(ConnectionError("no server listens"))
+    assert [absence.reason(), absence.reason()] == ["no server listens", "the broker did not answer a moment ago"]
