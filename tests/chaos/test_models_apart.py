@@ -15,7 +15,7 @@ from tamis_schemas import PauseKind, Priority
 
 pytestmark = pytest.mark.chaos
 
-WITHIN = 10.0  # s for 40 items of the model that answers, beside what they take alone; the others wait for 200 s
+WITHIN = 2.0  # s for 40 items of the model that answers, beside what they take alone
 HELD_UP = 200  # items of the model that does not answer: more than the workers have places
 
 
@@ -44,12 +44,11 @@ def test_a_batch_of_another_model_is_decided_at_once(house: FaultHouse, fault: F
     wait_until(lambda: held.status().counts.running >= full, within=30, what="all places of the workers are taken")
     both = f"{len(house.workers)} workers are waiting: "
     wait_until(lambda: (held.status().waits_for or "").startswith(both), within=30, what="both workers know it")
-    beside = seconds_of_40(house, f"beside-{fault.model}", priority)
+    assert takes_no_longer(house, f"beside-{fault.model}", priority, alone)
     counts = held.status().counts
     assert (counts.failed, counts.decided) == (0, 0)
     assert attempts(house, held) == {1}
     held.cancel()
-    assert beside - alone <= WITHIN, (alone, beside)
 
 
 def test_a_batch_whose_model_asks_for_hours_is_paused_until_then_and_resumes_by_itself(house: FaultHouse) -> None:
@@ -61,14 +60,13 @@ def test_a_batch_whose_model_asks_for_hours_is_paused_until_then_and_resumes_by_
     held = house.client.submit(ONCOLOGY, abstracts(HELD_UP), model="for-hours")
     wait_until(lambda: held.status().pause is not None, within=30, what="the batch is paused")
     wait_until(lambda: held.status().counts.running == 0, within=30, what="its items have left the workers")
-    beside = seconds_of_40(house, "beside-for-hours", Priority.NORMAL)
+    assert takes_no_longer(house, "beside-for-hours", Priority.NORMAL, alone)
     status = held.status()
     assert status.pause is not None
     assert status.pause.kind is PauseKind.RATE_LIMITED
     assert status.pause.until is not None
     assert abs((status.pause.until - asked).total_seconds() - 34_718) < 60
     assert (status.counts.pending, attempts(house, held)) == (HELD_UP, set())  # as if never claimed
-    assert beside - alone <= WITHIN, (alone, beside)
     house.double.reset()
     with house.client.engine.begin() as connection:
         hours_ago = """UPDATE batches SET pause = jsonb_set(pause::jsonb, '{until}', '"2026-01-01T00:00:00Z"')::json"""
@@ -83,3 +81,8 @@ def seconds_of_40(house: FaultHouse, model: str, priority: Priority) -> float:
     batch = house.client.submit(ONCOLOGY, abstracts(40), model=model, priority=priority)
     assert batch.wait(timeout=60).decided == 40
     return time.monotonic() - began
+
+
+def takes_no_longer(house: FaultHouse, model: str, priority: Priority, alone: float) -> bool:
+    """Whether one of three tries is as fast as alone: a busy machine is slow at times, a model that waits always."""
+    return any(seconds_of_40(house, f"{model}-{n}", priority) - alone <= WITHIN for n in range(3))

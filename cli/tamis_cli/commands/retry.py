@@ -63,7 +63,7 @@ def retry(
     rounds.kinds_of(kinds)  # reports a wrong name before any look-up
     amount = None if max_cost is None else amount_of(max_cost)
     if (batch_id is None) != all_failed:
-        raise InvalidRequest("name one batch, or add --all-failed: `tamis retry ID` or `tamis retry --all-failed`")
+        raise InvalidRequest("name one batch: `tamis retry ID`; without a batch, only `tamis retry --all-failed` works")
     if sample is None and seed is not None:
         raise InvalidRequest("--seed draws a sample: add --sample N")
     if sample is not None and (all_failed or cancelled or kind is not None):

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select, text
 
 from tamis_producer.config.redaction import Redaction
-from tamis_producer.config.redis_clients import REDIS
+from tamis_producer.config.sentinel_url import is_redis
 from tamis_producer.ledger import connect, ledger_errors, single_connection
 from tamis_producer.runs.workers import read_repairs, read_workers
 from tamis_producer.transport.blocks import read_blocks
@@ -274,7 +274,7 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
             yield from findings
         with suppress(BrokerUnavailable):  # the findings above say why
             yield from judge_blocks(read_blocks(settings.limiter))
-        if not broker.startswith(REDIS):
+        if not is_redis(broker):
             yield (other := _other_broker(settings))
             works = works and other.level is not Level.FAILURE
         if works:
@@ -315,7 +315,7 @@ def _redis_servers(settings: WorkerSettings) -> dict[str, str]:
     servers: dict[str, str] = {}
     urls = {"broker": settings.broker, "result backend": settings.result_backend, "limiter": settings.limiter}
     for subject, url in urls.items():
-        if url.startswith(REDIS) and place(url) not in map(place, servers.values()):
+        if is_redis(url) and place(url) not in map(place, servers.values()):
             servers[subject] = url
     return servers
 

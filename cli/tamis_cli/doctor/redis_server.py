@@ -60,11 +60,12 @@ def read_redis_server(url: str) -> RedisReading | Unreachable:
         with connect(url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN) as client:
             client.ping()
             latency, ahead = read_clock(lambda: _time(client))
-            refusal = _refusal(client)
             try:
                 info = client.info()
             except redis.ResponseError:  # forbidden for this user, or for all but administrators
-                return RedisReading("of unknown version", latency, ahead, refusal=refusal)
+                return RedisReading("of unknown version", latency, ahead, refusal=_refusal(client))
+            replica = info.get("role") == "slave"
+            refusal = None if replica else _refusal(client)  # a replica's refusal would close the connection
     except MasterNotFoundError:
         return Unreachable(str(no_primary(url)))
     except (redis.AuthenticationError, NoPermissionError) as error:
@@ -86,7 +87,7 @@ def read_redis_server(url: str) -> RedisReading | Unreachable:
         used=info.get("used_memory"),
         maxmemory=info.get("maxmemory"),
         evicted=info.get("evicted_keys"),
-        replica=info.get("role") == "slave",
+        replica=replica,
         cluster=bool(info.get("cluster_enabled")),
         refusal=refusal,
     )

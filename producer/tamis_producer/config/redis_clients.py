@@ -22,7 +22,6 @@ from redis.sentinel import Sentinel
 
 from .sentinel_url import SentinelUrl
 
-REDIS = ("redis://", "rediss://", "unix://", "sentinel://")  # prefixes of the URLs
 SENTINEL_ANSWERS_WITHIN = 1.0  # s; then the next Sentinel is asked
 # Errors without a class: too few replicas for a write, and a blocked client at the moment when its primary is demoted.
 NO_PRIMARY = ("NOREPLICAS", "UNBLOCKED")

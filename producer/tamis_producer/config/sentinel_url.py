@@ -18,6 +18,7 @@ from typing import Self
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 SCHEME = "sentinel"
+REDIS_SCHEMES = ("redis", "rediss", SCHEME)
 PORT = 26_379
 FORM = "sentinel://:password@host1:26379,host2:26379/0?master_name=mymaster"
 LOGIN = ("username", "password")
@@ -85,3 +86,8 @@ class SentinelUrl:
         return ";".join(
             f"{SCHEME}://{at}{host}:{port}/{self.database}" for host, (_, port) in zip(hosts, self.hosts, strict=True)
         )
+
+
+def is_redis(url: str) -> bool:
+    """Return whether a URL names a Redis server, or Sentinels of such servers."""
+    return urlsplit(url).scheme in REDIS_SCHEMES

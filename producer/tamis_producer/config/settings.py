@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from tamis_schemas import ConfigurationError
 
-from .sentinel_url import SCHEME, SentinelUrl
+from .sentinel_url import REDIS_SCHEMES, SentinelUrl, is_redis
 from .setting_files import settings_of
 from .stack_file import StackFile
 
-REDIS_SCHEMES = ("redis", "rediss", SCHEME)
+AMQP_SCHEMES = ("amqp", "amqps", "pyamqp")
 NOT_SET = "is not set: set broker and ledger URLs, or neither to use the embedded stack"
 
 
@@ -85,6 +85,15 @@ class ProducerSettings(BaseModel):
                 "is not a URL like scheme://user:password@host:port/name; in a password, write /, @, # and ? as %2F, "
                 "%40, %23 and %3F"
             ) from None
+        return url
+
+    @field_validator("broker_url", "result_backend_url", "limiter_url")
+    @classmethod
+    def _supported(cls, url: str | None, info: ValidationInfo) -> str | None:
+        """Check the scheme, because other code takes every URL that is not Redis's for RabbitMQ's."""
+        schemes = REDIS_SCHEMES + (AMQP_SCHEMES if info.field_name == "broker_url" else ())
+        if url is not None and urlsplit(url).scheme not in schemes:
+            raise ValueError(f"must begin with {', '.join(f'{scheme}://' for scheme in schemes)}")
         return url
 
     @field_validator("flower_url")
@@ -157,7 +166,7 @@ class ProducerSettings(BaseModel):
 
         Raises `ConfigurationError` if the broker is not Redis.
         """
-        if urlsplit(self.broker).scheme not in REDIS_SCHEMES:
+        if not is_redis(self.broker):
             raise ConfigurationError(
                 f"TAMIS_{name.upper()}_URL is not set: it must name a Redis server, because the broker is not Redis: "
                 "redis://:password@host:6379/0"

@@ -18,7 +18,7 @@ from tamis_schemas.ledger.outages import interruption, outage, unusable
 from tamis_schemas.ledger.pooler import Address, address, session, set_in_transactions
 
 from .direct import no_tables
-from .pool_kinds import CLIENT, ISO_TIMES, NOTICE_A_LOST_NETWORK, READABLE, PoolKind
+from .pool_kinds import CLIENT, ISO_TIMES, NOTICE_A_LOST_NETWORK, PoolKind
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -88,7 +88,7 @@ def _usual(server: Address, kind: PoolKind) -> dict[str, Any]:
     return {
         "pool_size": kind.kept,
         "max_overflow": kind.most - kind.kept,
-        "connect_args": {**NOTICE_A_LOST_NETWORK, **READABLE, "fallback_application_name": kind.name, **driver},
+        "connect_args": {**NOTICE_A_LOST_NETWORK, "fallback_application_name": kind.name, **driver},
     }
 
 

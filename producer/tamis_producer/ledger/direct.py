@@ -10,9 +10,9 @@ from psycopg.rows import namedtuple_row
 
 from tamis_schemas import ConfigurationError
 from tamis_schemas.ledger.driver_outages import driver_outage, driver_unusable
-from tamis_schemas.ledger.pooler import start_options
+from tamis_schemas.ledger.pooler import READABLE, start_options
 
-from .pool_kinds import ISO_TIMES, NOTICE_A_LOST_NETWORK, READABLE, PoolKind
+from .pool_kinds import ISO_TIMES, NOTICE_A_LOST_NETWORK, PoolKind
 
 SCHEME = "postgresql+psycopg"
 UNDEFINED_TABLE = "42P01"

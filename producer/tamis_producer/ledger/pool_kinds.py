@@ -16,9 +16,7 @@ NOTICE_A_LOST_NETWORK: Mapping[str, Any] = MappingProxyType(
     }
 )
 
-# Texts and times come in one form, whatever the database's defaults are.
-READABLE: Mapping[str, Any] = MappingProxyType({"client_encoding": "utf8"})
-ISO_TIMES = "SET datestyle TO 'ISO'"
+ISO_TIMES = "SET datestyle TO 'ISO'"  # whatever the database's default is
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from tamis_schemas import BrokerUnavailable, LedgerUnavailable
 from tamis_schemas.batches import wire
 from tamis_schemas.ledger import repairs
 
-from ..config.redis_clients import REDIS, connect
+from ..config.redis_clients import connect
+from ..config.sentinel_url import is_redis
 from ..ledger import ledger_errors
 from ..ledger.worker_view import WorkerReport, WorkerView, read_live_workers, views_of
 
@@ -54,7 +55,7 @@ def read_repairs(engine: Engine) -> list[Repairs]:
 
 def read_redis(broker_url: str) -> list[WorkerReport]:
     """Return the workers with a recent report in Redis. Raises `BrokerUnavailable`."""
-    if not broker_url.startswith(REDIS):
+    if not is_redis(broker_url):
         return []
     try:
         with connect(broker_url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN) as client:

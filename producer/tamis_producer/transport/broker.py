@@ -21,7 +21,7 @@ from tamis_schemas import BrokerUnavailable, Priority
 from tamis_schemas.batches import wire
 
 from ..config.redis_clients import sentinel_options
-from ..config.sentinel_url import SentinelUrl
+from ..config.sentinel_url import SentinelUrl, is_redis
 from ..config.settings import ProducerSettings
 from .chord_backend import ChordBackend
 from .failover_transport import FailoverAMQP
@@ -31,7 +31,6 @@ CHORD_JOIN_TIMEOUT = 30  # s; a join's claim lasts twice that, well under the vi
 DAY = 86_400  # s
 OF_OTHERS = "celery"  # Celery's default queue, for a service's signature that names no queue
 NOT_FOUND = "404"  # AMQP
-AMQP_SCHEMES = ("amqp", "amqps", "pyamqp")
 # RabbitMQ: a message counts as published when most servers have it. A classic queue loses some when a server dies.
 QUORUM = {"x-queue-type": "quorum"}
 # A server short of memory or disk accepts nothing and reports nothing, so a publisher without a timeout waits for ever.
@@ -98,7 +97,7 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
     broker = sentinels.celery_url if sentinels else settings.broker
     app = Celery("tamis", broker=broker, backend=backend, amqp=FailoverAMQP, set_as_current=False)
     connections = 2 * concurrency + 50
-    on_amqp = urlsplit(broker).scheme in AMQP_SCHEMES
+    on_amqp = not is_redis(broker)
     app.conf.update(
         # Acknowledge a message only after its result is committed: if its worker dies, the broker delivers it again.
         task_acks_late=True,
@@ -275,7 +274,7 @@ def passes_on(app: Celery, text: str, *, within: float) -> bool:
     `within`: seconds for the connection, and again for each answer, without a second try.
     """
     options = app.conf.broker_transport_options | impatient(within)
-    kind = QUORUM if urlsplit(str(app.conf.broker_url)).scheme in AMQP_SCHEMES else None
+    kind = None if is_redis(str(app.conf.broker_url)) else QUORUM
     with broker_errors(app), app.connection_for_write(connect_timeout=within, transport_options=options) as connection:
         channel = connection.default_channel
         queue = Queue(f"doctor.{uuid4()}", channel=channel, expires=60, queue_arguments=kind)

@@ -8,8 +8,8 @@ from redis.sentinel import MasterNotFoundError
 
 from tamis_schemas import BrokerUnavailable, ConfigurationError
 
-from ..config.redis_clients import REDIS, connect, sentinel_options
-from ..config.sentinel_url import SentinelUrl
+from ..config.redis_clients import connect, sentinel_options
+from ..config.sentinel_url import SentinelUrl, is_redis
 from .broker import place, what_is_wrong
 
 CLUSTER = "is a Redis Cluster, and a script of Tamis uses keys of several slots"
@@ -24,7 +24,7 @@ def check_servers(urls: Mapping[str, str], *, within: float) -> None:
         BrokerUnavailable: a server does not answer. The others were checked.
     """
     unavailable: BrokerUnavailable | None = None
-    by_place = {place(url): (setting, url) for setting, url in reversed(list(urls.items())) if url.startswith(REDIS)}
+    by_place = {place(url): (setting, url) for setting, url in reversed(list(urls.items())) if is_redis(url)}
     for where, (setting, url) in by_place.items():
         try:
             cluster = is_cluster(url, within=within)

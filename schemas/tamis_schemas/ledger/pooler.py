@@ -6,6 +6,7 @@ the start of a session are impossible.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigurationError
@@ -17,6 +18,7 @@ MARK = "pgbouncer"
 DRIVER = "postgresql+psycopg"
 POSTGRES = ("postgresql", "postgres")  # names in URLs
 YES = ("true", "1", "yes", "on")
+READABLE: Mapping[str, str] = MappingProxyType({"client_encoding": "utf8"})  # texts, whatever the database's default is
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ def address(database_url: str) -> Address:
 def session(where: Address, settings: dict[str, str]) -> dict[str, Any]:
     """Return the driver's arguments for sessions with these server settings. Pooled sessions get no settings."""
     if where.pooled:
-        return {"prepare_threshold": None}
-    return {"options": start_options(settings)} if settings else {}
+        return {**READABLE, "prepare_threshold": None}
+    return {**READABLE, "options": start_options(settings)} if settings else dict(READABLE)
 
 
 def start_options(settings: Mapping[str, str]) -> str:

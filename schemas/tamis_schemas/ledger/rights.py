@@ -13,7 +13,7 @@ from sqlalchemy.pool import NullPool
 
 from ..errors import ConfigurationError
 from .outages import translated
-from .pooler import address
+from .pooler import address, session
 
 SCRAM = b"scram-sha-256"
 
@@ -100,7 +100,8 @@ def grant(owner_url: str, role_url: str, rights: Rights) -> str:
     if not named.username or named.username == make_url(owner_url).username:
         raise ConfigurationError("the role's URL must name a user other than the owner of the tables")
     role = named.username
-    engine = create_engine(address(owner_url).url, poolclass=NullPool, hide_parameters=True)
+    server = address(owner_url)
+    engine = create_engine(server.url, poolclass=NullPool, hide_parameters=True, connect_args=session(server, {}))
     with translated(), engine.begin() as connection:
         driver = connection.connection.driver_connection
         if not isinstance(driver, psycopg.Connection):

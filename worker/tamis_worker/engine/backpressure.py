@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
@@ -24,7 +23,7 @@ from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeout
 
 from tamis_producer.config.redis_clients import connect_on_loop, cut
-from tamis_producer.config.settings import REDIS_SCHEMES
+from tamis_producer.config.sentinel_url import is_redis
 from tamis_producer.transport.broker import place, what_is_wrong
 from tamis_schemas.batches import wire
 
@@ -132,7 +131,7 @@ class BrokerProbe:
         self._silent: set[str] = set()
         self._broker: str | None = None  # its place, if it is Redis
         for number, url in enumerate(urls):
-            if urlsplit(url).scheme in REDIS_SCHEMES:
+            if is_redis(url):
                 self._urls.setdefault(place(url), url)
                 self._broker = place(url) if number == 0 else self._broker
 

@@ -22,7 +22,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_producer.client.client import Client
 from tamis_producer.config.redaction import Redaction
-from tamis_producer.config.redis_clients import REDIS, connect_on_loop
+from tamis_producer.config.redis_clients import connect_on_loop
+from tamis_producer.config.sentinel_url import is_redis
 from tamis_producer.ledger import DISPATCH
 from tamis_producer.ledger import connect as connect_producer
 from tamis_producer.services.named_tasks import NamedTasks
@@ -230,7 +231,7 @@ class Runtime:
 
 
 def _redis_of_broker(url: str) -> "Redis | None":
-    if not url.startswith(REDIS):
+    if not is_redis(url):
         return None
     return connect_on_loop(url, socket_timeout=BROKER_ANSWERS_WITHIN, socket_connect_timeout=BROKER_ANSWERS_WITHIN)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from tamis_producer import ProducerSettings
 from tamis_producer.config.settings import next_database
@@ -231,3 +232,20 @@ def test_a_wrong_steering_names_its_variable_and_repeats_no_value(
     with pytest.raises(ConfigurationError, match=f"{variable}: .*{complaint}") as wrong:
         WorkerSettings.load()
     assert "hunter2" not in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "url"),
+    [
+        ("broker_url", "valkey://:s3cret@host/0"),
+        ("broker_url", "localhost:6379"),
+        ("limiter_url", "amqp://user:s3cret@host//"),
+        ("result_backend_url", "unix:///run/redis.sock"),
+    ],
+)
+def test_a_url_of_a_server_that_cannot_be_used_is_refused_with_those_that_can(field: str, url: str) -> None:
+    usual = {"broker_url": "redis://host/0", "database_url": "postgresql://host/tamis"}
+    with pytest.raises(ValidationError, match="must begin with redis://, rediss://, sentinel://") as refused:
+        ProducerSettings.model_validate(usual | {field: url})
+    assert ("amqp://" in str(refused.value)) == (field == "broker_url")
+    assert "s3cret" not in str(refused.value)

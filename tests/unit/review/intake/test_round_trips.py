@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tamis_review.intake.columns import is_no_abstract
 from tamis_review.intake.decision import DECISION_NAMES
 from tamis_review.intake.delimited import read_delimited
 from tamis_review.intake.fields import fields_of
@@ -34,7 +35,7 @@ def _records(abstract: st.SearchStrategy[str]) -> st.SearchStrategy[list[dict[st
     record = st.fixed_dictionaries(
         {"id": WORDS, "title": LINE, "type": WORDS.filter(lambda word: not word.startswith("10."))},
         optional={
-            "abstract": abstract,
+            "abstract": abstract.filter(lambda text: not is_no_abstract(text)),
             "authors": st.lists(NAME, min_size=1, max_size=4),
             "year": st.integers(1000, 9999),
             "journal": LINE,
