@@ -14,6 +14,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     DateTime,
+    Double,
     FromClause,
     Integer,
     MetaData,
@@ -22,18 +23,17 @@ from sqlalchemy import (
     Text,
     Uuid,
     any_,
-    cast,
+    column,
     func,
     literal,
     null,
     select,
+    table,
     true,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 
 from tamis_schemas import HumanStage, ItemStatus, Operation, Override, UnknownBatch, parse_operation
 from tamis_schemas.ledger import batches, items, overrides, results
-from tamis_schemas.ledger.verdicts import is_value
 from tamis_schemas.operations import kind_of
 from tamis_schemas.values.frozen import Frozen
 
@@ -54,6 +54,19 @@ standing_decisions = Table(
     Column("settles", Boolean),  # True if a settling decision counts before the others
     Column("created_at", DateTime(timezone=True)),
     Column("decisions", JSON),  # decisions of all reviewers, oldest first
+)
+# Every decision of a person, with two marks: `current` and `independent`.
+human_decisions = table(
+    "human_decisions",
+    *(column(name, kept.type) for name, kept in overrides.c.items()),
+    *(column("current", Boolean), column("independent", Boolean)),
+)
+# The final decision on each item, and who made it: all counts of decisions come from this view.
+item_decisions = table(
+    "item_decisions",
+    *(column("batch_id", Uuid), column("idx", Integer), column("record", Integer), column("confidence", Double)),
+    *(column(name, Text) for name in ("item_id", "decision", "model_decision", "human", "reviewer", "reason")),
+    *(column(name, Boolean) for name in ("by_human", "settled", "marked", "unverified")),
 )
 _LISTED = (standing_decisions.c.stage, standing_decisions.c.decisions)
 
@@ -92,37 +105,49 @@ def read_reviewers(connection: Connection, batch_id: UUID, stage: HumanStage = H
     )
 
 
+# Outcomes of the software that decide nothing.
+UNDECIDED = ("uncertain", "failed", "cancelled", "open")
+
+
 class HumanCounts(Frozen):
     """The numbers of records that people decided about in a batch. Decisions on full texts do not count."""
 
-    records: int = 0
-    confirmed: int = 0  # records on which people agree with the software
+    decided: int = 0  # records decided by a human, as in docs/glossary.md
+    confirmed: int = 0  # of `decided`: equal to the software's decision
+    reversed: int = 0  # of `decided`: the opposite, or another value
+    settled: int = 0  # of `decided`: the software had no decision
+    unsure: int = 0  # records that people read, and left uncertain
     conflicts: int = 0  # records with different decisions that are not settled
+    resolved: int = 0  # records of several people, on which a settling decision overrides the others
+    resolvers: tuple[str, ...] = ()  # people who made the settling decisions
 
     @property
     def overridden(self) -> int:
-        """The number of records on which people's valid decision differs from the software's."""
-        return self.records - self.confirmed - self.conflicts
+        """The number of records that people decided against the software, or without a decision of the software."""
+        return self.reversed + self.settled
 
 
 def read_human_counts(connection: Connection, batch_id: UUID) -> HumanCounts | None:
     """Return the counts of people's decisions; None if there are none."""
-    human, excludes = standing(batch_id), kind_of(read_operation_name(connection, batch_id)).excludes
-    same = (items.c.state == ItemStatus.DECIDED.value) & (cast(results.c.value, JSONB) == cast(human.c.value, JSONB))
-    kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
-    agreed = is_value(human.c.value, excludes) if excludes is not None else literal(False)
-    statement = (
+    own = (overrides.c.batch_id == batch_id) & (overrides.c.stage == HumanStage.OWN.value)
+    places = connection.execute(select(overrides.c.idx).distinct().where(own)).scalars().all()
+    item = item_decisions.c
+    changed, decided = item.by_human & (item.human == "changed"), item.model_decision.not_in(UNDECIDED)
+    row = connection.execute(
         select(
-            func.count().label("records"),
-            func.count().filter(same | (kept_out & agreed)).label("confirmed"),
-            func.count().filter(human.c.conflict).label("conflicts"),
-        )
-        .select_from(human)
-        .join(items, (items.c.batch_id == batch_id) & (items.c.idx == human.c.idx))
-        .outerjoin(results, (results.c.batch_id == batch_id) & (results.c.idx == human.c.idx))
-    )
-    counts = HumanCounts.model_validate(connection.execute(statement).one()._asdict())
-    return counts if counts.records else None
+            func.count(item.human).label("read"),
+            func.count().filter(item.by_human).label("decided"),
+            func.count().filter(item.human == "confirmed").label("confirmed"),
+            func.count().filter(changed, decided).label("reversed"),
+            func.count().filter(changed, ~decided).label("settled"),
+            func.count().filter(item.human == "unsure").label("unsure"),
+            func.count().filter(item.human == "conflict").label("conflicts"),
+            func.count().filter(item.settled).label("resolved"),
+            func.array_agg(item.reviewer.distinct()).filter(item.settled).label("resolvers"),
+        ).where(item.batch_id == batch_id, item.idx == any_(literal(places, ARRAY(Integer))))
+    ).one()
+    counts = HumanCounts.model_validate(row._asdict() | {"resolvers": row.resolvers or ()})
+    return counts if row.read else None
 
 
 def read_overrides(

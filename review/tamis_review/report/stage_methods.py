@@ -43,7 +43,7 @@ def stage_paragraphs(figures: Figures, batch: BatchFigures, number: int) -> tupl
     """Return two paragraphs: one on the questions, and one on the model, the prompts and the dates."""
     stage = figures.flow.stages[number]
     noun = kind_of(batch.operation).report_noun
-    sentences = [f"{were(stage.entered)} submitted to a language model, each separately."]
+    sentences = [f"{were(batch.counts.decided + batch.counts.failed)} submitted to a language model, each separately."]
     if stage.admitted:
         sentences.append(f"Of these, {records_n(stage.admitted)} had not passed the previous stage.")
     if stage.held_back:

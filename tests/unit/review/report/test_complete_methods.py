@@ -117,7 +117,9 @@ def test_agreement_of_people_is_told_by_stage_and_how_conflicts_were_settled() -
 
 
 def test_a_conflict_is_a_reason_of_records_without_a_decision_and_no_human_decision_that_counts() -> None:
-    stage = COMPLETE.stages[0].model_copy(update={"uncertain": 0, "failed": (), "conflicts": 1, "excluded_by_human": 9})
+    stage = COMPLETE.stages[0].model_copy(
+        update={"uncertain": 0, "failed": (), "conflicts": 1, "excluded_by_human": 22}
+    )
     flow = COMPLETE.model_copy(update={"stages": (stage,), "columns": ()})
     humans = HumanFigures(conflicts=1, reviewers=("Reviewer A", "Reviewer B"))
     said = text_of(
@@ -128,10 +130,10 @@ def test_a_conflict_is_a_reason_of_records_without_a_decision_and_no_human_decis
 
 
 def test_the_model_alone_is_what_no_person_decided() -> None:
-    stage = COMPLETE.stages[0].model_copy(update={"passed_confirmed": 5})
+    stage = COMPLETE.stages[0].model_copy(update={"passed_by_human": 8, "passed_confirmed": 5})
     flow = COMPLETE.model_copy(update={"stages": (stage,), "columns": ()})
     said = text_of(complete_figures(flow=flow), "Use of AI and automation")
-    # 58 excluded by the model - 13 by a person too; 15 passed - 3 by a person - 5 by both
+    # 58 excluded by the model - 13 by a person too; 15 passed - 8 by a person, 5 of them by the model too
     assert "A language model alone excluded 45 records and included 7 records." in said
 
 
