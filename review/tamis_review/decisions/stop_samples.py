@@ -132,7 +132,7 @@ def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, 
     verdicts: dict[int, list[bool | None]] = {}
     for row in connection.execute(select(view.idx, view.value).where(*own).order_by(view.id)):
         verdicts.setdefault(row.idx, []).append(verdict(row.value))
-    pairs = {place: said[:2] for place, said in verdicts.items() if place in included and len(said) > 1}
+    pairs = {place: those[:2] for place, those in verdicts.items() if place in included and len(those) > 1}
     seen = [pair for place, pair in pairs.items() if included[place] and True in pair]
     missed = sum(False in pair for pair in seen)
     if not pairs:
