@@ -1,5 +1,6 @@
 """People's decisions in the ledger: their history, and the decisions that are valid now."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -23,6 +24,7 @@ from sqlalchemy import (
     Text,
     Uuid,
     any_,
+    case,
     column,
     func,
     literal,
@@ -132,22 +134,23 @@ def read_human_counts(connection: Connection, batch_id: UUID) -> HumanCounts | N
     own = (overrides.c.batch_id == batch_id) & (overrides.c.stage == HumanStage.OWN.value)
     places = connection.execute(select(overrides.c.idx).distinct().where(own)).scalars().all()
     item = item_decisions.c
-    changed, decided = item.by_human & (item.human == "changed"), item.model_decision.not_in(UNDECIDED)
-    row = connection.execute(
-        select(
-            func.count(item.human).label("read"),
-            func.count().filter(item.by_human).label("decided"),
-            func.count().filter(item.human == "confirmed").label("confirmed"),
-            func.count().filter(changed, decided).label("reversed"),
-            func.count().filter(changed, ~decided).label("settled"),
-            func.count().filter(item.human == "unsure").label("unsure"),
-            func.count().filter(item.human == "conflict").label("conflicts"),
-            func.count().filter(item.settled).label("resolved"),
-            func.array_agg(item.reviewer.distinct()).filter(item.settled).label("resolvers"),
-        ).where(item.batch_id == batch_id, item.idx == any_(literal(places, ARRAY(Integer))))
-    ).one()
-    counts = HumanCounts.model_validate(row._asdict() | {"resolvers": row.resolvers or ()})
-    return counts if row.read else None
+    of_batch = (item.batch_id == batch_id, item.idx == any_(literal(places, ARRAY(Integer))), item.human.is_not(None))
+    # Grouped, so that Postgres computes each column of the view once for each record.
+    alike = (item.human, item.by_human, item.model_decision, case((item.settled, item.reviewer)).label("resolver"))
+    rows = connection.execute(select(*alike, func.count().label("n")).where(*of_batch).group_by(*alike)).all()
+    n: Counter[str] = Counter()
+    for row in rows:
+        n["decided"] += row.n * row.by_human
+        n[row.human] += row.n
+        n["settled"] += row.n * (row.human == "changed" and row.model_decision in UNDECIDED)
+        n["resolved"] += row.n * (row.resolver is not None)
+    counts = HumanCounts(
+        **{name: n[name] for name in ("decided", "confirmed", "settled", "unsure", "resolved")},
+        reversed=n["changed"] - n["settled"],
+        conflicts=n["conflict"],
+        resolvers=tuple(sorted({row.resolver for row in rows} - {None})),
+    )
+    return counts if rows else None
 
 
 def read_overrides(
