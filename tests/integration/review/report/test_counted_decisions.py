@@ -5,7 +5,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -126,7 +126,6 @@ class Historian:
     folder: Path
     drawn: random.Random
     values: tuple[Any, ...] = ("include", "exclude", "uncertain")
-    standing: dict[tuple[int, str], bool] = field(default_factory=dict)
 
     def act(self) -> None:
         """One thing that happens."""
@@ -137,7 +136,10 @@ class Historian:
 
     def said(self, index: int, value: object, who: str, **more: Any) -> None:
         decide(self.batch, [HumanDecision(index, value, who, unsure=value == "uncertain", **more)])
-        self.standing[index, who] = True
+
+    def asked(self, statement: str, **more: Any) -> list[Any]:
+        with self.client.engine.connect() as connection:
+            return list(connection.execute(text(statement), {"id": self.batch.id, **more}))
 
     def place(self) -> int:
         return self.drawn.randrange(RECORDS)
@@ -149,18 +151,19 @@ class Historian:
         self.said(self.place(), self.drawn.choice(self.values), self.who())
 
     def confirm(self) -> None:
-        (row,) = self.batch.results([self.place()])
-        if row.value is not None:
-            self.said(row.index, row.value, self.who())
+        decided_by_model = "SELECT idx, value #>> '{}' AS word FROM results WHERE batch_id = :id AND value IS NOT NULL"
+        row = self.drawn.choice(self.asked(f"{decided_by_model} ORDER BY idx"))
+        self.said(row.idx, row.word, self.who())
 
     def settle(self) -> None:
         self.said(self.place(), self.drawn.choice(self.values[:2]), C, settles=True)
 
     def withdraw(self) -> None:
-        if stand := sorted(key for key, stands in self.standing.items() if stands):
-            index, who = self.drawn.choice(stand)
-            decide(self.batch, [HumanDecision(index, None, who, withdraw=True)])
-            self.standing[index, who] = False
+        latest = "SELECT DISTINCT ON (idx, reviewer) idx, reviewer, value FROM overrides WHERE batch_id = :id"
+        stand = [row for row in self.asked(f"{latest} ORDER BY idx, reviewer, id DESC") if row.value is not None]
+        if stand:
+            row = self.drawn.choice(stand)
+            decide(self.batch, [HumanDecision(row.idx, None, row.reviewer, withdraw=True)])
 
     def imported(self) -> None:
         places = self.drawn.sample(range(RECORDS), 3)
@@ -168,36 +171,28 @@ class Historian:
             rows = csv.writer(stream)
             rows.writerow(["id", "title", "decision"])
             rows.writerows([f"r{n}", f"Title {n}", self.drawn.choice(["include", "exclude"])] for n in places)
-        import_decisions(self.batch, self.folder / "decisions.csv", reviewer=(who := self.who()))
-        for row in self.batch.results(places):
-            if any(decision.reviewer == who for decision in row.decisions):
-                self.standing[row.index, who] = True
+        import_decisions(self.batch, self.folder / "decisions.csv", reviewer=self.who())
 
     def ended(self) -> None:
         """A failed record is tried again, with success or without; a waiting one is answered, fails or is cancelled."""
         index = self.place()
-        (row,) = self.batch.results([index])
         key = {"batch_id": UUID(self.batch.id), "idx": index}
+        ((now,),) = self.asked("SELECT state FROM item_states WHERE batch_id = :id AND idx = :idx", idx=index)
+        if now not in ("failed", "pending"):
+            return
+        steps = ["cancelled"] if now == "pending" and self.drawn.random() < 0.5 else ["running", "decided"]
         with self.client.engine.begin() as connection:
-
-            def state(name: str) -> None:
+            for state in [*(["pending"] if now == "failed" else []), *steps]:
                 of = (items.c.batch_id == key["batch_id"]) & (items.c.idx == index)
-                connection.execute(update(items).where(of).values(state=name))
-
-            if row.status == ItemStatus.PENDING and self.drawn.random() < 0.5:
-                return state("cancelled")
-            if row.status not in (ItemStatus.FAILED, ItemStatus.PENDING):
-                return None
-            if row.status == ItemStatus.FAILED:
-                state("pending")
-            state("running")
+                connection.execute(update(items).where(of).values(state=state))
+            if steps == ["cancelled"]:
+                return
             answer = said(self.drawn.choice(["include", "exclude", "uncertain"]))
             of_item = (results.c.batch_id == key["batch_id"]) & (results.c.idx == index)
             connection.execute(results.delete().where(of_item))
             terms = {"fence": 2, "round": 2, "prompt_tokens": 1, "completion_tokens": 1, "calls": 1}
             values = {"value": answer.status.value, "detail": answer.model_dump(mode="json"), "confidence": 0.5}
             connection.execute(insert(results).values(**key, **terms, **values))
-            return state("decided")
 
 
 def begun(drawn: random.Random) -> list[Ledgered]:
