@@ -22,10 +22,10 @@ class Paragraph:
 
 
 _VERDICTS = (
-    "For each criterion below, the model gave a verdict (met, not met, not met by silence or unclear), with a quote from "
-    "the record if there was one. It then gave a decision: include, exclude or uncertain. The software searched the "
-    "record for each quote and compared it word by word. A quote that was not found, or that differed in a number, unit, "
-    "negation or other content word (altered), flagged the record and lowered its confidence. The exclusion reason was "
+    "For each criterion below, the model gave a verdict (met, not met, not met by silence or unclear), with a quote "
+    "from the record if there was one. It then gave a decision: include, exclude or uncertain. The software searched the "
+    "record for each quote and compared it word by word. A quote that was not found, or that differed in a number, "
+    "unit, negation or other content word (altered), flagged the record and lowered its confidence. The exclusion reason was "
     "the first criterion that excluded the record."
 )
 _POLICIES = {
@@ -136,7 +136,8 @@ def _panel(batch: BatchFigures, panel: PanelFigures) -> str:
     if not named:
         return f"A panel of {len(panel.models)} models was requested: {listed}; no answer names a model yet."
     judged = f"Each record was judged by a panel of {len(panel.models)} models: {listed}. "
-    return f"{judged}The endpoint's answers named {named}. {POLICIES[panel.policy]} A model that failed had no vote and never counted as an exclusion."
+    policy = f"{POLICIES[panel.policy]} A model that failed had no vote and never counted as an exclusion."
+    return f"{judged}The endpoint's answers named {named}. {policy}"
 
 
 def _cache(batch: BatchFigures) -> str:
