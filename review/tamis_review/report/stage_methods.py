@@ -23,10 +23,10 @@ class Paragraph:
 
 _VERDICTS = (
     "For each criterion below, the model gave a verdict (met, not met, not met by silence or unclear), with a quote "
-    "from the record if there was one. It then gave a decision: include, exclude or uncertain. The software searched the "
-    "record for each quote and compared it word by word. A quote that was not found, or that differed in a number, "
-    "unit, negation or other content word (altered), flagged the record and lowered its confidence. The exclusion reason was "
-    "the first criterion that excluded the record."
+    "from the record if there was one. It then gave a decision: include, exclude or uncertain. The software searched "
+    "the record for each quote and compared it word by word. A quote that was not found, or that differed in a number, "
+    "unit, negation or other content word (altered), flagged the record and lowered its confidence. The exclusion "
+    "reason was the first criterion that excluded the record."
 )
 _POLICIES = {
     "include": "An unclear criterion neither excluded a record nor prevented its inclusion (recall first).",
