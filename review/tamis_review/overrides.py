@@ -25,6 +25,7 @@ def override(
     stage: HumanStage = HumanStage.OWN,
     reason: str | None = None,
     decision_id: UUID | None = None,
+    in_order: bool = False,
 ) -> Override:
     """Record a reviewer's decision about an item, and return it.
 
@@ -45,16 +46,15 @@ def override(
         reason: the reason for the exclusion, or for not retrieving the report.
         decision_id: an id that the caller chooses. If it is already recorded, its decision is returned, and nothing is
             written.
+        in_order: the reviewer took the record from the reading order. Only then do the methods say so.
 
     Raises:
         IdempotencyConflict: the `decision_id` belongs to another decision.
         InvalidParameters: an impossible value, an unknown item, or no reviewer.
         LedgerUnavailable: the ledger does not answer.
     """
-    decision = HumanDecision(
-        index, value, reviewer, note, stage=stage, reason=reason, settles=settles, decision_id=decision_id
-    )
-    return decide(batch, [decision])[0]
+    terms: dict[str, Any] = {"stage": stage, "reason": reason, "settles": settles, "decision_id": decision_id}
+    return decide(batch, [HumanDecision(index, value, reviewer, note, in_order=in_order, **terms)])[0]
 
 
 def withdraw_override(

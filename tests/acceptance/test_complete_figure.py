@@ -147,7 +147,7 @@ def test_a_review_of_three_searches_comes_to_its_figure(
     by_model = [index for index, value in final.items() if value == "exclude" and index not in people]
     assert screened["passed"] == len(passed)
     assert sum(named(screened["excluded"]).values()) - screened["excluded_confirmed"] == len(by_model)
-    assert screened["excluded_by_human"] + screened["excluded_confirmed"] == 1
+    assert screened["excluded_by_human"] == 1
     assert screened["conflicts"] == len(disputed) - 1
     assert screened["uncertain"] == list(final.values()).count("uncertain")
     reports = flow["reports"]

@@ -33,7 +33,7 @@ SEARCHED = Flow(
             passed_by_human=3,
             excluded=tallies(Wrong_population=43, Animals=10),
             excluded_confirmed=13,
-            excluded_by_human=10,
+            excluded_by_human=23,
         ),
     ),
     reports=ReportFlow(
@@ -66,7 +66,7 @@ COMPLETE = Flow(
             passed_by_human=3,
             excluded=tallies(Wrong_population=43, Animals=15),
             excluded_confirmed=13,
-            excluded_by_human=10,
+            excluded_by_human=23,
         ),
     ),
     reports=ReportFlow(

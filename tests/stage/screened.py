@@ -21,6 +21,7 @@ from tamis_schemas import (
 )
 from tamis_schemas.batches.review_plan import ReviewStage
 from tamis_schemas.ledger import batches, exclusions, items, payloads, results, reviews
+from tamis_schemas.ledger.verdicts import verdict_columns
 
 CRITERIA = SearchCriteria(
     research_question="Does supervised exercise at home improve walking after a hip replacement?",
@@ -122,6 +123,7 @@ def write_batch(
             content_sha256="0" * 64,
             label=label,
             operation=operation.operation,
+            **verdict_columns(type(operation)),
             params=operation.model_dump(mode="json"),
             model=model,
             state=state,

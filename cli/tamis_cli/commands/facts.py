@@ -39,7 +39,7 @@ def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
     latest: Summary | None = summaries[-1] if summaries and summaries[-1].round == view.round else None
     change = None if latest is None else snapshot_change(batch)
     return view_facts(view) | {
-        "human_decisions": 0 if humans is None else humans.records,
+        "human_decisions": 0 if humans is None else humans.decided,
         "overridden": 0 if humans is None else humans.overridden,
         "conflicts": 0 if humans is None else humans.conflicts,
         "rounds": [summary.model_dump(mode="json", include={"round", "counts", "errors"}) for summary in summaries],

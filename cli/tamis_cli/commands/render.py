@@ -151,10 +151,11 @@ def paused(batch_id: str, pause: Pause) -> str:
 
 def print_humans(batch_id: str, humans: "HumanCounts", console: Console) -> None:
     """Print a line about people's decisions, which a summary omits."""
-    conflicts = f", {humans.conflicts:,} in conflict" if humans.conflicts else ""
+    others = ((humans.unsure, "left uncertain"), (humans.conflicts, "in conflict"))
+    more = "".join(f", {n:,} {words}" for n, words in others if n)
     console.print(
-        f"[dim]people[/]      {humans.records:,} records decided, {humans.overridden:,} of them overridden, "
-        f"{humans.confirmed:,} confirmed{conflicts}: [dim]tamis overrides {batch_id}[/]",
+        f"[dim]people[/]      {humans.decided:,} records decided, {humans.overridden:,} of them overridden, "
+        f"{humans.confirmed:,} confirmed{more}: [dim]tamis overrides {batch_id}[/]",
         soft_wrap=True,
     )
 

@@ -25,6 +25,8 @@ from sqlalchemy import (
 
 from tamis_schemas import BatchStatus, IdempotencyConflict, ItemStatus, dollars
 from tamis_schemas.ledger import batches, shards, spending
+from tamis_schemas.ledger.verdicts import verdict_columns
+from tamis_schemas.operations import kind_of
 
 from ..process.waiting import TURN
 from ..submission.new_batch import NewBatch, NewItem
@@ -97,6 +99,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
             content_sha256=batch.content_sha256,
             label=batch.label,
             operation=batch.operation,
+            **verdict_columns(kind_of(batch.operation)),
             params=batch.params,
             model=batch.model,
             n_items=len(batch.items),

@@ -1,5 +1,6 @@
 """People's decisions in the ledger: their history, and the decisions that are valid now."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +15,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     DateTime,
+    Double,
     FromClause,
     Integer,
     MetaData,
@@ -22,18 +24,18 @@ from sqlalchemy import (
     Text,
     Uuid,
     any_,
-    cast,
+    case,
+    column,
     func,
     literal,
     null,
     select,
+    table,
     true,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 
 from tamis_schemas import HumanStage, ItemStatus, Operation, Override, UnknownBatch, parse_operation
 from tamis_schemas.ledger import batches, items, overrides, results
-from tamis_schemas.ledger.verdicts import is_value
 from tamis_schemas.operations import kind_of
 from tamis_schemas.values.frozen import Frozen
 
@@ -54,6 +56,19 @@ standing_decisions = Table(
     Column("settles", Boolean),  # True if a settling decision counts before the others
     Column("created_at", DateTime(timezone=True)),
     Column("decisions", JSON),  # decisions of all reviewers, oldest first
+)
+# Every decision of a person, with two marks: `current` and `independent`.
+human_decisions = table(
+    "human_decisions",
+    *(column(name, kept.type) for name, kept in overrides.c.items()),
+    *(column("current", Boolean), column("independent", Boolean)),
+)
+# The final decision on each item, and who made it: all counts of decisions come from this view.
+item_decisions = table(
+    "item_decisions",
+    *(column("batch_id", Uuid), column("idx", Integer), column("record", Integer), column("confidence", Double)),
+    *(column(name, Text) for name in ("item_id", "decision", "model_decision", "human", "reviewer", "reason")),
+    *(column(name, Boolean) for name in ("by_human", "settled", "marked", "unverified")),
 )
 _LISTED = (standing_decisions.c.stage, standing_decisions.c.decisions)
 
@@ -92,37 +107,50 @@ def read_reviewers(connection: Connection, batch_id: UUID, stage: HumanStage = H
     )
 
 
+# Outcomes of the software that decide nothing.
+UNDECIDED = ("uncertain", "failed", "cancelled", "open")
+
+
 class HumanCounts(Frozen):
     """The numbers of records that people decided about in a batch. Decisions on full texts do not count."""
 
-    records: int = 0
-    confirmed: int = 0  # records on which people agree with the software
+    decided: int = 0  # records decided by a human, as in docs/glossary.md
+    confirmed: int = 0  # of `decided`: equal to the software's decision
+    reversed: int = 0  # of `decided`: the opposite, or another value
+    settled: int = 0  # of `decided`: the software had no decision
+    unsure: int = 0  # records that people read, and left uncertain
     conflicts: int = 0  # records with different decisions that are not settled
+    resolved: int = 0  # records of several people, on which a settling decision overrides the others
+    resolvers: tuple[str, ...] = ()  # people who made the settling decisions
 
     @property
     def overridden(self) -> int:
-        """The number of records on which people's valid decision differs from the software's."""
-        return self.records - self.confirmed - self.conflicts
+        """The number of records that people decided against the software, or without a decision of the software."""
+        return self.reversed + self.settled
 
 
 def read_human_counts(connection: Connection, batch_id: UUID) -> HumanCounts | None:
     """Return the counts of people's decisions; None if there are none."""
-    human, excludes = standing(batch_id), kind_of(read_operation_name(connection, batch_id)).excludes
-    same = (items.c.state == ItemStatus.DECIDED.value) & (cast(results.c.value, JSONB) == cast(human.c.value, JSONB))
-    kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
-    agreed = is_value(human.c.value, excludes) if excludes is not None else literal(False)
-    statement = (
-        select(
-            func.count().label("records"),
-            func.count().filter(same | (kept_out & agreed)).label("confirmed"),
-            func.count().filter(human.c.conflict).label("conflicts"),
-        )
-        .select_from(human)
-        .join(items, (items.c.batch_id == batch_id) & (items.c.idx == human.c.idx))
-        .outerjoin(results, (results.c.batch_id == batch_id) & (results.c.idx == human.c.idx))
+    own = (overrides.c.batch_id == batch_id) & (overrides.c.stage == HumanStage.OWN.value)
+    places = connection.execute(select(overrides.c.idx).distinct().where(own)).scalars().all()
+    item = item_decisions.c
+    of_batch = (item.batch_id == batch_id, item.idx == any_(literal(places, ARRAY(Integer))), item.human.is_not(None))
+    # Grouped, so that Postgres computes each column of the view once for each record.
+    alike = (item.human, item.by_human, item.model_decision, case((item.settled, item.reviewer)).label("resolver"))
+    rows = connection.execute(select(*alike, func.count().label("n")).where(*of_batch).group_by(*alike)).all()
+    n: Counter[str] = Counter()
+    for row in rows:
+        n["decided"] += row.n * row.by_human
+        n[row.human] += row.n
+        n["settled"] += row.n * (row.human == "changed" and row.model_decision in UNDECIDED)
+        n["resolved"] += row.n * (row.resolver is not None)
+    counts = HumanCounts(
+        **{name: n[name] for name in ("decided", "confirmed", "settled", "unsure", "resolved")},
+        reversed=n["changed"] - n["settled"],
+        conflicts=n["conflict"],
+        resolvers=tuple(sorted({row.resolver for row in rows} - {None})),
     )
-    counts = HumanCounts.model_validate(connection.execute(statement).one()._asdict())
-    return counts if counts.records else None
+    return counts if rows else None
 
 
 def read_overrides(

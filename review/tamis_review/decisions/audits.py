@@ -163,7 +163,7 @@ def read_population(connection: Connection, batch_id: UUID, stratum: Stratum) ->
             f"batch {batch_id} is {batch.state}: an audit covers all exclusions, so wait until it is completed. "
             f"`tamis status {batch_id} --watch` follows it"
         )
-    places = sorted(connection.execute(_excluded(batch_id, batch.operation, stratum)).scalars())
+    places = sorted(connection.execute(_excluded(batch_id, stratum)).scalars())
     if not places:
         by = {Stratum.RULES: " by a rule", Stratum.MODEL: " by the model"}.get(stratum, "")
         raise InvalidRequest(
@@ -173,14 +173,14 @@ def read_population(connection: Connection, batch_id: UUID, stratum: Stratum) ->
     return places
 
 
-def may_be_drawn(connection: Connection, batch_id: UUID, operation: str, stratum: Stratum) -> bool:
+def may_be_drawn(connection: Connection, batch_id: UUID, stratum: Stratum) -> bool:
     """Return whether an audit of a completed batch has records to draw."""
-    return connection.execute(_excluded(batch_id, operation, stratum).limit(1)).first() is not None
+    return connection.execute(_excluded(batch_id, stratum).limit(1)).first() is not None
 
 
-def _excluded(batch_id: UUID, operation: str, stratum: Stratum) -> Select[Any]:
+def _excluded(batch_id: UUID, stratum: Stratum) -> Select[Any]:
     """Return the query for the stratum's excluded records without a human decision."""
-    final = outcomes(batch_id, operation).subquery("each")
+    final = outcomes(batch_id).subquery("each")
     return select(final.c.idx).where(final.c.outcome.in_(_OUTCOMES[stratum]), final.c.human.is_(None))
 
 

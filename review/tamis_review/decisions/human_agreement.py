@@ -12,9 +12,9 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 from sqlalchemy import ARRAY, Connection, Integer, any_, literal, select
 
-from tamis_producer.ledger import read_audits, read_operation, read_overrides
-from tamis_producer.ledger.overrides import read_operation_name, standing
-from tamis_schemas import Audit, HumanStage, InclusionStatus, InvalidParameters, InvalidRequest, Override
+from tamis_producer.ledger import read_audits, read_operation
+from tamis_producer.ledger.overrides import human_decisions, read_operation_name, standing
+from tamis_schemas import Audit, HumanStage, InclusionStatus, InvalidParameters, InvalidRequest
 from tamis_schemas.ledger import items, payloads
 from tamis_schemas.operations import kind_of, panel_of, verdict
 from tamis_schemas.values.frozen import Frozen
@@ -22,7 +22,7 @@ from tamis_schemas.values.frozen import Frozen
 from ..quality.agreement import Agreement, agreement
 from ..quality.panel_figures import PanelFigures, panel_figures
 from ..quality.panel_record import read_panel_records
-from .final_outcome import Outcome, outcomes
+from .final_outcome import Outcome, software_outcomes
 
 MOST = 500  # records on a page
 INCLUDE, EXCLUDE = InclusionStatus.INCLUDE.value, InclusionStatus.EXCLUDE.value
@@ -63,7 +63,7 @@ class AgreementFigures(Frozen):
     audits: Agreement  # on records drawn for audits of exclusions
     together: Agreement  # each record once; an override has priority over an audit
     undecided: int = 0  # omitted records without a software decision (uncertain, failed, cancelled, a duplicate)
-    people: tuple[PairAgreement, ...] = ()  # a value for every two people; settling decisions are omitted
+    people: tuple[PairAgreement, ...] = ()  # a value for every two people, of independent decisions
 
 
 def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], dict[int, str], list[Audit]]:
@@ -79,7 +79,7 @@ def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], d
     decided, audits = _decided(connection, batch_id), read_audits(connection, batch_id)
     overridden = {index: INCLUDE if includes else EXCLUDE for index, includes in decided.items()}
     places = set(overridden) | {item.index for audit in audits for item in audit.items}
-    final = outcomes(batch_id, operation).subquery("each")
+    final = software_outcomes(batch_id).subquery("each")
     there = final.c.idx == any_(literal([*places], ARRAY(Integer)))
     rows = connection.execute(select(final.c.idx, final.c.system).where(there, final.c.system.in_(list(_SAID))))
     return {row.idx: _SAID[row.system] for row in rows}, overridden, audits
@@ -91,12 +91,11 @@ def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
     Raises `InvalidRequest` if the batch's operation neither includes nor excludes.
     """
     of_software = figures(*_compared(connection, batch_id))
-    return of_software.model_copy(update={"people": between_people(read_overrides(connection, batch_id))})
+    return of_software.model_copy(update={"people": _between_people(read_independent(connection, batch_id))})
 
 
-def between_people(decisions: Iterable[Override]) -> tuple[PairAgreement, ...]:
+def _between_people(by_stage: dict[HumanStage, dict[str, dict[int, str]]]) -> tuple[PairAgreement, ...]:
     """Return the agreement of each pair of people, for each stage with records that both decided."""
-    by_stage = said_by_people(decisions)
     pairs = []
     for stage in HumanStage:
         categories = stage.values[:2] or (INCLUDE, EXCLUDE)
@@ -107,16 +106,14 @@ def between_people(decisions: Iterable[Override]) -> tuple[PairAgreement, ...]:
     return tuple(pairs)
 
 
-def said_by_people(decisions: Iterable[Override]) -> dict[HumanStage, dict[str, dict[int, str]]]:
-    """Return each person's decisions, by stage, name and place.
-
-    Settling decisions are omitted, because their authors saw the earlier decisions.
-    """
+def read_independent(connection: Connection, batch_id: UUID) -> dict[HumanStage, dict[str, dict[int, str]]]:
+    """Return each person's independent decisions, as in docs/glossary.md, by stage, name and place."""
     words: dict[HumanStage, dict[str, dict[int, str]]] = {}
-    for entry in decisions:
-        if not entry.settles:
-            word = {True: INCLUDE, False: EXCLUDE}[entry.value] if isinstance(entry.value, bool) else str(entry.value)
-            words.setdefault(entry.stage, {}).setdefault(entry.reviewer, {})[entry.index] = word
+    view = human_decisions.c
+    columns = select(view.stage, view.reviewer, view.idx, view.value)
+    for stage, reviewer, index, value in connection.execute(columns.where(view.batch_id == batch_id, view.independent)):
+        word = {True: INCLUDE, False: EXCLUDE}[value] if isinstance(value, bool) else str(value)
+        words.setdefault(HumanStage(stage), {}).setdefault(reviewer, {})[index] = word
     return words
 
 
@@ -223,7 +220,7 @@ def _judged(connection: Connection, batch_id: UUID, query: CellQuery) -> dict[in
         return both_said(system, _human(overridden, audits)[query.among])
     if query.first is None or query.second is None:
         raise InvalidParameters("first, second: name the two reviewers of the table")
-    people = said_by_people(read_overrides(connection, batch_id, stage=query.stage)).get(query.stage, {})
+    people = read_independent(connection, batch_id).get(query.stage, {})
     return both_said(people.get(query.first, {}), people.get(query.second, {}))
 
 

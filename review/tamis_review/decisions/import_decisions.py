@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Integer, cast, select
 
 from tamis_schemas import HumanStage, Operation
 from tamis_schemas.ledger import exclusions, items, payloads
+from tamis_schemas.records.record_number import record_words
 from tamis_schemas.values.frozen import Frozen
 
 from ..intake.traits import TITLE_READ, Traits, fold, traits_of
@@ -204,7 +205,7 @@ class Sorting:
             self.unmatched.append(_astray(row, matched.why or "the batch has no such record"))
             return
         if len(matched.places) > 1:
-            listed = ", ".join(str(place) for place in matched.places[:5])
+            listed = ", ".join(record_words(place) for place in matched.places[:5])
             self.ambiguous.append(_astray(row, f"{len(matched.places)} records have its {matched.by}: {listed}"))
             return
         self.found_by[matched.by] += 1

@@ -27,7 +27,7 @@ from tamis_schemas import (
 )
 from tamis_schemas.answers.override import UNSURE
 from tamis_schemas.batches.wire import SHORT_ID
-from tamis_schemas.ledger import batches, items, overrides, reviews
+from tamis_schemas.ledger import batches, overrides, reviews
 from tamis_schemas.operations import kind_of
 from tamis_schemas.records.record_number import indexed_words, record_words
 from tamis_schemas.values.unstorable import UNSTORABLE
@@ -38,9 +38,7 @@ STANDS = {Outcome.CONFLICT: "in conflict"}  # where the outcome's name does not 
 MOST_NAMED = 5  # records in an error message
 
 
-def unpassed(
-    connection: Connection, batch_id: UUID, operation: str, places: Collection[int] | None = None
-) -> Sequence[Any]:
+def unpassed(connection: Connection, batch_id: UUID, places: Collection[int] | None = None) -> Sequence[Any]:
     """Return the records that did not pass the screening although people decided on their reports, in batch order.
 
     The rows have `idx`, `outcome` and `item_id`. `places`: the places to check; None: all.
@@ -52,10 +50,9 @@ def unpassed(
     there = connection.execute(decided).scalars().all()
     if not there:
         return []
-    final = outcomes(batch_id, operation).subquery("each")
+    final = outcomes(batch_id).subquery("each")
     statement = (
-        select(final.c.idx, final.c.outcome, items.c.item_id)
-        .join(items, (items.c.batch_id == batch_id) & (items.c.idx == final.c.idx))
+        select(final.c.idx, final.c.outcome, final.c.item_id)
         .where(final.c.idx == any_(_array(there)), final.c.outcome != Outcome.PASSED.value)
         .order_by(final.c.idx)
     )
@@ -128,6 +125,7 @@ class HumanDecision:
     settles: bool = False  # the decision overrides other people's decisions
     unsure: bool = False  # the reviewer read the record but left the decision to others; ignores `value`
     decision_id: UUID | None = None  # chosen by the caller; a repeated id is the same decision
+    in_order: bool = False  # the reviewer took the record from the reading order
 
 
 class RefusedDecision(InvalidParameters):
@@ -193,7 +191,7 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
             for index, stage, reviewer in new
         ]
         connection.execute(insert(overrides), added)
-        if others := unpassed(connection, batch_id, operation.operation, places):
+        if others := unpassed(connection, batch_id, places):
             number = next(number for number, decision in enumerate(decisions) if decision.index == others[0].idx)
             raise RefusedDecision(number, unpassed_words(others))
     changed = sorted({index for index, _, _ in new})
@@ -242,12 +240,13 @@ def _row(operation: Operation, decision: HumanDecision) -> dict[str, Any]:
     """Return the values to write for a decision, without its place in the batch."""
     reviewer, note = checked_words(decision.reviewer, decision.note)
     if decision.withdraw:
-        nothing = {"value": WITHDRAWN, "reason": None, "settles": False, "decision_id": None}
+        nothing = {"value": WITHDRAWN, "reason": None, "settles": False, "decision_id": None, "in_order": False}
         return {**nothing, "reviewer": reviewer, "note": note}
     reason = checked_text("reason", decision.reason, LONGEST_REASON)
     value = checked_value(operation, decision)
     words = {"value": value, "reviewer": reviewer, "note": note, "reason": reason}
-    return {**words, "settles": decision.settles, "decision_id": decision.decision_id}
+    more = {"decision_id": decision.decision_id, "in_order": decision.in_order}
+    return {**words, "settles": decision.settles, **more}
 
 
 def _repeated(connection: Connection, batch_id: UUID, decision: HumanDecision, row: dict[str, Any]) -> Override | None:
@@ -299,8 +298,11 @@ def _same(before: Override | None, row: dict[str, Any]) -> bool:
     return before is not None and may_stand and _says(before, row)
 
 
+_UNSAID = {"decision_id", "in_order"}  # columns of a row that are no part of the decision
+
+
 def _says(decision: Override, row: dict[str, Any]) -> bool:
-    return all(getattr(decision, name) == value for name, value in row.items() if name != "decision_id")
+    return all(getattr(decision, name) == value for name, value in row.items() if name not in _UNSAID)
 
 
 def _not_yours(voice: _Voice, before: Iterable[Override]) -> str:

@@ -58,8 +58,8 @@ def write_sheet(
 
 def write_reading_sheet(answer: NextRecords, rows: Iterable[ItemResult], stream: TextIO) -> None:
     """Write the records to read next, in order. `rows`: their results, in any order."""
-    cells = ("", answer.reviewer or "", "")
-    write_sheet(stream, rows, dict.fromkeys((record.index for record in answer.records), cells), DECISION)
+    cells = dict.fromkeys((record.index for record in answer.records), ("", answer.reviewer or "", ""))
+    write_sheet(stream, rows, cells, DECISION, **{ORDERED: answer.seed})
 
 
 def write_stop_sample(sample: StopSample, rows: Iterable[ItemResult], stream: TextIO) -> None:
@@ -194,7 +194,8 @@ def write_kept(found: "Calibrated", stream: TextIO) -> None:
         )
 
 
-DECISION_COLUMNS = ("index", "number", "id", "item_id", "decision", "note", "reviewer")
+ORDERED = "reading_order"  # column of sheets with records in reading order: the order's seed
+DECISION_COLUMNS = ("index", "number", "id", "item_id", "decision", "note", "reviewer", ORDERED)
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,8 @@ def read_decisions(
             value = operation.value_of_text(row["decision"])
         except InvalidParameters as error:
             raise InputError(str(error), path=path, line=row.line) from error
-        decisions.append(HumanDecision(index, value, reviewer_of(row, path, reviewer), row["note"] or None))
+        who, in_order = reviewer_of(row, path, reviewer), bool(row[ORDERED])
+        decisions.append(HumanDecision(index, value, who, row["note"] or None, in_order=in_order))
     return DecisionFile(tuple(decisions), tuple(row.line for row in filled), len(rows) - len(filled))
 
 

@@ -20,7 +20,7 @@ from uuid import UUID
 from sqlalchemy import Connection, func, select
 
 from tamis_producer.ledger import find_audit, read_audit, read_audits
-from tamis_producer.ledger.overrides import one_at_a_time, standing
+from tamis_producer.ledger.overrides import human_decisions, one_at_a_time, standing
 from tamis_producer.ledger.stop_samples import (
     Promise,
     StoredFrame,
@@ -47,7 +47,7 @@ from tamis_schemas.records.random_order import check_draw, sample
 
 from ..quality.certificate import DoubleRead, Reading, certify
 from ..quality.sampling_frame import SamplingFrame
-from .final_outcome import Outcome, outcomes
+from .final_outcome import Outcome, software_outcomes
 from .record_overrides import HumanDecision, record
 
 MEASURABLE = 10  # doubly read includes; with fewer, the bound on overlooked includes is too weak
@@ -94,7 +94,7 @@ class ReadingState:
 
 def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -> ReadingState:
     """Return the reading state of a batch, without reading texts. `operation` must include or exclude records."""
-    c = outcomes(batch_id, operation).subquery("each").c
+    c = software_outcomes(batch_id).subquery("each").c
     software = select(c.idx, c.system).where(c.system != Outcome.DUPLICATE.value).order_by(c.idx)
     of_records = {row.idx: Outcome(row.system) for row in connection.execute(software)}
     human = standing(batch_id)
@@ -125,14 +125,14 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
 def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, bool]) -> DoubleReading | None:
     """Return the counts of records that two people decided independently, or None if there are no such records.
 
-    The first two decisions on a record count. Settling decisions do not, because their authors saw the other decisions.
+    The first two independent decisions on a record count.
     """
-    human = standing(batch_id)
-    pairs: dict[int, list[bool | None]] = {}
-    for row in connection.execute(select(human.c.idx, human.c.decisions).where(human.c.reviewers > 1)):
-        independent = [verdict(decision["value"]) for decision in row.decisions if not decision["settles"]]
-        if row.idx in included and len(independent) > 1:
-            pairs[row.idx] = independent[:2]
+    view = human_decisions.c
+    own = (view.batch_id == batch_id, view.stage == HumanStage.OWN.value, view.independent)
+    verdicts: dict[int, list[bool | None]] = {}
+    for row in connection.execute(select(view.idx, view.value).where(*own).order_by(view.id)):
+        verdicts.setdefault(row.idx, []).append(verdict(row.value))
+    pairs = {place: those[:2] for place, those in verdicts.items() if place in included and len(those) > 1}
     seen = [pair for place, pair in pairs.items() if included[place] and True in pair]
     missed = sum(False in pair for pair in seen)
     if not pairs:

@@ -17,6 +17,7 @@ from fastapi.responses import HTMLResponse, Response
 from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.api_keys import ApiKey
+from tamis_schemas.batches.flow import BY_HUMAN
 
 from ..example import CITATIONS, CRITERIA
 from ..report.flow_svg import STYLE
@@ -109,7 +110,8 @@ def _version() -> str:
 @cache
 def _page() -> str:
     """Return the page's HTML. It is equal for every user; scripts fetch private data with the user's key."""
-    return template(ASSETS / "gateway.html.jinja", REPORT_ASSETS).render(value_heading="Reason", version=_version())
+    page = template(ASSETS / "gateway.html.jinja", REPORT_ASSETS)
+    return page.render(value_heading="Reason", version=_version(), by_human=BY_HUMAN)
 
 
 class Screening:

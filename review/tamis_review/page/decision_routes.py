@@ -54,6 +54,7 @@ class Decision(BaseModel):
     decision_id: UUID | None = Field(
         default=None, description="The caller's id; sent again, it returns the same decision."
     )
+    in_order: bool = Field(default=False, strict=True, description="The record was taken from the reading order.")
 
 
 class DecisionTerms(BaseModel):
@@ -152,6 +153,7 @@ def override_item(batch_id: BatchId, index: Index, decision: Decision, client: O
         stage=decision.stage,
         reason=decision.reason,
         decision_id=decision.decision_id,
+        in_order=decision.in_order and not visibility.blind,
     )
     return visibility_of(client, batch_id, key).own(made)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field, computed_field
 
+from tamis_producer.ledger import HumanCounts
 from tamis_producer.ledger.snapshots import SnapshotChange
 from tamis_schemas import (
     BatchStatus,
@@ -140,23 +141,12 @@ class AuditFigures(Frozen):
     reviewers: tuple[str, ...]
 
 
-class HumanFigures(Frozen):
+class HumanFigures(HumanCounts):
     """The human decisions about a batch's records."""
 
-    decided: int = 0  # records on which a human's decision counts
-    confirmed: int = 0  # equal to the software's decision
-    reversed: int = 0  # the opposite, or another value
-    settled: int = 0  # the software had no decision: uncertain, failed, cancelled
-    conflicts: int = 0  # records with unsettled conflicts between people
-    resolved: int = 0  # records of several people, on which a settling decision overrides the others
-    resolvers: tuple[str, ...] = ()  # people who made the settling decisions
     reviewers: tuple[str, ...] = ()
     agreement: AgreementFigures | None = None
     audits: tuple[AuditFigures, ...] = ()
-
-    @property
-    def overridden(self) -> int:
-        return self.reversed + self.settled
 
 
 class FindingFigures(Frozen):
@@ -174,8 +164,9 @@ class FindingFigures(Frozen):
 
 
 class OrderFigures(Frozen):
-    """The reading order that was computed last."""
+    """The reading order that was computed last, and from which people read."""
 
+    read: int  # records with a current decision that a person made when reading in an order
     seed: int
     explore: float  # share of places for randomly drawn records
     decided: int  # records that people had decided when the order was made
@@ -186,7 +177,7 @@ class ReadingFigures(Frozen):
     """The reading order of people, their finds, and their stop rule."""
 
     finding: FindingFigures
-    order: OrderFigures | None = None  # None: no order is stored
+    order: OrderFigures | None = None  # None: nobody read in a stored order
     stop: StopAnswer | None = None  # None: no sample was drawn; without its price list
 
 

@@ -21,7 +21,7 @@ from tamis_schemas.ledger import batches, items, payloads
 from tamis_schemas.ledger.verdicts import is_value
 from tamis_schemas.operations import kind_of
 
-from ..decisions.final_outcome import BEFORE_SCREENING, CHANGED, CONFIRMED, Outcome, outcomes
+from ..decisions.final_outcome import BEFORE_SCREENING, CONFIRMED, Outcome, outcomes
 from ..decisions.record_overrides import unpassed, unpassed_words
 from .figures import ReportRow, ReportWay
 from .flow_template import NO_REASON
@@ -34,19 +34,18 @@ OfRecords: TypeAlias = Callable[[ColumnElement[Any]], ColumnElement[bool]]
 class Tallied:
     """A batch's items by outcome and reason, the most frequent first."""
 
-    # Columns: `outcome` (final), `system` (the software's), `human` (confirmed or changed by a person), `reason`, `n`,
-    # `marked`, `unverified`.
+    # Columns: `outcome`, `system`, `human`, `by_human`, `reason` as in `outcomes`; counts `n`, `marked`, `unverified`.
     rows: tuple[Any, ...]
 
-    def n(self, **values: str) -> int:
-        """Return the number of records with these values: `n(outcome=Outcome.PASSED, human=CHANGED)`."""
+    def n(self, **values: str | bool) -> int:
+        """Return the number of records with these values: `n(outcome=Outcome.PASSED, by_human=True)`."""
         return sum(row.n for row in self._with(values))
 
     def tallies(self, **values: str) -> tuple[Tally, ...]:
         """Return the number of records with these values, for each reason."""
         return _by_reason(self._with(values))
 
-    def _with(self, values: Mapping[str, str]) -> list[Any]:
+    def _with(self, values: Mapping[str, object]) -> list[Any]:
         return [row for row in self.rows if all(getattr(row, name) == value for name, value in values.items())]
 
     @property
@@ -65,19 +64,13 @@ def tally(connection: Connection, batch: Row[Any], of: OfRecords | None = None) 
 
     `of`: a condition on each item's place in the review's first batch. None: all items count.
     """
-    item = outcomes(batch.id, batch.operation).subquery("each")
+    item = outcomes(batch.id).subquery("each")
+    alike = (item.c.reason, item.c.system, item.c.outcome, item.c.human, item.c.by_human)
+    marked, unverified = (func.count().filter(item.c[name]).label(name) for name in ("marked", "unverified"))
     statement = (
-        select(
-            item.c.system,
-            item.c.outcome,
-            item.c.human,
-            item.c.reason,
-            func.count().label("n"),
-            func.count().filter(item.c.marked).label("marked"),
-            func.count().filter(item.c.unverified).label("unverified"),
-        )
-        .group_by(item.c.system, item.c.outcome, item.c.human, item.c.reason)
-        .order_by(func.count().desc(), item.c.reason, item.c.system, item.c.outcome, item.c.human)
+        select(*alike, func.count().label("n"), marked, unverified)
+        .group_by(*alike)
+        .order_by(func.count().desc(), *alike)
     )
     if of is not None:
         statement = statement.where(of(item.c.record))
@@ -107,7 +100,7 @@ def read_reports(connection: Connection, batch: Row[Any], of: OfRecords | None =
     decided = select(view.idx).where(view.batch_id == batch.id, view.stage != HumanStage.OWN.value).limit(1)
     if connection.execute(decided).first() is None:
         return None
-    if others := unpassed(connection, batch.id, batch.operation):
+    if others := unpassed(connection, batch.id):
         raise OperationFailed(unpassed_words(others))
     return _counted(connection.execute(_ways(batch, of)).all())
 
@@ -134,7 +127,7 @@ def read_report_rows(connection: Connection, batch: Row[Any]) -> tuple[ReportRow
 
 def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
     """Return the query for each report sought: its outcome, its reason and its study."""
-    item = outcomes(batch.id, batch.operation).subquery("each")
+    item = outcomes(batch.id).subquery("each")
     got, read = (
         standing_at(batch.id, item.c.idx, stage=stage) for stage in (HumanStage.RETRIEVAL, HumanStage.FULL_TEXT)
     )
@@ -208,7 +201,7 @@ def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[FlowSource
     sources = read_sources(batch)
     if not sources:
         return ()
-    item = outcomes(batch.id, batch.operation).subquery("each")
+    item = outcomes(batch.id).subquery("each")
     place = func.coalesce(payloads.c.source, 0)
     statement = (
         select(
@@ -258,7 +251,8 @@ def _previous(connection: Connection, batch: Row[Any]) -> PreviousVersion | None
     """
     if batch.updates is None:
         return None
-    earlier = connection.execute(select(batches).where(batches.c.id == batch.updates)).first()
+    kept = (batches.c.id == batch.updates) & batches.c.purging_at.is_(None)
+    earlier = connection.execute(select(batches).where(kept)).first()
     if earlier is None:  # purged
         return None
     rows = [earlier]
@@ -324,9 +318,9 @@ def _stage(
         held_back=held_back,
         taken_back=counted.taken_back,
         passed=counted.n(outcome=Outcome.PASSED),
-        passed_by_human=counted.n(outcome=Outcome.PASSED, human=CHANGED),
+        passed_by_human=counted.n(outcome=Outcome.PASSED, by_human=True),
         passed_confirmed=counted.n(outcome=Outcome.PASSED, human=CONFIRMED),
-        excluded_by_human=counted.n(outcome=Outcome.EXCLUDED, human=CHANGED),
+        excluded_by_human=counted.n(outcome=Outcome.EXCLUDED, by_human=True),
         confirmed=counted.n(human=CONFIRMED),
         excluded=counted.tallies(outcome=Outcome.EXCLUDED, system=Outcome.EXCLUDED),
         excluded_confirmed=counted.n(outcome=Outcome.EXCLUDED, human=CONFIRMED),
@@ -342,8 +336,8 @@ def _stage(
 
 def _between(connection: Connection, before: Row[Any], batch: Row[Any], of: OfRecords | None) -> tuple[int, int]:
     """Return how many records of `batch` did not pass `before`, and how many that passed it are not in `batch`."""
-    earlier = outcomes(before.id, before.operation).subquery("earlier")
-    item = outcomes(batch.id, batch.operation).subquery("each")
+    earlier = outcomes(before.id).subquery("earlier")
+    item = outcomes(batch.id).subquery("each")
     later = select(item.c.record).where(item.c.outcome.not_in(BEFORE_SCREENING)).subquery("later")
     passed = func.coalesce(earlier.c.outcome, "") == Outcome.PASSED.value
     statement = select(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 
-from tamis_schemas.batches.flow import Flow
+from tamis_schemas.batches.flow import BY_HUMAN, Flow
 
 from .flow_template import IDENTIFICATION, INCLUDED, Box, FlowTemplate, Step, flow_template
 
@@ -225,7 +225,8 @@ def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: boo
     size = (max(column.right for column in columns) + 2, y - GAP + 1)
     drawn = "\n".join([*(band_svg(*band) for band in bands), *parts])
     kind = "flow flow-wide" if len(columns) > 1 else "flow"
-    return _document(drawn, size, kind, (title, in_words(template)), standalone)
+    heard = " ".join([in_words(template), *[BY_HUMAN] * any(stage.decides for stage in flow.stages)])
+    return _document(drawn, size, kind, (title, heard), standalone)
 
 
 def in_words(template: FlowTemplate) -> str:

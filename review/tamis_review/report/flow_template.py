@@ -132,30 +132,22 @@ def _screening_alone(flow: Flow, most: int | None) -> Iterator[Step]:
             yield from _evaluation(stage, later, most)
             continue
         screened = Box("Records screened by a language model", stage.entered, _entered(stage))
-        yield Step(SCREENING, screened, (*_decided(stage, most), *_waiting(stage)))
+        yield Step(SCREENING, screened, (_excluded(stage, flow, most), _referred(stage, most), *_waiting(stage)))
         phase = INCLUDED if later is None or number == 0 else SCREENING
         yield Step(phase, _passed(stage, later), _held_back(later))
 
 
-def _decided(stage: FlowStage, most: int | None) -> tuple[Box, Box]:
-    """Return the boxes of excluded records, and of records that need a human's decision."""
-    failed, excluded = _failed(stage), total(stage.excluded)
+def _referred(stage: FlowStage, most: int | None) -> Box:
+    """Return the box of records that need a human's decision."""
+    failed = _failed(stage)
     lines = (
-        BoxLine("by automation (language model)", excluded),
-        *_parts(stage.excluded, 1, most),
-        BoxLine("by a human", stage.excluded_by_human),
-    )
-    referred = (
         BoxLine("no clear decision (uncertain)", stage.uncertain),
         *_unverified(stage),
         *_counted(("reviewers disagree (conflict)", stage.conflicts)),
         BoxLine("no decision because of an error", total(failed)),
         *_parts(failed, 1, most),
     )
-    return (
-        Box("Records excluded", excluded + stage.excluded_by_human, lines),
-        Box("Records referred to a human", stage.referred, referred),
-    )
+    return Box("Records referred to a human", stage.referred, lines)
 
 
 def _column(flow: Flow, most: int | None) -> Iterator[Step]:
@@ -222,26 +214,21 @@ def _removed(flow: Flow, most: int | None) -> Box:
 
 
 def _screened(stage: FlowStage, later: FlowStage | None, which: str, flow: Flow, most: int | None) -> Step:
-    excluded = total(stage.excluded)
-    lines = (
-        BoxLine("by a human", stage.excluded_by_human + stage.excluded_confirmed),
-        BoxLine("by automation tools (a language model alone)", excluded - stage.excluded_confirmed),
-        *_reasons(stage, flow, most),
-    )
-    sides = (
-        Box("Records excluded", excluded + stage.excluded_by_human, lines),
-        *_undecided(stage),
-        *_held_back(later),
-    )
+    sides = (_excluded(stage, flow, most), *_undecided(stage), *_held_back(later))
     return Step(SCREENING, Box(f"Records screened{which}", stage.entered, _entered(stage)), sides)
 
 
-def _reasons(stage: FlowStage, flow: Flow, most: int | None) -> tuple[BoxLine, ...]:
-    """Return lines for the model's reasons, under a heading if people confirmed some of the model's exclusions."""
+def _excluded(stage: FlowStage, flow: Flow, most: int | None) -> Box:
+    """Return the box of excluded records, with a heading above the model's reasons if people confirmed some of them."""
     detail = _detail(stage.excluded, flow, most)
-    if not detail or not stage.excluded_confirmed:
-        return detail
-    return (BoxLine("reasons that the model gave", total(stage.excluded)), *detail)
+    confirmed = BoxLine("reasons that the model gave", total(stage.excluded))
+    lines = (
+        BoxLine("by a human", stage.excluded_by_human),
+        BoxLine("by automation tools (a language model alone)", stage.excluded_alone),
+        *([confirmed] if detail and stage.excluded_confirmed else []),
+        *detail,
+    )
+    return Box("Records excluded", stage.n_excluded, lines)
 
 
 def _detail(tallies: tuple[Tally, ...], flow: Flow, most: int | None) -> tuple[BoxLine, ...]:

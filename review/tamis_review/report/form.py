@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine
 from tamis_producer.ledger import stream_results
 from tamis_producer.results.results_file import replacing
 from tamis_schemas import ConfigurationError, InvalidRequest, Proportion
-from tamis_schemas.batches.flow import FlowSource
+from tamis_schemas.batches.flow import BY_HUMAN, FlowSource
 from tamis_schemas.extras import needs
 
 from ..decisions.human_agreement import DRAWN, SELECTED
@@ -42,6 +42,7 @@ def write_markdown(figures: Figures) -> str:
     lines += ["## Flow of records (PRISMA 2020)", *_table(("phase", "records", "n"), "llr", ())]
     for place, box in flow_template(figures.flow).boxes:
         lines += _box_rows(place, box)
+    lines += ["", BY_HUMAN] if figures.flow.screening is not None else []
     lines += [*_sources(sections.source_rows(figures)), *_reports(figures.reports)]
     share, final = figures.screening.pass_rate, figures.screening.final_pass_rate
     if share.estimate is not None:

@@ -6,7 +6,7 @@ The text uses only the ledger's contents, and says which information is missing.
 from collections.abc import Iterator, Sequence
 
 from tamis_schemas import HumanStage, Source, SourceFile, SourceKind
-from tamis_schemas.batches.flow import FlowSource, total
+from tamis_schemas.batches.flow import BY_HUMAN, FlowSource, total
 from tamis_schemas.operations import kind_of
 
 from ..decisions.human_agreement import PairAgreement, two_places
@@ -23,12 +23,12 @@ def disclosure(figures: Figures) -> str:
     flow = figures.flow
     first, quotes = flow.stages[0], figures.screening.quotes
     removed = flow.duplicates + total(flow.ineligible)
-    excluded = sum(total(stage.excluded) - stage.excluded_confirmed for stage in flow.stages)
+    excluded = sum(stage.excluded_alone for stage in flow.stages)
     referred = sum(stage.referred for stage in flow.stages)
     sentences = [f"{were(removed)} removed by software before screening (duplicates and the initial filter)."]
     humans = list(_humans(figures))
     if kind_of(first.operation).decides():
-        alone = first.passed - first.passed_by_human - first.passed_confirmed
+        alone = first.passed - first.passed_by_human
         sentences.append(f"A language model alone excluded {records_n(excluded)} and included {records_n(alone)}.")
         if not any(batch.humans.decided for batch in figures.batches):
             verb = "counts yet" if any(batch.humans.reviewers for batch in figures.batches) else "is recorded"
@@ -74,7 +74,7 @@ def _humans(figures: Figures) -> Iterator[str]:
             if kind_of(batch.operation).decides():
                 yield (
                     f"By these decisions, {were(stage.excluded_by_human)} excluded by a human, and "
-                    f"{records_n(stage.passed_by_human)} included."
+                    f"{records_n(stage.passed_by_human)} included. {BY_HUMAN}"
                 )
         yield from _between_people(batch, HumanStage.OWN)
         if humans.resolved:
@@ -99,7 +99,8 @@ def _agree(pair: PairAgreement) -> str:
         between = range_words(agreement.kappa_low, agreement.kappa_high)
         interval = f", {agreement.level:.0%} interval {between}" if between else ""
         kappa = f" (Cohen's kappa {two_places(agreement.kappa)}{interval})"
-    return f"{pair.first} and {pair.second} both decided {records_n(agreement.n)} and agreed on {same:,}{kappa}."
+    both = f"{pair.first} and {pair.second} both decided {records_n(agreement.n)} and agreed on {same:,}{kappa}."
+    return f"{both} Later changes do not count."
 
 
 def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
@@ -108,9 +109,10 @@ def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
     if reports is None:
         return ()
     people = listed(figures.report_reviewers)
+    what = "Retrieval and full texts were" if reports.assessed else "Retrieval was"
     sentences = [
-        f"{were(reports.sought, 'report')} sought for retrieval. Retrieval and full texts were assessed by {people}, "
-        "without a language model.",
+        f"{were(reports.sought, 'report')} sought for retrieval. "
+        f"{what} assessed by {people}, without a language model.",
     ]
     if lost := total(reports.not_retrieved):
         sentences.append(f"{were(lost, 'report')} not retrieved ({tallied(reports.not_retrieved)}).")
@@ -269,7 +271,7 @@ def _line(source: Source, counted: FlowSource) -> str:
 
 
 def reading_paragraphs(figures: Figures) -> Iterator[Paragraph]:
-    """Yield a paragraph for each stage with a reading order or a stop sample."""
+    """Yield a paragraph for each stage that people read in a reading order, or that has a stop sample."""
     for place, batch in figures.staged(" in stage {}"):
         if batch.reading is not None:
             yield Paragraph(f"Reading order and stop rule{place}", " ".join(_sentences(batch.reading)))
@@ -309,7 +311,8 @@ def _order(order: OrderFigures) -> str:
             f"so far, most recently on {order.decided:,}"
         )
     chance = f"{percent(order.explore)} of the places were given to records drawn at random" if order.explore else ""
-    return f"Records were read in the order of {basis} (seed {order.seed}{'; ' + chance if chance else ''})."
+    seed = f"seed {order.seed}{'; ' + chance if chance else ''}"
+    return f"{were(order.read)} read in the order of {basis} ({seed})."
 
 
 # Decisions of the demonstration model are worthless; the report must warn its readers.

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from tamis_schemas.batches.flow import Tally, total
+from tamis_schemas.batches.flow import BY_HUMAN, Tally, total
 from tamis_schemas.extras import needs
 from tamis_schemas.operations import kind_of
 
@@ -105,6 +105,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "warnings": warnings(figures),
         "headline": _headline(figures),
         "decides": kind.decides(),
+        "by_human": BY_HUMAN,
         "value_heading": "Reason" if kind.decides() else "Value",
         "excluded": total(screening.reasons),
         "errors": errors,
@@ -181,7 +182,7 @@ def _headline(figures: Figures) -> list[Headline]:
         numbers += [
             Headline("screened", stage.entered),
             Headline("included" if flow.reports is None else "included by screening", stage.passed, Outcome.PASSED),
-            Headline("excluded", total(stage.excluded) + stage.excluded_by_human),
+            Headline("excluded", stage.n_excluded),
             Headline("referred to a human", stage.referred, Outcome.UNCERTAIN),
         ]
     else:

@@ -11,11 +11,11 @@ from itertools import compress, count
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Engine, Integer, Row, String, cast, func, select, text
+from sqlalchemy import Connection, Engine, Integer, Row, String, any_, cast, func, select, text
 
-from tamis_producer.ledger import find_either, ledger_errors, read_audits, read_reviewers
+from tamis_producer.ledger import find_either, ledger_errors, read_audits, read_human_counts, read_reviewers
 from tamis_producer.ledger.aggregates import count_values, read_counts, read_totals
-from tamis_producer.ledger.overrides import standing
+from tamis_producer.ledger.overrides import human_decisions
 from tamis_producer.ledger.snapshots import read_snapshot_change
 from tamis_producer.ledger.sources import read_sources
 from tamis_producer.runs.retry_bias import read_retry_bias
@@ -24,7 +24,7 @@ from tamis_schemas.ledger import batches, reading_orders, results, reviews, stop
 from tamis_schemas.operations import kind_of
 
 from ..decisions.audits import verdict
-from ..decisions.final_outcome import CHANGED, CONFIRMED, INCLUSION, Outcome, outcomes
+from ..decisions.final_outcome import INCLUSION, Outcome, outcomes
 from ..decisions.human_agreement import read_agreement, read_panel
 from ..decisions.stop_samples import read_reading_state
 from ..decisions.stopping import read_stop
@@ -44,8 +44,6 @@ from .figures import (
     SubjectKind,
 )
 from .flow_reading import Tallied, read_flow, read_report_rows, tally
-
-UNSETTLED = (Outcome.UNCERTAIN, Outcome.FAILED, Outcome.CANCELLED, Outcome.OPEN)
 
 
 @dataclass(frozen=True)
@@ -93,32 +91,12 @@ def _review(connection: Connection, review_id: UUID) -> ReportSubject:
 
 def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
     """Return the figures of people's decisions on a batch. Without decisions, all are 0."""
-    reviewers = read_reviewers(connection, batch.id)
-    audits = read_audits(connection, batch.id)
-    if not reviewers and not audits:
+    counts, audits = read_human_counts(connection, batch.id), read_audits(connection, batch.id)
+    if counts is None and not audits:
         return HumanFigures()
-    item = outcomes(batch.id, batch.operation).subquery("each")
-    changed = item.c.human == CHANGED
-    unsure = item.c.outcome == Outcome.UNCERTAIN.value  # a human's `uncertain` decides nothing
-    unsettled = item.c.system.in_([outcome.value for outcome in UNSETTLED])
-    row = connection.execute(
-        select(
-            func.count().filter(item.c.human == CONFIRMED).label("confirmed"),
-            func.count().filter(item.c.outcome == Outcome.CONFLICT.value).label("conflicts"),
-            func.count().filter(changed, unsettled).label("settled"),
-            func.count().filter(changed, ~unsettled, ~unsure).label("reversed"),
-        )
-    ).one()
-    human = standing(batch.id)
-    resolved = human.c.settles & (human.c.reviewers > 1)
-    who = select(human.c.reviewer, func.count().label("n")).where(resolved).group_by(human.c.reviewer)
-    by_name: dict[str, int] = {count.reviewer: count.n for count in connection.execute(who)}
     return HumanFigures(
-        **row._asdict(),
-        resolved=sum(by_name.values()),
-        resolvers=tuple(sorted(by_name)),
-        decided=row.confirmed + row.settled + row.reversed,
-        reviewers=reviewers,
+        **({} if counts is None else dict(counts)),
+        reviewers=read_reviewers(connection, batch.id),
         agreement=read_agreement(connection, batch.id) if kind_of(batch.operation).decides() else None,
         audits=tuple(
             AuditFigures(
@@ -133,7 +111,7 @@ def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
 
 
 def read_reading_figures(connection: Connection, batch: Row[Any]) -> ReadingFigures | None:
-    """Return the figures of people's reading of a batch, or None without a reading order and a stop sample."""
+    """Return the figures of people's reading, or None if nobody read in a reading order and no stop sample is drawn."""
     if not kind_of(batch.operation).decides():
         return None
     order = _order(connection, batch)
@@ -150,10 +128,15 @@ def read_reading_figures(connection: Connection, batch: Row[Any]) -> ReadingFigu
 
 
 def _order(connection: Connection, batch: Row[Any]) -> OrderFigures | None:
-    kept = reading_orders.c
-    statement = select(kept.seed, kept.explore, kept.decided, kept.text_weight).where(kept.batch_id == batch.id)
+    kept, view = reading_orders.c, human_decisions.c
+    ordered = (view.batch_id == batch.id, view.stage == HumanStage.OWN.value, view.current, view.in_order)
+    samples = stop_samples.c
+    drawn = (samples.batch_id == view.batch_id) & (view.idx == any_(samples.records[1 : samples.drawn]))  # at random
+    places = select(func.count(view.idx.distinct())).where(*ordered, ~select(samples.id).where(drawn).exists())
+    read = places.scalar_subquery().label("read")
+    statement = select(kept.seed, kept.explore, kept.decided, kept.text_weight, read).where(kept.batch_id == batch.id)
     row = connection.execute(statement).one_or_none()
-    return None if row is None else OrderFigures.model_validate(row._asdict())
+    return OrderFigures.model_validate(row._asdict()) if row is not None and row.read else None
 
 
 DECISIONS = (Outcome.PASSED, Outcome.EXCLUDED, Outcome.UNCERTAIN)
@@ -232,7 +215,7 @@ def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFi
 
 
 def _confidence(connection: Connection, batch: Row[Any]) -> tuple[ConfidenceSeries, ...]:
-    item = outcomes(batch.id, batch.operation).subquery("each")
+    item = outcomes(batch.id).subquery("each")
     # Rounding corrects floats just below a tenth (0.7 * 10) before they are cut off.
     place = cast(func.least(func.floor(func.round(item.c.confidence * BINS * 1e6) / 1e6), BINS - 1), Integer)
     statement = (

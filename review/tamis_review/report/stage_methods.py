@@ -21,6 +21,13 @@ class Paragraph:
     listed: tuple[str, ...] = ()
 
 
+_VERDICTS = (
+    "For each criterion below, the model gave a verdict (met, not met, not met by silence or unclear), with a quote "
+    "from the record if there was one. It then gave a decision: include, exclude or uncertain. The software searched "
+    "the record for each quote and compared it word by word. A quote that was not found, or that differed in a number, "
+    "unit, negation or other content word (altered), flagged the record and lowered its confidence. The exclusion "
+    "reason was the first criterion that excluded the record."
+)
 _POLICIES = {
     "include": "An unclear criterion neither excluded a record nor prevented its inclusion (recall first).",
     "refer": "A record with an unclear criterion was uncertain and was referred to a human.",
@@ -43,7 +50,7 @@ def stage_paragraphs(figures: Figures, batch: BatchFigures, number: int) -> tupl
     """Return two paragraphs: one on the questions, and one on the model, the prompts and the dates."""
     stage = figures.flow.stages[number]
     noun = kind_of(batch.operation).report_noun
-    sentences = [f"{were(stage.entered)} submitted to a language model, each separately."]
+    sentences = [f"{were(batch.counts.decided + batch.counts.failed)} submitted to a language model, each separately."]
     if stage.admitted:
         sentences.append(f"Of these, {records_n(stage.admitted)} had not passed the previous stage.")
     if stage.held_back:
@@ -53,7 +60,8 @@ def stage_paragraphs(figures: Figures, batch: BatchFigures, number: int) -> tupl
         sentences += questions
     elif batch.operation == operation_name(Filter):
         listed = []
-        sentences.append(f"The model answered one question with yes or no: “{batch.parameters.get('criteria', '')}”")
+        asked = "The model answered one question with yes or no" if batch.counts.decided else "The question was"
+        sentences.append(f"{asked}: “{batch.parameters.get('criteria', '')}”")
     else:
         sentences.append(f"The operation was {noun}, with these parameters:")
         listed = [
@@ -82,19 +90,12 @@ def _paid(spending: BatchCosts) -> str:
 
 
 def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str], list[str]]:
-    sentences = [
-        f"The research question was: “{criteria.research_question}” For each criterion below, the model gave a verdict "
-        "(met, not met, not met by silence or unclear), with a quote from the record if there was one. It then gave a "
-        "decision: include, exclude or uncertain. The software searched the record for each quote and compared it word "
-        "by word. A quote that was not found, or that differed in a number, unit, negation or other content word "
-        "(altered), flagged the record and lowered its confidence. The exclusion reason was the first criterion that "
-        "excluded the record."
-    ]
-    for policies, name in ((_POLICIES, "unclear"), (_UNVERIFIED, "unverified")):
-        if policy := policies.get(str(batch.parameters.get(name))):
-            sentences.append(policy)
-    if criteria.examples:
-        sentences.append(_examples(criteria, batch.parameters.get("examples_from")))
+    sentences = [f"The research question was: “{criteria.research_question}”"]
+    if batch.counts.decided:
+        policies = ((_POLICIES, "unclear"), (_UNVERIFIED, "unverified"))
+        sentences += [_VERDICTS, *(words.get(str(batch.parameters.get(name)), "") for words, name in policies)]
+        if criteria.examples:
+            sentences.append(_examples(criteria, batch.parameters.get("examples_from")))
     listed = [_criterion(criterion) for criterion in criteria.labelled()]
     if criteria.purpose:
         listed.append(f"Purpose: {criteria.purpose}")
@@ -102,7 +103,7 @@ def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str]
         listed.append(f"Publication years: {criteria.date_range[0]} to {criteria.date_range[1]}")
     if criteria.custom_keywords:
         listed.append(f"Additional exclusion keywords of the initial filter: {', '.join(criteria.custom_keywords)}")
-    return sentences, listed
+    return [sentence for sentence in sentences if sentence], listed
 
 
 def _criterion(criterion: Criterion) -> str:
@@ -131,10 +132,12 @@ def _model(batch: BatchFigures) -> str:
 
 def _panel(batch: BatchFigures, panel: PanelFigures) -> str:
     named = "; ".join(f"“{models}” ({records_n(n)})" for models, n in batch.models.items())
-    answered = f" The endpoint's answers named {named}." if named else ""
     listed = ", ".join(f"“{model}”" for model in panel.models)
-    judged = f"Each record was judged by a panel of {len(panel.models)} models: {listed}.{answered} "
-    return f"{judged}{POLICIES[panel.policy]} A model that failed had no vote and never counted as an exclusion."
+    if not named:
+        return f"A panel of {len(panel.models)} models was requested: {listed}; no answer names a model yet."
+    judged = f"Each record was judged by a panel of {len(panel.models)} models: {listed}. "
+    policy = f"{POLICIES[panel.policy]} A model that failed had no vote and never counted as an exclusion."
+    return f"{judged}The endpoint's answers named {named}. {policy}"
 
 
 def _cache(batch: BatchFigures) -> str:

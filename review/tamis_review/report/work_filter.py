@@ -220,7 +220,7 @@ def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str])
     """Return queries that together select the places that the software excluded for these reasons."""
     # Decided items of an inclusion have a separate query: joining them with all items would load whole answers into the
     # database's memory.
-    software = software_outcomes(batch_id, operation.operation).subquery("software")
+    software = software_outcomes(batch_id).subquery("software")
     matches = select(software.c.idx).where(software.c.reason.in_(reasons))
     probes = {probe_of(reason) for reason in reasons}
     if not isinstance(operation, Inclusion) or "" in probes or NO_REASON in reasons:
@@ -298,7 +298,7 @@ def read_matching(
     such a record too, it keeps the software's outcome.
     """
     parts: list[set[int]] = []
-    software = software_outcomes(batch_id, operation.operation).subquery("software")
+    software = software_outcomes(batch_id).subquery("software")
 
     def final(place: int, system: Outcome) -> Outcome:
         """Return a record's final outcome from people's decisions and the software's outcome."""

@@ -310,7 +310,7 @@ def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
         due = (
             find_reading_audit(connection, batch_id) is None
             and view.state == BatchStatus.COMPLETED
-            and may_be_drawn(connection, batch_id, view.operation, Stratum.MODEL)
+            and may_be_drawn(connection, batch_id, Stratum.MODEL)
         )
         return WorkLeft(todo=len(read_unjudged(connection, batch_id)), conflicts=len(conflicts), audit_due=due)
     done = [place for place, decision in decisions.items() if not decision.waits(mode, me)]

@@ -15,7 +15,7 @@ from ..operations import kind_of
 from ..records.source import SourceKind
 from ..values.frozen import Frozen
 
-__all__ = ["Arrow", "Flow", "FlowSource", "FlowStage", "PreviousVersion", "ReportFlow", "Tally", "total"]
+__all__ = ["BY_HUMAN", "Arrow", "Flow", "FlowSource", "FlowStage", "PreviousVersion", "ReportFlow", "Tally", "total"]
 
 
 class Tally(Frozen):
@@ -33,6 +33,10 @@ def total(tallies: tuple[Tally, ...]) -> int:
 def tallies(counted: dict[str, int]) -> tuple[Tally, ...]:
     """Return a tally for each name with its number."""
     return tuple(Tally(name=name, n=n) for name, n in counted.items())
+
+
+# docs/glossary.md, the figure's legend and the methods say it in these words.
+BY_HUMAN = "By a human: a person's decision on the record counts, whether or not the software agrees."
 
 
 class Arrow(Frozen):
@@ -60,11 +64,11 @@ class FlowStage(Frozen):
     held_back: int = Field(default=0, ge=0)  # passed by the stage before, but not asked about here
     taken_back: int = Field(default=0, ge=0)  # of `entered`: excluded by software before, then decided by a person
     passed: int = Field(ge=0)  # in the end, by a model or by people
-    passed_by_human: int = Field(default=0, ge=0)  # of `passed`: the model had decided differently, or had no decision
-    passed_confirmed: int = Field(default=0, ge=0)  # of `passed`: the model and a person agree
-    excluded: tuple[Tally, ...] = ()  # by reason; by the model, and not changed by a person
-    excluded_confirmed: int = Field(default=0, ge=0)  # of `excluded`: a person excluded them too
-    excluded_by_human: int = Field(default=0, ge=0)  # the model had decided differently, or had no decision
+    passed_by_human: int = Field(default=0, ge=0)  # of `passed`: as `BY_HUMAN` defines it
+    passed_confirmed: int = Field(default=0, ge=0)  # of `passed_by_human`: the model agrees
+    excluded: tuple[Tally, ...] = ()  # by the model's reason; excluded by the model, and not changed by a person
+    excluded_confirmed: int = Field(default=0, ge=0)  # of `excluded` and of `excluded_by_human`: both excluded them
+    excluded_by_human: int = Field(default=0, ge=0)  # as `BY_HUMAN` defines it
     confirmed: int = Field(default=0, ge=0)  # of all: a person agrees with the software
     uncertain: int = Field(default=0, ge=0)  # referred to a person
     unverified: int = Field(default=0, ge=0)  # of `uncertain`: excluded by the model without a verified quote
@@ -77,7 +81,18 @@ class FlowStage(Frozen):
     @property
     def overridden(self) -> int:
         """The number of records that people decided against the software, or without a decision of the software."""
-        return self.passed_by_human + self.excluded_by_human
+        both = self.passed_confirmed + self.excluded_confirmed
+        return self.passed_by_human + self.excluded_by_human - both
+
+    @property
+    def excluded_alone(self) -> int:
+        """The number of records that the model excluded, and no person."""
+        return total(self.excluded) - self.excluded_confirmed
+
+    @property
+    def n_excluded(self) -> int:
+        """The number of excluded records."""
+        return self.excluded_alone + self.excluded_by_human
 
     @property
     def referred(self) -> int:
@@ -94,7 +109,7 @@ class FlowStage(Frozen):
         """The branch of the flow at this stage."""
         ways = {
             "passed": self.passed,
-            "excluded": total(self.excluded),
+            "excluded by the model alone": self.excluded_alone,
             "excluded by a human": self.excluded_by_human,
             "uncertain": self.uncertain,
             "failed": total(self.failed),
@@ -255,13 +270,13 @@ class Flow(Frozen):
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
+        for part, whole, words in self._parts():  # before the arrows, whose numbers it keeps from being negative
+            if part > whole:
+                raise ValueError(words)
         for arrow in self.arrows:
             if not arrow.adds_up:
                 ways = " + ".join(f"{way.n} {way.name}" for way in arrow.ways)
                 raise ValueError(f"{arrow.place}: {arrow.arrived} records arrive, but {ways} = {total(arrow.ways)}")
-        for part, whole, words in self._parts():
-            if part > whole:
-                raise ValueError(words)
         if self.stages[0].admitted or self.stages[0].held_back:
             raise ValueError(f"{self.stages[0].operation}: the first stage has none before it to hold records back")
         self._sources_add_up()
@@ -280,12 +295,15 @@ class Flow(Frozen):
             unverified = f"{stage.unverified} records were excluded without a verified quote"
             yield stage.unverified, stage.uncertain, f"{name}: {unverified}, but only {stage.uncertain} are uncertain"
             by_human = f"{name}: a human let {stage.passed_by_human} records pass, but only {stage.passed} did"
-            yield stage.passed_by_human + stage.passed_confirmed, stage.passed, by_human
+            yield stage.passed_by_human, stage.passed, by_human
             taken_back = f"{name}: {stage.taken_back} were taken back, but {stage.entered} entered"
             yield stage.taken_back, stage.entered, taken_back
             excluded = total(stage.excluded)
             confirmed = f"{name}: a human excluded {stage.excluded_confirmed} records too, but the model {excluded}"
             yield stage.excluded_confirmed, excluded, confirmed
+            both = f"{name}: more records are confirmed than decided by a human"
+            yield stage.passed_confirmed, stage.passed_by_human, both
+            yield stage.excluded_confirmed, stage.excluded_by_human, both
         if self.reports is not None:
             studies, included = self.reports.studies, self.reports.included
             yield studies, included, f"{studies} studies are included, but only {included} reports"

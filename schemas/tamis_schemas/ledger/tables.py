@@ -102,6 +102,9 @@ batches = Table(
     Column("content_sha256", Text, nullable=False),  # of operation, model and items: finds reused keys
     Column("label", Text),  # name for people: a file's name
     Column("operation", Text, nullable=False),
+    Column("includes", Text),  # the operation's value that includes a record, as text; None: it decides nothing
+    Column("excludes", Text),
+    Column("excluded_because", Text),  # reason of every exclusion; None: each result has its own reason
     Column("params", JSON, nullable=False),  # JSON, not JSONB: it keeps the caller's order of names
     Column("model", Text),  # None: the worker's model; a panel's models in one line, for people: `params` has them
     Column("state", Text, nullable=False, server_default=BatchStatus.PENDING.value),
@@ -344,6 +347,7 @@ overrides = Table(  # people's decisions; the view `standing_decisions` says whi
     Column("stage", Text, nullable=False, server_default=HumanStage.OWN.value),
     Column("reason", Text),  # reason why a full text is excluded, or could not be retrieved
     Column("settles", Boolean, nullable=False, server_default=text("false")),  # True: it counts before other people's
+    Column("in_order", Boolean, nullable=False, server_default=text("false")),  # True: read in the reading order
     Column("decision_id", Uuid),  # the caller's id, which identifies a repeated request
     _of_item("overrides"),
     _one_of("stage", HumanStage),

@@ -5,10 +5,18 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Text, case, cast, func, literal_column
 
+from ..operations.kind import OperationKind
+
 
 def text_of(value: str | bool | None) -> str | None:
     """Return a value as the text that `scalar_text` gives in SQL. None (the operation decides nothing) stays None."""
     return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+def verdict_columns(kind: type[OperationKind]) -> dict[str, str | None]:
+    """Return the columns of a batch with its operation's words, from which the views read decisions."""
+    words = {"includes": text_of(kind.includes), "excludes": text_of(kind.excludes)}
+    return words | {"excluded_because": kind.excluded_because}
 
 
 def scalar_text(column: ColumnElement[Any]) -> ColumnElement[Any]:

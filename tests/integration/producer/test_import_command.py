@@ -55,6 +55,22 @@ def test_a_file_is_shown_as_it_was_read_and_what_is_not_recorded_is_listed(
     assert (again["decisions"], again["new"], again["found_by"]) == (2, 0, {"id": 4, "title": 1})
 
 
+def test_records_of_one_title_are_named_by_the_numbers_that_people_see(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    batch = written_batch(
+        client,
+        [Ledgered({"id": f"r{n}", "title": "Walking"}, value=True) for n in range(2)],
+        operation=Filter(criteria="x"),
+    )
+    (tmp_path / "a.csv").write_text("title,decision\nWalking,include\n", "utf-8")
+    done = run("import-decisions", batch.id, "a.csv", "--reviewer", "A")
+    assert "line 2: Walking: 2 records have its title: No. 1, No. 2" in done.out
+    assert (
+        run("override", batch.id, "number:2", "exclude", "--reviewer", "A").code == 0
+    )  # the number that a person types
+
+
 def test_all_of_a_file_is_recorded_or_nothing(run: Run, batch: Batch, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,vote\nr0,1\nr1,so-so\n", "utf-8")
     done = run("import-decisions", batch.id, "a.csv", "--reviewer", "A")
@@ -143,7 +159,7 @@ def test_a_second_reviewer_is_told_whom_they_contradict_and_how_it_is_settled(ru
     assert "    Reviewer A: include: adults\n    Reviewer B: exclude\n1 in conflict" in listed
     (conflict,) = map(json.loads, run("conflicts", batch.id, "--json").out.splitlines())
     assert [one["reviewer"] for one in conflict["decisions"]] == ["Reviewer A", "Reviewer B"]
-    assert "1 records decided, 0 of them overridden, 0 confirmed, 1 in conflict" in run("status", batch.id).out
+    assert "0 records decided, 0 of them overridden, 0 confirmed, 1 in conflict" in run("status", batch.id).out
     assert json.loads(run("status", batch.id, "--json").out)["conflicts"] == 1
 
     refused = run("override", batch.id, "r1", "--withdraw", "--reviewer", "Reviewer C")

@@ -37,7 +37,7 @@ export const decider = (id, operation, table) => {
     const settles = at(`settles-${index}`)?.checked || false;
     try {
       if (what === "withdraw") await ask(path, { method: "DELETE" });
-      else await ask(path, { method: "POST", json: { value: values[what], note, settles } });
+      else await ask(path, { method: "POST", json: { value: values[what], note, settles, in_order: table().arranged() } });
       const fresh = await (await ask(`${records}/records?index=${index}`)).json();
       table().change(fresh.rows[0]);
       const now = fresh.rows[0];

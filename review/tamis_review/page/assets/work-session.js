@@ -55,7 +55,7 @@ export const workSession = ({ id, me, owner, changed }) => {
   };
   const deciding = (record, decision) => {
     if (isAudited(state.facts)) return judging(record, decision);
-    const body = { value: decision.value, decision_id: newId(), ...(decision.reason && { reason: decision.reason }), ...(decision.note && { note: decision.note }), ...(decision.settles && { settles: true }) };
+    const body = { value: decision.value, decision_id: newId(), ...(decision.reason && { reason: decision.reason }), ...(decision.note && { note: decision.note }), ...(decision.settles && { settles: true }), ...(state.filters.order === "next" && { in_order: true }) };
     return keep(record, { kind: "decide", body, mine: decision, before: record.mine, said: sayingOf(state.facts, wordOf(state.facts, decision)) });
   };
 

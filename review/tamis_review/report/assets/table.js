@@ -420,5 +420,6 @@ const decisionTable = (facts, rows, decide = null) => {
       Object.assign(view, { sort: "given", down: false });
       update();
     },
+    arranged: () => view.sort === "given",
   };
 };

@@ -4,6 +4,7 @@ A join of two parts of one row each, as it then expects, may go through the one 
 join in no other way, and the rows that it goes through are counted.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,7 +25,7 @@ N = 30
 ONLY_LOOPS = "; ".join(
     f"SET LOCAL enable_{way} = off" for way in ("hashjoin", "mergejoin", "material", "memoize", "seqscan", "bitmapscan")
 )
-VIEW = "FROM standing_decisions"
+VIEW = re.compile("FROM (standing|item|human)_decisions")
 
 
 def rows_of_overrides(node: dict[str, Any]) -> float:
@@ -36,17 +37,17 @@ def rows_of_overrides(node: dict[str, Any]) -> float:
 
 @contextmanager
 def counted(client: Client) -> Iterator[list[tuple[float, int, str]]]:
-    """Of each statement on standing decisions: the rows that it goes through, and how often it names them."""
+    """Of each statement on a view of decisions: the rows that it goes through, and how often it names them."""
     found = []
 
     def explain(connection: Connection, cursor: Any, statement: str, parameters: Any, *_: object) -> None:
-        if VIEW not in statement:
+        if not VIEW.search(statement):
             return
         with cursor.connection.cursor() as other:
             other.execute("SAVEPOINT before")
             other.execute(ONLY_LOOPS)
             other.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {statement}", parameters)
-            found.append((rows_of_overrides(other.fetchone()[0][0]["Plan"]), statement.count(VIEW), statement))
+            found.append((rows_of_overrides(other.fetchone()[0][0]["Plan"]), len(VIEW.findall(statement)), statement))
             other.execute("ROLLBACK TO before")
 
     event.listen(client.engine, "before_cursor_execute", explain)

@@ -285,7 +285,7 @@ def test_every_number_of_a_report_follows_the_final_decision_and_adds_up(client:
     found = figures(client, batch)
     stage = found.flow.stages[0]
     assert (found.flow.duplicates, found.flow.ineligible, stage.entered) == (1, (), 7)
-    assert (stage.passed, stage.passed_by_human) == (4, 3)
+    assert (stage.passed, stage.passed_by_human, stage.passed_confirmed) == (4, 4, 1)
     assert (stage.excluded_by_human, [tally.n for tally in stage.excluded]) == (2, [1])
     assert (stage.uncertain, stage.failed, stage.cancelled, stage.taken_back, stage.confirmed) == (0, (), 0, 1, 2)
     one = found.screening
@@ -331,7 +331,7 @@ def test_all_forms_of_a_report_say_what_was_overridden(client: Client, batch: Ba
     assert "Decided by Reviewer A \\<b\\>, Reviewer B." in texts[ReportForm.MD]
     stored = json.loads(texts[ReportForm.JSON])
     parts = {part["text"]: part["n"] for box in stored["boxes"] for part in box["parts"]}
-    assert (parts["by a human"], parts["of these, by a human"]) == (0, 1)
+    assert (parts["by a human"], parts["of these, by a human"]) == (1, 1)
     assert "of these, by a human" in texts[ReportForm.SVG]
 
 

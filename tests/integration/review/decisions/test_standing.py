@@ -117,7 +117,7 @@ def test_the_ledger_follows_the_rule_for_every_history_and_keeps_stages_apart(cl
         by_the_rule(history) for history in own
     ]
     with client.engine.connect() as connection:
-        ways = [row.outcome for row in connection.execute(outcomes(batch_id, "inclusion"))]
+        ways = [row.outcome for row in connection.execute(outcomes(batch_id))]
     wanted = [(by_the_rule(history) or ("include", False)) for history in own]
     assert [ways.count(way) for way in ("passed", "excluded", "uncertain", "conflict")] == [
         wanted.count((value, value is None)) for value in ("include", "exclude", "uncertain", None)
@@ -200,14 +200,14 @@ def test_records_are_counted_once_whoever_decided_about_them(client: Client, bat
     override(batch, 3, "exclude", reviewer=A, stage=HumanStage.FULL_TEXT)
     counts = count_human_decisions(batch)
     assert counts is not None
-    assert (counts.records, counts.confirmed, counts.conflicts, counts.overridden) == (4, 2, 1, 1)
+    assert (counts.decided, counts.confirmed, counts.conflicts, counts.overridden) == (3, 2, 1, 1)
     rows = [kept_out(record(n), Exclusion(rule="duplicate", reason="DOI", duplicate_of=0)) for n in range(2)]
     other = written_batch(client, rows, operation=Extract(instruction="What?"))
     for index, reviewer, value in ((0, A, None), (1, A, "words"), (1, B, None)):
         override(other, index, value, reviewer=reviewer)
     counts = count_human_decisions(other)
     assert counts is not None
-    assert (counts.records, counts.confirmed, counts.conflicts) == (2, 0, 1)
+    assert (counts.decided, counts.confirmed, counts.conflicts) == (1, 0, 1)
 
 
 def test_only_ones_own_decision_can_be_withdrawn_and_the_error_names_who_decided(batch: Batch) -> None:

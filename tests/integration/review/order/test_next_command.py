@@ -43,7 +43,8 @@ def test_a_person_reads_in_the_order_fills_in_a_sheet_and_hands_it_back(
     assert f"tamis override {batch.id} --file read.csv" in " ".join(done.out.split())
     sheet = (tmp_path / "read.csv").read_text("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(sheet, newline="")))
-    assert list(rows[0]) == ["index", "id", "title", "abstract", "decision", "reviewer", "note", "number"]  # blind
+    columns = ["reading_order", "index", "id", "title", "abstract", "decision", "reviewer", "note", "number"]  # blind
+    assert list(rows[0]) == columns
     assert [row["index"] for row in rows] == [str(n) for n in range(12)]
     assert [row["number"] for row in rows] == [str(n) for n in range(1, 13)]
     assert rows[0]["title"].startswith("'=Title")
@@ -56,6 +57,7 @@ def test_a_person_reads_in_the_order_fills_in_a_sheet_and_hands_it_back(
         writer.writerows(rows)
     assert run("override", batch.id, "--file", "read.csv", "--reviewer", "Reviewer A").code == 0
 
+    assert "12 records were read in the order of" in run("report", batch.id, "--format", "md").out
     told = json.loads(run("next", batch.id, "--n", "100", "--json").out)
     assert (told["unread"], told["decided"], told["included"], told["made_after"]) == (18, 12, 6, 12)
     assert not {record["index"] for record in told["records"]} & set(range(12))

@@ -43,7 +43,7 @@ def test_every_reason_leads_to_the_records_that_reports_give_it_to(client: Clien
     with client.engine.begin() as connection:
         for operation in (SCREENING, both, Filter(criteria=ANIMALS)):
             batch_id = write_batch(connection, rows(), operation=operation, state="running")
-            told = software_outcomes(batch_id, operation.operation).subquery()
+            told = software_outcomes(batch_id).subquery()
             given = [(row.idx, row.reason) for row in connection.execute(select(told.c.idx, told.c.reason))]
             assert operation is not SCREENING or {why for _, why in given} >= GIVEN
             for reasons in [[one] for one in REASONS] + [[one, ANIMALS] for one in REASONS]:

@@ -1,16 +1,20 @@
 """The methods of a review from its searches to its full texts, as an author would write them."""
 
 import io
+from html import unescape
+from pathlib import Path
 
 from stage.complete_flow import COMPLETE, SEARCHED, SOURCES, complete_figures, tallies
 from stage.reported import batch, figures
 from tamis_review.decisions.human_agreement import AgreementFigures, PairAgreement
 from tamis_review.quality.agreement import agreement
 from tamis_review.report.figures import Figures, HumanFigures, ReportRow, ReportWay
+from tamis_review.report.flow_svg import draw
 from tamis_review.report.form import write_markdown
 from tamis_review.report.methods import methods, warnings
 from tamis_review.report.page import write_page
 from tamis_schemas import HumanStage, Source
+from tamis_schemas.batches.flow import BY_HUMAN
 
 
 def text_of(given: Figures, heading: str) -> str:
@@ -117,7 +121,9 @@ def test_agreement_of_people_is_told_by_stage_and_how_conflicts_were_settled() -
 
 
 def test_a_conflict_is_a_reason_of_records_without_a_decision_and_no_human_decision_that_counts() -> None:
-    stage = COMPLETE.stages[0].model_copy(update={"uncertain": 0, "failed": (), "conflicts": 1, "excluded_by_human": 9})
+    stage = COMPLETE.stages[0].model_copy(
+        update={"uncertain": 0, "failed": (), "conflicts": 1, "excluded_by_human": 22}
+    )
     flow = COMPLETE.model_copy(update={"stages": (stage,), "columns": ()})
     humans = HumanFigures(conflicts=1, reviewers=("Reviewer A", "Reviewer B"))
     said = text_of(
@@ -127,11 +133,23 @@ def test_a_conflict_is_a_reason_of_records_without_a_decision_and_no_human_decis
     assert "1 record was neither included nor excluded, because reviewers disagreed: a human must decide." in said
 
 
+def test_by_a_human_means_the_same_in_glossary_legend_and_methods() -> None:
+    glossary = (Path(__file__).parents[4] / "docs" / "glossary.md").read_text("utf-8")
+    term, meaning = BY_HUMAN.split(": ")
+    assert f"| {term.lower()} | {meaning.capitalize()}" in glossary
+    humans = HumanFigures(decided=26, confirmed=13, reversed=13, reviewers=("Reviewer A",))
+    given = complete_figures(batches=(batch(sources=SOURCES, humans=humans),))
+    assert BY_HUMAN in text_of(given, "Use of AI and automation")
+    assert BY_HUMAN in unescape(written(given).partition("<figcaption>")[2].partition("</figcaption>")[0])
+    for drawn in (write_markdown(given), unescape(draw(given.flow))):
+        assert BY_HUMAN in drawn
+
+
 def test_the_model_alone_is_what_no_person_decided() -> None:
-    stage = COMPLETE.stages[0].model_copy(update={"passed_confirmed": 5})
+    stage = COMPLETE.stages[0].model_copy(update={"passed_by_human": 8, "passed_confirmed": 5})
     flow = COMPLETE.model_copy(update={"stages": (stage,), "columns": ()})
     said = text_of(complete_figures(flow=flow), "Use of AI and automation")
-    # 58 excluded by the model - 13 by a person too; 15 passed - 3 by a person - 5 by both
+    # 58 excluded by the model - 13 by a person too; 15 passed - 8 by a person, 5 of them by the model too
     assert "A language model alone excluded 45 records and included 7 records." in said
 
 

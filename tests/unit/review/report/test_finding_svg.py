@@ -85,11 +85,12 @@ def answer(**changes: object) -> StopAnswer:
 def test_the_methods_tell_order_rule_sample_and_verdict() -> None:
     reading = ReadingFigures(
         finding=FindingFigures(records=50, read=40, finds=tuple(range(1, 10))),
-        order=OrderFigures(seed=3, explore=0.05, decided=38, text_weight=0.7),
+        order=OrderFigures(read=36, seed=3, explore=0.05, decided=38, text_weight=0.7),
         stop=answer(),
     )
     (part,) = reading_paragraphs(figures(batches=(batch(reading=reading),)))
     assert part.heading == "Reading order and stop rule"
+    assert part.text.startswith("36 records were read in the order of the language model's score for inclusion and")
     assert "machines; weight 0.70), retrained on the decisions so far, most recently on 38 (seed" in part.text
     assert "(seed 3; 5% of the places were given to records drawn at random)" in part.text
     assert "recall of 90% with 95% confidence. Its result was: not yet." in part.text
@@ -107,11 +108,12 @@ def test_the_methods_tell_order_rule_sample_and_verdict() -> None:
     write_page(figures(), [], plain := StringIO())
     assert "#reading" not in plain.getvalue()
     cold = ReadingFigures(
-        finding=FindingFigures(records=50, read=0), order=OrderFigures(seed=0, explore=0, decided=0, text_weight=0)
+        finding=FindingFigures(records=50, read=1),
+        order=OrderFigures(read=1, seed=0, explore=0, decided=0, text_weight=0),
     )
     (part,) = reading_paragraphs(figures(batches=(batch(reading=cold),)))
     assert part.text == (
-        "Records were read in the order of the score for inclusion from the language model's decisions (seed 0). "
-        "Reviewers read 0 of 50 records and included 0. No stop rule was applied."
+        "1 record was read in the order of the score for inclusion from the language model's decisions (seed 0). "
+        "Reviewers read 1 of 50 records and included 0. No stop rule was applied."
     )
     assert list(reading_paragraphs(figures())) == []

@@ -42,7 +42,7 @@ def test_every_box_says_its_number() -> None:
         "date range (n = 1)",
         "Records screened by a language model (n = 7)",
         "Records excluded (n = 3)",
-        "by automation (language model) (n = 3)",
+        "by automation tools (a language model alone) (n = 3)",
         "Animal studies (n = 2)",
         "by a human (n = 0)",
         "Records referred to a human (n = 2)",

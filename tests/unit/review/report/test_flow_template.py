@@ -292,7 +292,7 @@ def test_the_short_flow_has_every_box_that_counts_a_record_and_why_without_reaso
         BoxLine("marked as ineligible by automation tools (initial filter)", 3, 2),
         BoxLine("Records screened by a language model", 7),
         BoxLine("Records excluded", 3, 1),
-        BoxLine("by automation (language model)", 3, 2),
+        BoxLine("by automation tools (a language model alone)", 3, 2),
         BoxLine("Records referred to a human", 2, 1),
         BoxLine("no clear decision (uncertain)", 1, 2),
         BoxLine("no decision because of an error", 1, 2),

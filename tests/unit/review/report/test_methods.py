@@ -132,6 +132,15 @@ def test_without_an_answer_no_model_and_no_prompt_is_claimed() -> None:
     assert "SHA-256 of the prompts" not in said
 
 
+def test_what_no_answer_has_shown_yet_is_not_told_as_done() -> None:
+    waiting = batch(counts=Counts(n_items=12, excluded_by_filter=5, pending=7), models={})
+    said = text_of(figures(batches=(waiting,)), "Screening")
+    assert said == (
+        "0 records were submitted to a language model, each separately. The research question was: "
+        f"“{CRITERIA.research_question}”"
+    )
+
+
 def test_the_disclosure_says_who_decided_and_what_is_left_to_a_human() -> None:
     said = text_of(figures(), "Use of AI")
     assert "5 records were removed by software before screening" in said

@@ -13,16 +13,16 @@ WITH counted AS (
            CAST(s.summary -> 'pass_rate' ->> 'total' AS bigint) AS n,
            CAST(s.summary -> 'pass_rate' ->> 'count' AS bigint) AS passed
     FROM batches b JOIN summaries s ON s.batch_id = b.id
-    WHERE b.operation IN ('filter', 'inclusion') AND b.purging_at IS NULL
+    WHERE b.includes IS NOT NULL AND b.purging_at IS NULL
     UNION ALL
     SELECT b.id, b.label, b.operation, b.round, false, live.n, live.passed
     FROM batches b
     CROSS JOIN LATERAL (
-        SELECT count(*) AS n, count(*) FILTER (WHERE r.value #>> '{}' IN ('true', 'include')) AS passed
+        SELECT count(*) AS n, count(*) FILTER (WHERE r.value #>> '{}' = b.includes) AS passed
         FROM items i JOIN results r ON r.batch_id = i.batch_id AND r.idx = i.idx
         WHERE i.batch_id = b.id AND i.state = 'decided'
     ) live
-    WHERE b.operation IN ('filter', 'inclusion') AND b.purging_at IS NULL
+    WHERE b.includes IS NOT NULL AND b.purging_at IS NULL
       AND NOT EXISTS (SELECT FROM summaries s WHERE s.batch_id = b.id AND s.round = b.round)
 ), shares AS (
     SELECT counted.*, CAST(passed AS double precision) / nullif(n, 0) AS rate,
@@ -39,6 +39,40 @@ SELECT batch_id, label, operation, round, n, passed, rate,
        CASE WHEN n = 0 THEN NULL WHEN passed = n THEN 1 ELSE least(1, centre + half) END AS high,
        finished
 FROM intervals;
+
+-- Every decision of a person. `current`: the reader's latest on the record and stage, and not withdrawn. `independent`: it
+-- stood when the record opened to the reader, and settles nothing. A record opens when a second reader has decided about it;
+-- where the model is the second reader, with the reader's own decision. In pairs, a third reader has seen both decisions.
+CREATE VIEW human_decisions AS
+WITH steps AS (
+    SELECT o.*, first_value(o.id) OVER reader AS first_id,
+           -- 1 where one more reader has a decision, -1 where one fewer has
+           CAST(o.value IS NOT NULL AS integer)
+               - coalesce(lag(CAST(o.value IS NOT NULL AS integer)) OVER reader, 0) AS step,
+           CASE WHEN o.stage = 'own' THEN (
+               SELECT m.mode FROM screening_modes m
+               WHERE m.batch_id = o.batch_id AND m.created_at <= o.created_at ORDER BY m.id DESC LIMIT 1
+           ) END AS mode
+    FROM overrides o
+    WINDOW reader AS (PARTITION BY o.batch_id, o.idx, o.stage, o.reviewer ORDER BY o.id)
+), counted AS (
+    SELECT steps.*, sum(step) OVER (PARTITION BY batch_id, idx, stage ORDER BY id) AS readers FROM steps
+), opened AS (
+    SELECT counted.*, min(id) FILTER (WHERE readers > 1) OVER (PARTITION BY batch_id, idx, stage) AS opened_id
+    FROM counted
+), stood AS (
+    SELECT opened.*, max(id) OVER reader AS last_id,
+           max(id) FILTER (
+               WHERE id <= first_id OR (mode IS DISTINCT FROM 'model_second' AND (opened_id IS NULL OR id <= opened_id))
+           ) OVER reader AS stood_id
+    FROM opened
+    WINDOW reader AS (PARTITION BY batch_id, idx, stage, reviewer)
+)
+SELECT id, batch_id, idx, stage, reviewer, value, reason, note, settles, in_order, created_at,
+       value IS NOT NULL AND id = last_id AS current,
+       value IS NOT NULL AND id = stood_id AND NOT settles
+           AND NOT coalesce(mode = 'pair' AND first_id > opened_id, false) AS independent
+FROM stood;
 
 -- For each item and stage the latest row of each reviewer counts, unless it withdraws. If one of these settles, the latest
 -- that does is the decision; else what all of them say; else the record is in conflict, and no value counts.
@@ -71,64 +105,75 @@ FROM (
     GROUP BY batch_id, idx, stage
 ) counted;
 
--- The cases of tamis_review.decisions.final_outcome.outcomes, for all batches at once.
+-- What the software decided about each item, before any person. The words of its operation are in its batch.
+CREATE VIEW software_decisions AS
+SELECT i.batch_id, b.label, b.operation, b.includes, b.excludes, i.idx, i.item_id, coalesce(p.origin, i.idx) AS record,
+       i.state,
+       CASE WHEN i.state = 'decided' THEN
+                CASE WHEN b.includes IS NULL OR r.value #>> '{}' = b.includes THEN 'passed'
+                     WHEN r.value #>> '{}' = b.excludes THEN 'excluded'
+                     ELSE 'uncertain' END
+            WHEN i.state IN ('failed', 'cancelled') THEN i.state
+            WHEN i.state <> 'excluded_by_filter' THEN 'open'
+            WHEN e.rule = 'duplicate' THEN 'duplicate'
+            WHEN e.rule IS NOT NULL THEN 'ineligible'
+            ELSE 'removed' END AS model_decision,
+       CASE WHEN i.state = 'failed' THEN coalesce(r.error_kind, 'unknown')
+            WHEN i.state = 'excluded_by_filter' THEN e.rule
+            WHEN i.state = 'decided' AND r.value #>> '{}' = b.excludes THEN
+                coalesce(b.excluded_because,
+                         CASE WHEN r.detail ->> 'status' = 'exclude' THEN r.detail ->> 'exclusion_reason' END,
+                         'no reason recorded')
+       END AS reason,
+       CASE WHEN i.state = 'decided' THEN r.confidence END AS confidence,
+       CASE WHEN i.state = 'decided' THEN r.value END AS model_value,
+       -- a judgement that blocks a result; an exclusion that is uncertain for want of a verified quote
+       b.operation = 'judge' AND i.state = 'decided' AND coalesce(r.detail ->> 'blocked' = 'true', false) AS marked,
+       b.operation = 'inclusion' AND i.state = 'decided'
+           AND coalesce(r.detail ->> 'uncertain_reason' = 'unverified', false) AS unverified
+FROM item_states i
+JOIN batches b ON b.id = i.batch_id
+LEFT JOIN payloads p ON p.batch_id = i.batch_id AND p.idx = i.idx
+LEFT JOIN results r ON r.batch_id = i.batch_id AND r.idx = i.idx
+LEFT JOIN exclusions e ON e.batch_id = i.batch_id AND e.idx = i.idx
+WHERE b.purging_at IS NULL;
+
+-- The final decision on each item, and who made it: every count of decisions reads this view. An item is decided
+-- `by_human` if a person's decision to include or exclude counts, whether the software agrees or not.
 CREATE VIEW item_decisions AS
-WITH decided AS (
-    SELECT i.batch_id, b.label, b.operation, i.idx, i.item_id, coalesce(i.origin, i.idx) AS record, i.state,
-           CASE WHEN i.state = 'failed' THEN 'failed'
-                WHEN i.state = 'cancelled' THEN 'cancelled'
-                WHEN i.state = 'excluded_by_filter' THEN
-                    CASE WHEN e.rule = 'duplicate' THEN 'duplicate' WHEN e.rule IS NOT NULL THEN 'ineligible'
-                         ELSE 'removed' END
-                WHEN i.state <> 'decided' THEN 'open'
-                WHEN b.operation = 'inclusion' THEN
-                    CASE r.value #>> '{}' WHEN 'include' THEN 'passed' WHEN 'exclude' THEN 'excluded'
-                         ELSE 'uncertain' END
-                WHEN b.operation = 'filter' THEN
-                    CASE r.value #>> '{}' WHEN 'true' THEN 'passed' ELSE 'excluded' END
-                ELSE 'passed' END AS model_decision,
-           CASE WHEN i.state = 'failed' THEN coalesce(r.error_kind, 'unknown')
-                WHEN i.state = 'excluded_by_filter' THEN e.rule
-                WHEN i.state <> 'decided' THEN NULL
-                WHEN b.operation = 'filter' AND r.value #>> '{}' IS DISTINCT FROM 'true'
-                    THEN 'the question is answered with no'
-                WHEN b.operation = 'inclusion' AND r.value #>> '{}' = 'exclude' THEN
-                    coalesce(CASE WHEN r.detail ->> 'status' = 'exclude' THEN r.detail ->> 'exclusion_reason' END,
-                             'no reason recorded')
-           END AS reason,
-           CASE WHEN i.state = 'decided' THEN r.confidence END AS confidence,
-           CASE WHEN i.state = 'decided' THEN r.value END AS model_value,
-           h.id AS said, h.value AS human_value, h.reviewer, h.note, h.created_at AS decided_at,
-           coalesce(h.conflict, false) AS conflict, coalesce(h.reviewers, 0) AS reviewers, h.decisions
-    FROM items i
-    JOIN batches b ON b.id = i.batch_id
-    LEFT JOIN results r ON r.batch_id = i.batch_id AND r.idx = i.idx
-    LEFT JOIN exclusions e ON e.batch_id = i.batch_id AND e.idx = i.idx
+WITH joined AS (
+    SELECT software.*, h.id AS said, h.value AS human_value, h.reviewer, h.note, h.created_at AS decided_at,
+           coalesce(h.conflict, false) AS conflict, coalesce(h.reviewers, 0) AS reviewers,
+           coalesce(h.settles AND h.reviewers > 1, false) AS settled, h.decisions
+    FROM software_decisions software
     LEFT JOIN LATERAL (
         SELECT standing.* FROM standing_decisions standing
-        WHERE standing.batch_id = i.batch_id AND standing.idx = i.idx AND standing.stage = 'own'
+        WHERE standing.batch_id = software.batch_id AND standing.idx = software.idx AND standing.stage = 'own'
         OFFSET 0  -- read item by item: whoever names a batch waits for no other
     ) h ON true
-    WHERE b.purging_at IS NULL
-), final AS (
-    SELECT decided.*,
+), decided AS (
+    SELECT joined.*,
            CASE WHEN said IS NULL THEN NULL
                 WHEN conflict THEN 'conflict'
-                WHEN operation NOT IN ('filter', 'inclusion') THEN 'passed'
-                WHEN human_value #>> '{}' IN ('include', 'true') THEN 'passed'
-                WHEN human_value #>> '{}' = 'uncertain' THEN 'uncertain'
+                WHEN includes IS NULL OR human_value #>> '{}' = includes THEN 'passed'
+                WHEN human_value #>> '{}' IS DISTINCT FROM excludes THEN 'uncertain'
                 WHEN model_decision IN ('duplicate', 'ineligible', 'removed') THEN model_decision
                 ELSE 'excluded' END AS human_decision
+    FROM joined
+), compared AS (
+    SELECT decided.*,
+           CASE WHEN human_decision = 'conflict' THEN 'conflict'
+                WHEN human_decision = 'uncertain' THEN 'unsure'
+                WHEN includes IS NOT NULL THEN
+                    CASE WHEN human_decision = model_decision THEN 'confirmed'
+                         WHEN human_decision <> model_decision THEN 'changed' END
+                WHEN CAST(model_value AS jsonb) = CAST(human_value AS jsonb) THEN 'confirmed'
+                WHEN said IS NOT NULL THEN 'changed' END AS human
     FROM decided
 )
 SELECT batch_id, label, operation, idx, item_id, record, state,
-       coalesce(human_decision, model_decision) AS decision, model_decision, human_decision,
-       CASE WHEN said IS NULL THEN NULL
-            WHEN conflict THEN 'conflict'
-            WHEN operation IN ('filter', 'inclusion') THEN
-                CASE WHEN human_decision <> model_decision THEN 'changed' ELSE 'confirmed' END
-            WHEN state = 'decided' AND CAST(model_value AS jsonb) = CAST(human_value AS jsonb) THEN 'confirmed'
-            ELSE 'changed' END AS human,
-       reviewer, note, decided_at, reason, confidence, model_value, human_value,
-       reviewers, conflict, decisions
-FROM final;
+       coalesce(human_decision, model_decision) AS decision, model_decision, human_decision, human,
+       coalesce(human IN ('changed', 'confirmed'), false) AS by_human,
+       reviewer, note, decided_at, reason, confidence, model_value, human_value, reviewers, conflict, settled, decisions,
+       marked, unverified
+FROM compared;

@@ -1,0 +1,75 @@
+"""Agreement between people is of independent decisions: those that stood when the record opened to their reader."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import pytest
+from sqlalchemy import select
+
+from stage.assessed import A, B, C, record, said
+from stage.screened import decided, written_batch
+from tamis_producer import Client
+from tamis_producer.ledger.overrides import human_decisions
+from tamis_review import decide, measure_agreement
+from tamis_review.decisions.blindness import set_mode
+from tamis_review.decisions.record_overrides import HumanDecision
+from tamis_review.decisions.stop_samples import read_reading_state
+from tamis_schemas import ScreeningMode
+
+PAIR, SECOND, SINGLE = ScreeningMode.PAIR, ScreeningMode.MODEL_SECOND, ScreeningMode.SINGLE
+Said = tuple[str, str | None]  # reviewer, value (None withdraws)
+
+
+def test_agreement_stays_what_it_was_when_a_reader_takes_over_the_others_decisions(client: Client) -> None:
+    batch = written_batch(client, [decided(record(n), said("include")) for n in range(10)])
+    with client.engine.begin() as connection:
+        set_mode(connection, UUID(batch.id), PAIR, set_by="Lead")
+    for who, excluded in ((A, ()), (B, (3, 4))):
+        decide(batch, [HumanDecision(n, "exclude" if n in excluded else "include", who) for n in range(10)])
+    decide(batch, [HumanDecision(n, "include", B) for n in (3, 4)])  # the conflicts are open: B gives in
+    (pair,) = measure_agreement(batch).people
+    assert (pair.first, pair.second, pair.agreement.n, pair.agreement.observed) == (A, B, 10, 0.8)
+    with client.engine.connect() as connection:
+        double = read_reading_state(connection, UUID(batch.id), "inclusion").double
+    assert double is not None
+    assert (double.records, double.includes, double.missed_by_one) == (10, 10, 2)
+
+
+@pytest.mark.parametrize(
+    ("mode", "history", "expected"),
+    [
+        (PAIR, [(A, "include"), (A, "exclude")], {A: "exclude"}),  # still alone
+        (PAIR, [(A, "include"), (B, "exclude"), (A, "exclude")], {A: "include", B: "exclude"}),
+        (PAIR, [(A, "include"), (A, "exclude"), (B, "include")], {A: "exclude", B: "include"}),
+        # withdrawn, the record is as blind as before
+        (PAIR, [(A, "include"), (A, None), (B, "exclude"), (A, "uncertain")], {A: "uncertain", B: "exclude"}),
+        # a withdrawal after it opened takes nothing back
+        (PAIR, [(A, "include"), (B, "exclude"), (B, None), (B, "include")], {A: "include", B: "exclude"}),
+        (PAIR, [(A, "include"), (B, "exclude"), (C, "exclude")], {A: "include", B: "exclude"}),  # C saw both
+        (SINGLE, [(A, "include"), (B, "exclude"), (C, "exclude")], {A: "include", B: "exclude", C: "exclude"}),
+        (SECOND, [(A, "include"), (A, "exclude"), (B, "exclude")], {A: "include", B: "exclude"}),  # A saw the model's
+    ],
+)
+def test_which_decision_is_independent(
+    client: Client, mode: ScreeningMode, history: Sequence[Said], expected: dict[str, str]
+) -> None:
+    batch = written_batch(client, [decided(record(0), said("include"))])
+    with client.engine.begin() as connection:
+        set_mode(connection, UUID(batch.id), mode, set_by="Lead")
+    for who, value in history:
+        decide(batch, [HumanDecision(0, value, who, withdraw=value is None, unsure=value == "uncertain")])
+    view = human_decisions.c
+    with client.engine.connect() as connection:
+        rows = connection.execute(select(view.reviewer, view.value, view.independent, view.current).order_by(view.id))
+        marked = rows.all()
+    assert {row.reviewer: row.value for row in marked if row.independent} == expected
+    assert [row.current for row in marked] == [
+        value is not None and who not in dict(history[n + 1 :]) for n, (who, value) in enumerate(history)
+    ]
+
+
+def test_a_settling_decision_is_not_independent(client: Client) -> None:
+    batch = written_batch(client, [decided(record(0), said("include"))])
+    for who, value, settles in ((A, "include", False), (B, "exclude", False), (C, "include", True)):
+        decide(batch, [HumanDecision(0, value, who, settles=settles)])
+    assert [(pair.first, pair.second) for pair in measure_agreement(batch).people] == [(A, B)]
