@@ -56,11 +56,11 @@ def in_words(answer: StopAnswer) -> StopAnswer:
 def methods_sentence(answer: StopAnswer) -> str:
     """Return sentences on the method and the result so far, for a methods section."""
     of_all = f"{answer.read:,} of {records(answer.records)}"
+    scope = " Includes of the earlier search do not count in this update." if answer.updates else ""
     if not answer.unread:
-        return f"Reviewers read all {records(answer.records)} and included {answer.found:,}."
-    sentences = [f"Reviewers read {of_all} ({_share(answer.read, answer.records)}) and included {answer.found:,}."]
-    if answer.updates:
-        sentences.append("These figures concern this update only, without the includes of the earlier search.")
+        return f"Reviewers read all {records(answer.records)} and included {answer.found:,}.{scope}"
+    share = _share(answer.read, answer.records)
+    sentences = [f"Reviewers read {of_all} ({share}) and included {answer.found:,}.{scope}"]
     sentences += map(_drawn, answer.samples)
     promise = (
         f"With {percent(answer.confidence)} confidence, at most {answer.missed:,} of the {answer.unread:,} unread "

@@ -164,3 +164,11 @@ def test_few_records_all_of_one_kind_are_selected(kind: bool) -> None:
     final = {place: place < 10 for place in range(400)}
     same = [place for place in final if final[place] is kind][:8]
     assert double_reading(dict.fromkeys(same, (kind, kind)), final).selected
+
+
+def test_a_few_records_of_the_other_kind_do_not_hide_that_records_were_chosen() -> None:
+    final = {place: place < 100 for place in range(400)}
+    mostly_includes = [*range(90), *range(100, 110)]
+    assert double_reading({place: (final[place], True) for place in mostly_includes}, final).selected
+    every_third = {place: (final[place], final[place]) for place in range(0, 400, 3)}
+    assert not double_reading(every_third, final).selected

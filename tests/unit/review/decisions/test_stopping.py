@@ -141,8 +141,9 @@ def test_an_update_says_that_includes_of_the_earlier_search_do_not_count() -> No
     assert figure("includes found", updates="b0")[1].endswith(
         "Includes of the updated search (batch b0) do not count here."
     )
-    done = told(verdict=StopVerdict.ENOUGH, needed=(), promised=0.96, missed=1, updates="b0")
-    assert "These figures concern this update only" in str(done.methods)
+    for unread in (600, 0):
+        done = told(verdict=StopVerdict.ENOUGH, needed=(), promised=0.96, missed=1, unread=unread, updates="b0")
+        assert "Includes of the earlier search do not count in this update." in str(done.methods)
 
 
 def test_the_sentence_for_the_methods_stands_with_a_promise_alone() -> None:
