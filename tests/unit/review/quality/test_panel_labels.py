@@ -96,6 +96,15 @@ def test_a_sample_of_joint_exclusions_shows_shared_misses_or_that_it_is_too_smal
     assert verdicts[0.9].count(Sharing.SHARED) >= PANELS / 2
 
 
+def test_joint_misses_that_a_third_model_keeps_do_not_look_shared() -> None:
+    """They are all labelled, unlike those that all three exclude."""
+    for seed in range(3):
+        made = simulated(0.0, seed, records=1_200)
+        shown = figures(made, with_sample(made, seed))
+        assert not shown.recall.like_all
+        assert Sharing.SHARED not in {pair.misses and pair.misses.sharing for pair in shown.pairs}
+
+
 def test_exclusions_that_people_chose_are_no_sample() -> None:
     made = review(0.9, 1)
     first = {place: made.human[place] for place in excluded(made)[:SAMPLE]}
