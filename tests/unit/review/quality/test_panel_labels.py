@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import product
 from random import Random
 
 import pytest
@@ -9,13 +10,16 @@ from benchmarks.panels import Simulated, simulated
 
 from tamis_review.quality.panel_figures import PanelFigures, panel_figures
 from tamis_review.quality.panel_labels import some_keeps
+from tamis_review.quality.panel_record import PanelRecord, Word
 from tamis_review.quality.panel_words import DRAW, NOT_KNOWN, panel_sentences
 from tamis_review.quality.shared_errors import Sharing
 from tamis_review.report.sections import panel_part
-from tamis_schemas import PanelPolicy
+from tamis_schemas import InclusionStatus, Panel, PanelPolicy
+from tamis_schemas.operations.panel import Vote
 
 PANELS = 8
 SAMPLE = 150  # of the joint exclusions
+VOTES = {True: Vote(InclusionStatus.INCLUDE, 0.9), False: Vote(InclusionStatus.EXCLUDE, 0.1)}
 
 
 @cache
@@ -97,12 +101,26 @@ def test_a_sample_of_joint_exclusions_shows_shared_misses_or_that_it_is_too_smal
 
 
 def test_joint_misses_that_a_third_model_keeps_do_not_look_shared() -> None:
-    """They are all labelled, unlike those that all three exclude."""
-    for seed in range(3):
-        made = simulated(0.0, seed, records=1_200)
-        shown = figures(made, with_sample(made, seed))
-        assert not shown.recall.like_all
-        assert Sharing.SHARED not in {pair.misses and pair.misses.sharing for pair in shown.pairs}
+    """They are all labelled, unlike those that all three exclude, of which a fifth is.
+
+    Each model misses half of 200 includes, independently: 25 includes for each of eight patterns of answers.
+    """
+    answers = [*product((True, False), repeat=3)] * 25 + [(False,) * 3] * 75
+    places = Random(1).sample(range(275), 275)
+    records = [
+        PanelRecord(place, f"r{place}", tuple(Word(VOTES[keeps]) for keeps in answer))
+        for place, answer in zip(places, answers, strict=True)
+    ]
+    excluded_includes = [place for place, answer in zip(places[:200], answers, strict=False) if not any(answer)]
+    labelled = {place: True for place, answer in zip(places[:200], answers, strict=False) if any(answer)}
+    labelled |= dict.fromkeys(excluded_includes[:5], True) | dict.fromkeys(places[200:215], False)
+    shown = panel_figures(Panel(models=("a", "b", "c")), records, labelled)
+    assert shown.recall.odds == pytest.approx(0.2)
+    assert shown.recall.recall == pytest.approx(175 / 200)
+    for pair in shown.pairs:
+        assert pair.misses is not None
+        assert (pair.misses.joint, pair.misses.sharing) == (30, Sharing.NO_SIGN)
+        assert pair.misses.expected == pytest.approx(30, abs=1)
 
 
 def test_exclusions_that_people_chose_are_no_sample() -> None:
