@@ -35,7 +35,7 @@ class LedgerDesk:
         return Look(
             promised=answer.verdict is StopVerdict.ENOUGH,
             refused=answer.verdict is StopVerdict.IMPOSSIBLE,
-            p=answer.estimate.p,
+            p=1.0 if answer.estimate.p is None else answer.estimate.p,
             sampled=0 if answer.sample is None else len(answer.sample.waiting),
         )
 

@@ -82,9 +82,9 @@ def _word(seen: float) -> Word:
 class Told:
     """The figures in the reports of many panels of one kind."""
 
-    shared: float  # share of panels with at least one pair of models that the report says shares errors
+    shared: float  # share of panels with at least one pair of models that the report says shares misses
     every_pair: float  # share of these pairs among all pairs
-    ratio: float  # mean of joint errors / joint errors if the models erred independently
+    ratio: float  # mean of joint misses / joint misses if the models erred independently
     phi: float  # mean
     recall_one: float  # mean share of the includes that the first model keeps
     recall: float  # mean share of the includes that the whole panel keeps
@@ -93,9 +93,9 @@ class Told:
 def told(shared: float, panels: int, *, seed: int = SEED) -> Told:
     """Return the figures of `panels` panels of three models that share this part of their noise."""
     figures = [simulated(shared, seed * 10_000 + number).figures for number in range(panels)]
-    errors = [pair.errors for one in figures for pair in one.pairs if pair.errors is not None]
+    errors = [pair.misses for one in figures for pair in one.pairs if pair.misses is not None]
     said = [
-        [pair.errors is not None and pair.errors.sharing is Sharing.SHARED for pair in one.pairs] for one in figures
+        [pair.misses is not None and pair.misses.sharing is Sharing.SHARED for pair in one.pairs] for one in figures
     ]
     return Told(
         shared=_mean([float(any(pairs)) for pairs in said]),
@@ -114,7 +114,7 @@ def _mean(values: list[float]) -> float:
 def table(panels: int) -> Iterator[str]:
     """Yield the lines of the table, in Markdown."""
     yield (
-        "| shared part of the noise | panels said to share errors | pairs | joint errors / expected | phi "
+        "| shared part of the noise | panels said to share misses | pairs | joint misses / expected | phi "
         "| recall of one model | of the panel |"
     )
     yield "|---:|---:|---:|---:|---:|---:|---:|"

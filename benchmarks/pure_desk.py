@@ -21,7 +21,7 @@ class PureDesk:
         self, features: TextFeatures, scores: Sequence[float | None], *, seed: int, explore: float = EXPLORE
     ) -> None:
         self._features, self._scores, self._seed, self._explore = features, scores, seed, explore
-        self._decided: dict[int, bool] = {}  # in the order of reading
+        self._decided: dict[int, bool] = {}  # in the order of reading; of a page, the includes last, as in the ledger
         self._frame: list[int] = []  # the rows that were unread when it was opened, in a random order
         self._found_before = 0  # includes found by then
         self._drawn = 0
@@ -35,7 +35,7 @@ class PureDesk:
         return list(dict.fromkeys([*waiting, *rows]))[:n]
 
     def decide(self, decisions: Mapping[int, bool]) -> None:
-        self._decided.update(decisions)
+        self._decided.update(sorted(decisions.items(), key=lambda decision: decision[1]))
 
     def look(self) -> Look:
         certificate = certify(self._reading(), RECALL, CONFIDENCE)

@@ -18,6 +18,7 @@ HIDDEN_TOPICS = 0.3  # the share of them whose includes score like other records
 DRIFT = (0.98, 0.55)  # the area under the curve at the first and at the last record
 APPENDED, APPENDED_AREA = 0.25, 0.60  # the share of a second database, and the area under its curve
 MISSES = 0.05  # the share of the includes that a person overlooks
+LATE, LATE_AREAS = 0.1, (0.2, 0.3)  # the share of includes that rank below other records, and the areas of their scores
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,11 @@ def read_by_one(draw: random.Random, number: int) -> Review:
     made = _review(draw, 0.05, lambda _: AREAS[number % len(AREAS)])
     first, second = (tuple(true and draw.random() >= MISSES for true in made.true) for _ in range(2))
     return replace(made, first=first, second=second, read_twice=RECORDS // 10)
+
+
+def with_late_includes(area: float) -> Kind:
+    """Return a kind of reviews in which a tenth of the includes scores below other records, with this area."""
+    return lambda draw, number: _review(draw, 0.05, lambda _: area if draw.random() < LATE else 0.95)
 
 
 KINDS: Mapping[str, Kind] = {

@@ -75,16 +75,14 @@ def next_(
 
 def _print_records(answer: NextRecords, output: Path | None) -> None:
     if answer.records and output is None:
-        table = listing("No.", "id", "title", "why", numbers=("score", "chance"))
+        table = listing("No.", "id", "title", "why", numbers=("score",))
         table.columns[0].justify = "right"
         table.columns[2].max_width, table.columns[2].no_wrap = TITLE_WIDTH, True
         for record in answer.records:
             cells = (escape(record.item_id), escape(record.title), escape(record.why))
-            numbers = ("" if record.score is None else f"{record.score:.2f}", _percent(record.probability))
-            table.add_row(str(record_number(record.index)), *cells, *numbers)
+            score = "" if record.score is None else f"{record.score:.2f}"
+            table.add_row(str(record_number(record.index)), *cells, score)
         out.print(table)
-        if any(record.probability is not None for record in answer.records):
-            out.say("Chance: of 100 records with a chance of 30%, people would include about 30.")
     elif answer.records:
         out.say(f"{len(answer.records):,} records written to {escape(str(output))}, in reading order.")
         out.say(
@@ -98,10 +96,6 @@ def _print_records(answer: NextRecords, output: Path | None) -> None:
         markup=False,
     )
     out.say(answer.meaning, markup=False)
-
-
-def _percent(probability: float | None) -> str:
-    return "" if probability is None else "<1%" if probability < 0.005 else f"{probability:.0%}"
 
 
 @app.command(

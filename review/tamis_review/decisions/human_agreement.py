@@ -140,12 +140,7 @@ def two_places(value: float) -> str:
 
 def _human(overridden: dict[int, str], audits: Iterable[Audit]) -> dict[AgreementAmong, dict[int, str]]:
     """Return the human decisions that each figure compares with the software, by place."""
-    audited = {
-        item.index: INCLUDE if item.include else EXCLUDE
-        for audit in audits
-        for item in audit.items
-        if item.include is not None
-    }
+    audited = {index: INCLUDE if includes else EXCLUDE for index, includes in _audited(audits).items()}
     return {
         AgreementAmong.OVERRIDES: overridden,
         AgreementAmong.AUDITS: audited,
@@ -227,13 +222,21 @@ def _judged(connection: Connection, batch_id: UUID, query: CellQuery) -> dict[in
 def read_panel(connection: Connection, batch_id: UUID, human: Mapping[int, bool] | None = None) -> PanelFigures | None:
     """Return the figures of a batch's panel, or None if the batch has a single model.
 
-    `human`: people's decisions by place, True for included. None: people's current decisions on the batch.
+    `human`: people's decisions by place, True for included. None: people's current decisions on the batch, and their
+    decisions on audited exclusions.
     """
     panel = panel_of(read_operation(connection, batch_id))
     if panel is None:
         return None
     records = list(read_panel_records(connection, batch_id))
-    return panel_figures(panel, records, _decided(connection, batch_id) if human is None else human)
+    if human is None:
+        audited = _audited(read_audits(connection, batch_id))
+        human = audited | _decided(connection, batch_id)
+    return panel_figures(panel, records, human)
+
+
+def _audited(audits: Iterable[Audit]) -> dict[int, bool]:
+    return {item.index: item.include for audit in audits for item in audit.items if item.include is not None}
 
 
 def _decided(connection: Connection, batch_id: UUID) -> dict[int, bool]:

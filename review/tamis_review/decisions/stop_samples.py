@@ -12,12 +12,13 @@ allowed probability of a wrong promise (1 - confidence).
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from itertools import takewhile
 from uuid import UUID
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, null, select
 
 from tamis_producer.ledger import find_audit, read_audit, read_audits
 from tamis_producer.ledger.overrides import human_decisions, one_at_a_time, standing
@@ -46,11 +47,13 @@ from tamis_schemas.operations import kind_of, verdict
 from tamis_schemas.records.random_order import check_draw, sample
 
 from ..quality.certificate import DoubleRead, Reading, certify
+from ..quality.sampling import chosen_by_kind
 from ..quality.sampling_frame import SamplingFrame
 from .final_outcome import Outcome, software_outcomes
 from .record_overrides import HumanDecision, record
 
 MEASURABLE = 10  # doubly read includes; with fewer, the bound on overlooked includes is too weak
+PAGE = 50  # records decided at one moment; more come from a file, whose rows are in no reading order
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class ReadingState:
     conflicts: frozenset[int]  # records on which people differ, as long as no decision settles them
     uncertain: frozenset[int]  # records that people left open
     double: DoubleReading | None = None  # None: no record was read by two people
+    moments: Mapping[int, datetime] = field(default_factory=dict)  # of the first decision on each read record
 
     @property
     def records(self) -> int:
@@ -80,6 +84,23 @@ class ReadingState:
     def found(self) -> int:
         """Return the number of records that people included."""
         return sum(self.included.values())
+
+    @cached_property
+    def together(self) -> int:
+        """Return the largest number of records decided at one moment, if it hides the reading order; otherwise 0."""
+        most = max(Counter(self.moments.values()).values(), default=0)
+        return most if most > PAGE else 0
+
+    @cached_property
+    def in_order(self) -> tuple[bool, ...] | None:
+        """Return the decisions in reading order, True for an include; None if the order is not known.
+
+        Records decided at one moment have no order among themselves. Their includes come last, so that no order of a
+        file's rows lets the estimator stop earlier.
+        """
+        if self.together:
+            return None
+        return tuple(yes for _, yes in sorted((self.moments[place], yes) for place, yes in self.included.items()))
 
     @cached_property
     def unread(self) -> tuple[int, ...]:
@@ -99,16 +120,16 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
     of_records = {row.idx: Outcome(row.system) for row in connection.execute(software)}
     human = standing(batch_id)
     first = (
-        select(overrides.c.idx, func.min(overrides.c.id).label("id"))
+        select(overrides.c.idx, func.min(overrides.c.id).label("id"), func.min(overrides.c.created_at).label("moment"))
         .where(overrides.c.batch_id == batch_id, overrides.c.stage == HumanStage.OWN.value)
         .group_by(overrides.c.idx)
     )
     # Separate queries: for a join, Postgres expects a single row and loops over the other side.
-    since: dict[int, int] = {row.idx: row.id for row in connection.execute(first)}
+    since = {row.idx: row for row in connection.execute(first)}
     statement = select(human.c.idx, human.c.value, human.c.conflict)
     included: dict[int, bool] = {}
     conflicts, uncertain = set(), set()
-    for row in sorted(connection.execute(statement), key=lambda row: since[row.idx]):
+    for row in sorted(connection.execute(statement), key=lambda row: since[row.idx].id):
         if row.idx not in of_records:  # a copy: its original is screened
             continue
         says = None if row.conflict else verdict(row.value)
@@ -119,7 +140,8 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
         else:
             included[row.idx] = says
     double = _read_double(connection, batch_id, included)
-    return ReadingState(of_records, included, frozenset(conflicts), frozenset(uncertain), double)
+    moments = {place: since[place].moment for place in included}
+    return ReadingState(of_records, included, frozenset(conflicts), frozenset(uncertain), double, moments)
 
 
 def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, bool]) -> DoubleReading | None:
@@ -133,13 +155,29 @@ def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, 
     for row in connection.execute(select(view.idx, view.value).where(*own).order_by(view.id)):
         verdicts.setdefault(row.idx, []).append(verdict(row.value))
     pairs = {place: those[:2] for place, those in verdicts.items() if place in included and len(those) > 1}
-    seen = [pair for place, pair in pairs.items() if included[place] and True in pair]
-    missed = sum(False in pair for pair in seen)
-    if not pairs:
-        return None
-    whole = len(pairs) == len(included)
+    return double_reading(pairs, included) if pairs else None
+
+
+def double_reading(pairs: Mapping[int, Sequence[bool | None]], included: Mapping[int, bool]) -> DoubleReading:
+    """Return the counts of records that two people decided independently.
+
+    If the first reader's decisions decided which records the second one read, the first reader's excludes say nothing
+    about the second one's misses. Then only the first reader's includes count.
+
+    Args:
+        pairs: the first and the second decision on a record, by its place. None: uncertain.
+        included: the final decision on each record that people read.
+    """
+    first = [str(pairs[place][0] if place in pairs else include) for place, include in included.items()]
+    selected = chosen_by_kind(first, [place in pairs for place in included])
+    seen = [pair for place, pair in pairs.items() if included[place] and True in (pair[:1] if selected else pair)]
     return DoubleReading(
-        records=len(pairs), includes=len(seen), missed_by_one=missed, whole=whole, counts=len(seen) >= MEASURABLE
+        records=len(pairs),
+        includes=len(seen),
+        missed_by_one=sum(False in pair for pair in seen),
+        whole=len(pairs) == len(included),
+        counts=len(seen) >= MEASURABLE,
+        selected=selected,
     )
 
 
@@ -339,7 +377,7 @@ def reading_of(
         found=state.found,
         unread=len(state.unread),
         frames=tuple(by_number.get(attempt, untouched) for attempt in range(1, attempts + 1)),
-        double_read=None if double is None else DoubleRead(double.includes, double.missed_by_one),
+        double_read=None if double is None else DoubleRead(double.includes, double.missed_by_one, double.selected),
         readers=2 if double is not None and double.whole else 1,
     )
 
@@ -351,6 +389,7 @@ def samples_of(
     places = sorted({place for frame in frames for place in frame.sample})
     named = select(items.c.idx, items.c.item_id).where(items.c.batch_id == batch_id, items.c.idx.in_(places))
     ids = {row.idx: row.item_id for row in connection.execute(named)} if places else {}
+    changes = _read_changes(connection, batch_id) if frames else []
     return tuple(
         StopSample(
             id=str(frame.id),
@@ -362,6 +401,7 @@ def samples_of(
             population=len(frame.records),
             created_at=frame.created_at,
             closed_at=frame.closed_at,
+            changed=len({place for place, moment in changes if moment > frame.created_at}),
             records=tuple(
                 SampledRecord(index=place, item_id=ids[place], included=state.included.get(place))
                 for place in frame.sample
@@ -369,6 +409,15 @@ def samples_of(
         )
         for frame in frames
     )
+
+
+def _read_changes(connection: Connection, batch_id: UUID) -> list[tuple[int, datetime]]:
+    """Return place and time of each decision that replaced the same person's opposite decision."""
+    c = overrides.c
+    earlier = func.lag(c.value, type_=c.value.type).over(partition_by=(c.idx, c.reviewer), order_by=c.id)
+    of_stage = (c.batch_id == batch_id) & (c.stage == HumanStage.OWN.value) & c.value.is_not(null())
+    rows = connection.execute(select(c.idx, c.created_at, c.value, earlier.label("earlier")).where(of_stage))
+    return [(row.idx, row.created_at) for row in rows if {verdict(row.value), verdict(row.earlier)} == {True, False}]
 
 
 def _frame(frame: StoredFrame, state: ReadingState) -> SamplingFrame:

@@ -30,8 +30,8 @@ MOST = 1_000  # records
 SMALL = 5_000  # records in a batch whose order is computed while the caller waits
 LONGEST_NAME = 200  # characters
 BLIND = (
-    "People read blind: records that others have begun come first, then the rest by number. An order by "
-    "probability would reveal the decisions of the model and of other people."
+    "People read blind: records that others have begun come first, then the rest by number. Any other "
+    "order would reveal the decisions of the model and of other people."
 )
 
 
@@ -41,7 +41,6 @@ class Offered:
 
     index: int
     reason: ReadingReason
-    probability: float | None
 
 
 def offered(
@@ -64,20 +63,20 @@ def offered(
     """
     drawn, apart = ({index: at for at, index in enumerate(places)} for places in (first, disputed))
     placed: list[tuple[tuple[int, int], Offered]] = []  # group and place in it; ties keep their order
-    for index, reason, probability in zip(order.places, order.reasons, order.probabilities, strict=True):
+    for index, reason in zip(order.places, order.reasons, strict=True):
         says = human.get(index)
         if says is not None and (reviewer in says.reviewers if reviewer is not None else not says.conflict):
             continue
         if index in drawn:
-            place, offer = (0, drawn[index]), Offered(index, ReadingReason.SAMPLE, probability)
+            place, offer = (0, drawn[index]), Offered(index, ReadingReason.SAMPLE)
         elif says is not None and reviewer is not None:
-            place, offer = (1, says.first), Offered(index, ReadingReason.PAIR, None)
+            place, offer = (1, says.first), Offered(index, ReadingReason.PAIR)
         elif says is not None:
-            place, offer = (3, 0), Offered(index, ReadingReason.CONFLICT, probability)
+            place, offer = (3, 0), Offered(index, ReadingReason.CONFLICT)
         elif index in apart:
-            place, offer = (2, apart[index]), Offered(index, ReadingReason.DISAGREEMENT, probability)
+            place, offer = (2, apart[index]), Offered(index, ReadingReason.DISAGREEMENT)
         else:
-            offer = Offered(index, ReadingReason(reason), probability)
+            offer = Offered(index, ReadingReason(reason))
             place = (4 if offer.reason is ReadingReason.RULE else 3, 0)
         placed.append((place, offer))
     placed.sort(key=lambda pair: pair[0])
@@ -85,7 +84,7 @@ def offered(
 
 
 def by_number(records: Sequence[Offered]) -> list[Offered]:
-    """Return the records in an order for blind readers, in which no place or figure reveals a decision.
+    """Return the records in an order for blind readers, in which no place reveals a decision.
 
     The sample and the records that others decided stay first. The other records follow in the order of the batch, rule
     exclusions last.
@@ -96,7 +95,7 @@ def by_number(records: Sequence[Offered]) -> list[Offered]:
         return (0, 0) if offer.reason in kept else (1 + (offer.reason is last), offer.index)
 
     return [
-        replace(offer, probability=None, reason=offer.reason if offer.reason in {*kept, last} else ReadingReason.NUMBER)
+        offer if offer.reason in {*kept, last} else replace(offer, reason=ReadingReason.NUMBER)
         for offer in sorted(records, key=place)
     ]
 
@@ -145,7 +144,10 @@ def meaning(order: ReadingOrder | StoredOrder, *, decided: int, unread: int, cur
     if not current:
         now = "1 record is" if decided == 1 else f"{decided:,} records are"
         basis += f" It is being updated ({now} decided now), and omits decided records."
-    return f"{basis} Read from the top to find the includes early; `tamis stop` shows when you may stop."
+    return (
+        f"{basis} Places are ranks, not probabilities. Read from the top to find the includes early; `tamis stop` "
+        "shows when you may stop."
+    )
 
 
 @dataclass(frozen=True)
@@ -265,6 +267,5 @@ def _record(offer: Offered, record: Candidate, included: int, *, blind: bool) ->
         reason=offer.reason,
         why=why(offer.reason, record, included),
         score=None if blind else record.score,
-        probability=offer.probability,
         rule=record.rule,
     )

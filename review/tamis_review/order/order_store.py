@@ -34,7 +34,6 @@ class ReadingOrder:
 
     places: Sequence[int]  # in the batch
     reasons: Sequence[str]  # a `ReadingReason` each
-    probabilities: Sequence[float | None]
     decided: int  # records that people had decided
     included: int
     text_weight: float
@@ -88,7 +87,7 @@ def write_order(
     connection: Connection, batch_id: UUID, terms: OrderTerms, basis: OrderBasis, made: ReadingOrder
 ) -> None:
     """Store an order in place of the batch's previous order."""
-    values = {**vars(terms), **vars(basis), **vars(made), "made_at": func.now()}
+    values = {**vars(terms), **vars(basis), **vars(made), "made_at": func.now(), "probabilities": []}
     statement = insert(reading_orders).values(batch_id=batch_id, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=["batch_id"], set_=values))
 
@@ -96,7 +95,6 @@ def write_order(
 def read_order(connection: Connection, batch_id: UUID) -> ReadingOrder | None:
     """Return the stored order with its records, or None."""
     order = reading_orders.c
-    lists = (order.places, order.reasons, order.probabilities)
-    statement = select(*lists, order.decided, order.included, order.text_weight).where(order.batch_id == batch_id)
-    row = connection.execute(statement).one_or_none()
+    columns = (order.places, order.reasons, order.decided, order.included, order.text_weight)
+    row = connection.execute(select(*columns).where(order.batch_id == batch_id)).one_or_none()
     return None if row is None else ReadingOrder(*row)

@@ -3,6 +3,9 @@
 The ranks of the language model's score and of the text model's score are added with weights. A logistic regression of
 people's decisions gives the weights: the better a score separates the includes, the higher its weight. The regression
 begins with expected weights, which few decisions hardly change.
+
+A place in the order is a rank, not a probability. People read the likeliest records first, so the share of includes
+among the records read does not hold for the rest.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,10 +23,8 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 UNDECIDED = 0.5  # score of a record without a score
-FEWEST = 5  # includes, and excludes, for a probability
 HALF_WAY = 10.0  # includes at which text model and score have equal expected weight
 SPREAD = 0.5  # of a weight around its expectation
-SMALLEST = 1e-6  # standard deviation of margins: below it, they carry no information
 INTERCEPT_SPREAD = 10.0  # wide: the data set the intercept
 STEPS = 100  # of Newton's method; usually about eight
 ENOUGH = 1e-9  # length of a step without effect
@@ -35,7 +36,6 @@ class Ranked:
 
     row: int  # place in the given sequences
     why: ReadingReason
-    probability: float | None  # that people include it; None with too few decisions
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,6 @@ class Fused:
     model: "np.ndarray | None"  # the model's score as a normal score; None if no record has a score
     text: "np.ndarray | None"  # the text model's, as a normal score; None without an include or without an exclude
     text_weight: float  # share of the text model in `order`, 0 to 1
-    probability: "np.ndarray | None"  # of inclusion; None with too few decisions
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +65,6 @@ class Unseen:
     rows: "np.ndarray"
     included: "np.ndarray"  # 1 or 0
     text: "np.ndarray"  # normal score of the record's rank among the records outside the model's training
-    margins: "np.ndarray"  # of the sharp machine, because the broad machine's grow with the number of labels
-    unread_margins: "np.ndarray"  # of the unread rows: the mean over the same models
 
 
 def rank(
@@ -94,10 +91,9 @@ def rank(
     at = {row: place for place, row in enumerate(unread)}
     drawn = [at[row] for row in sample(unread, len(unread), seed=seed)]  # ties keep this random order
     best = sorted(drawn, key=(-fused.order).tolist().__getitem__)
-    probability = [None] * len(unread) if fused.probability is None else fused.probability.tolist()
     why = _why(fused)
     return Ranking(
-        records=tuple(Ranked(unread[place], why[place], probability[place]) for place in best),
+        records=tuple(Ranked(unread[place], why[place]) for place in best),
         text_weight=fused.text_weight,
         included=sum(labels.values()),
     )
@@ -148,14 +144,13 @@ def fuse(features: TextFeatures, scores: Sequence[float | None], labels: Mapping
     included = sum(labels.values())
     fewest = min(included, len(labels) - included)
     if not fewest or not len(rows):
-        return Fused(rows, np.zeros(len(rows)) if of_rows is None else of_rows, of_rows, None, 0.0, None)
+        return Fused(rows, np.zeros(len(rows)) if of_rows is None else of_rows, of_rows, None, 0.0)
     margins = train(features, labels)
     text = normal_scores(-margins.places(rows, len(labels)))
     unseen = None if fewest == 1 else judge_unseen(features, rows, labels, folds=min(FOLDS, fewest), seed=seed)
     weight = 1.0 if model is None else _text_weight(unseen, model, included)
     order = text if of_rows is None else weight * text + (1 - weight) * of_rows
-    probability = None if unseen is None or fewest < FEWEST else _probability(unseen, rows, model)
-    return Fused(rows, order, of_rows, text, weight, probability)
+    return Fused(rows, order, of_rows, text, weight)
 
 
 def _text_weight(unseen: Unseen | None, model: "np.ndarray", included: int) -> float:
@@ -174,19 +169,6 @@ def _text_weight(unseen: Unseen | None, model: "np.ndarray", included: int) -> f
     return text / (text + score) if text + score else expected
 
 
-def _probability(unseen: Unseen, rows: "np.ndarray", model: "np.ndarray | None") -> "np.ndarray":
-    """Return the probability of inclusion of each row, from the sharp machine's margin and the model's score."""
-    import numpy as np
-
-    def columns(margins: "np.ndarray", at: "np.ndarray") -> "np.ndarray":
-        return np.column_stack([margins] if model is None else [margins, model[at]])
-
-    learned = columns(unseen.margins, unseen.rows)
-    centre, scale = learned.mean(axis=0), np.maximum(learned.std(axis=0), SMALLEST)
-    weights = regress((learned - centre) / scale, unseen.included, expected=[1.0] * learned.shape[1], spread=1.0)
-    return predict((columns(unseen.unread_margins, rows) - centre) / scale, weights)
-
-
 def judge_unseen(
     features: TextFeatures, unread: "np.ndarray", labels: Mapping[int, bool], *, folds: int, seed: int
 ) -> Unseen:
@@ -202,16 +184,15 @@ def judge_unseen(
     import numpy as np
 
     dealt = [sample((row for row in labels if labels[row] is kind), len(labels), seed=seed) for kind in (True, False)]
-    parts, unread_margins = [], np.zeros(len(unread))
+    parts = []
     for fold in range(folds):
         held = np.asarray([row for kind in dealt for row in kind[fold::folds]], dtype=np.int64)
         margins = train(features, {row: labels[row] for row in labels.keys() - set(held.tolist())})
         text = normal_scores(-margins.places(np.concatenate([held, unread]), len(labels)))[: len(held)]
         included = np.asarray([labels[row] for row in held.tolist()], dtype=np.float64)
-        parts.append((held, included, text, margins.sharp[held]))
-        unread_margins += margins.sharp[unread] / folds
-    rows, decisions, texts, sharp_margins = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Unseen(rows, decisions, texts, sharp_margins, unread_margins)
+        parts.append((held, included, text))
+    rows, decisions, texts = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Unseen(rows, decisions, texts)
 
 
 def regress(columns: "np.ndarray", included: "np.ndarray", *, expected: Sequence[float], spread: float) -> "np.ndarray":
@@ -249,14 +230,6 @@ def regress(columns: "np.ndarray", included: "np.ndarray", *, expected: Sequence
         if np.abs(step).max() <= ENOUGH:
             break
     return weights
-
-
-def predict(columns: "np.ndarray", weights: "np.ndarray") -> "np.ndarray":
-    """Return the probability of an include for each row. `weights`: the intercept, then each column's weight."""
-    import numpy as np
-    from scipy.special import expit
-
-    return np.asarray(expit(weights[0] + columns @ weights[1:]))
 
 
 def normal_scores(values: "np.ndarray") -> "np.ndarray":

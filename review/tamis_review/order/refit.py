@@ -98,7 +98,6 @@ def reading_order(
     return ReadingOrder(
         places=[records[row].index for row in rows],
         reasons=reasons,
-        probabilities=[ranked[row].probability if row in ranked else None for row in rows],
         decided=len(decided),
         included=ranking.included,
         text_weight=ranking.text_weight,

@@ -38,8 +38,9 @@ MOST_INCLUDES = 10_000_000  # end of the search for the number of true includes
 class DoubleRead:
     """The records that two people decided independently, before any conflict was settled."""
 
-    includes: int  # final includes that at least one reader included
+    includes: int  # final includes that at least one reader included; if `one_sided`, that the first reader included
     missed_by_one: int  # of these, included by one reader only
+    one_sided: bool = False  # the second reader's records were chosen by the first one's decisions
 
     def __post_init__(self) -> None:
         if not 0 <= self.missed_by_one <= self.includes:
@@ -48,7 +49,7 @@ class DoubleRead:
     def miss_rate(self, level: float, readers: int = 1) -> float:
         """Return an upper bound on the probability that all of `readers` independent readers overlook an include.
 
-        If no include was read by two people, the bound is 1.
+        If no include was read by two people, the bound is 1. A one-sided bound is that of the second reader.
         """
         # Theta is the share of includes seen by only one reader, among the includes seen by at least one. If each
         # reader overlooks an include with the probability mu, theta = 2 mu (1 - mu) / (1 - mu^2) = 2 mu / (1 + mu), so
@@ -56,7 +57,7 @@ class DoubleRead:
         # least mu_A mu_B, because for fixed theta this product is largest at mu_A = mu_B. An include that is hard to
         # see violates the independence: both readers overlook it more often than with the probability mu_A mu_B.
         theta = upper_bound(self.missed_by_one, self.includes, level)
-        return float((theta / (2 - theta)) ** readers)
+        return theta if self.one_sided else float((theta / (2 - theta)) ** readers)
 
 
 def may_have_been(total: int, seen: int, miss_rate: float, doubt: float) -> bool:

@@ -9,40 +9,28 @@ that the recall is not reached. If the last s records contain x includes, p is t
 The test's p is the smallest p over all s. It has no guarantee, because people read likely includes first, and because
 the level ignores that many values of s are tested.
 
-**Includes in the next records**: with probabilities of inclusion, the estimate is their sum over the best unread
-records. Its interval has quantiles of the Poisson-binomial distribution. Without probabilities, the estimate is the
-yield of the last records read, with Wilson's interval.
+**Includes in the next records** are estimated by the yield of the last records read, with Wilson's interval.
+
+Both need the order in which people read. Decisions that were recorded together, for example from a file, have none.
 
 Source: Callaghan, M. W., Müller-Hansen, F. (2020), Statistical stopping criteria for automated screening in systematic
-reviews, Systematic Reviews 9:273. Hong, Y. (2013), On computing the distribution function for the Poisson binomial
-distribution, Computational Statistics and Data Analysis 59, 41-51.
+reviews, Systematic Reviews 9:273.
 
 The test gives the same p as `calculate_h0` of its authors' package, buscarpy 0.0.2. There is one exception: if more
 includes are missing than records are unread, p is 0 here, but buscarpy returns no number.
 """
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from enum import StrEnum
-from functools import reduce
-from heapq import nlargest
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
 from math import floor
 
 from tamis_schemas import ExpectedIncludes, wilson
 
-from .exact import convolved, probability_up_to
+from .exact import probability_up_to
 
 NEXT = 100  # records
 RECENT = 100  # records read last
 LEVEL = 0.95
-
-
-class EstimateBasis(StrEnum):
-    """The source of an expected number of includes."""
-
-    PROBABILITIES = "probabilities"
-    RECENT_YIELD = "recent yield"
+RECENT_YIELD = "recent yield"
 
 
 def missed_recall_p(decisions: Sequence[bool], total: int, recall: float = 0.95) -> float:
@@ -88,26 +76,6 @@ def _runs(decisions: Sequence[bool]) -> Iterator[tuple[int, int]]:
         yield len(decisions), len(finds)
 
 
-def expected_from_probabilities(probabilities: Iterable[float], records: int = NEXT) -> ExpectedIncludes:
-    """Return how many includes are expected among the unread records with the highest probabilities.
-
-    `probabilities`: for all unread records. `records`: the most records to count. The interval assumes that the
-    probabilities are right. Raises `ValueError` if a probability is not between 0 and 1.
-    """
-    best = nlargest(records, probabilities)
-    if any(not 0 <= probability <= 1 for probability in best):
-        raise ValueError("a probability must be between 0 and 1")
-    shares = reduce(convolved, ([1 - probability, probability] for probability in best), [1.0])
-    side = (1 - LEVEL) / 2
-    return ExpectedIncludes(
-        records=len(best),
-        expected=sum(best),
-        low=_quantile(shares, side),
-        high=_quantile(shares, 1 - side),
-        basis=EstimateBasis.PROBABILITIES.value,
-    )
-
-
 def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = NEXT) -> ExpectedIncludes:
     """Return the expected includes among the next records, from the yield of the last `RECENT` decisions.
 
@@ -127,10 +95,5 @@ def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = N
         expected=None if share.estimate is None else ahead * share.estimate,
         low=0 if share.low is None else ahead * share.low,
         high=ahead if share.high is None else ahead * share.high,
-        basis=EstimateBasis.RECENT_YIELD.value,
+        basis=RECENT_YIELD,
     )
-
-
-def _quantile(shares: Sequence[float], level: float) -> int:
-    """Return the smallest k with P(X <= k) >= level. `shares`: the probabilities of 0, 1, 2, ..."""
-    return min(bisect_left(list(accumulate(shares)), level), len(shares) - 1)

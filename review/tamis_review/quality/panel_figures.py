@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations
+from math import comb
 
 from pydantic import computed_field
 
@@ -12,6 +13,7 @@ from tamis_schemas.operations.panel import Panel, PanelPolicy, disagreement
 from tamis_schemas.values.frozen import Frozen
 
 from .agreement import Agreement, agreement
+from .panel_labels import PanelRecall, panel_recall, some_keeps
 from .panel_record import PanelRecord, Word
 from .shared_errors import JointErrors, SharedErrors, shared_errors
 
@@ -30,7 +32,7 @@ class PanelMember(Frozen):
     failed: int
     tokens: int
     cost: Cost | None  # dollars; None: no price is known
-    missed: Proportion  # excluded by the model, of people's includes that the model decided
+    missed: Proportion  # excluded by the model, of people's includes; 0 of 0 if labels are not like all records
 
 
 class CriterionAgreement(Frozen):
@@ -51,7 +53,8 @@ class PanelPair(Frozen):
     differ: int
     agreement: Agreement  # of include, exclude, uncertain
     criteria: tuple[CriterionAgreement, ...] = ()
-    errors: SharedErrors | None = None  # None: people decided none of these records
+    misses: SharedErrors | None = None  # of people's includes; None: not known
+    false_includes: SharedErrors | None = None  # of people's excludes; None: not known
 
 
 class Brought(Frozen):
@@ -64,7 +67,7 @@ class Brought(Frozen):
     kept_without: int
     found: int  # people's includes that the panel would exclude without the model
     lost: int  # people's includes that the panel excludes because of the model
-    recall_with: Proportion  # share of people's includes that the panel keeps
+    recall_with: Proportion  # share of includes that the panel keeps; 0 of 0 if labels are not like all records
     recall_without: Proportion
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
@@ -72,7 +75,7 @@ class Brought(Frozen):
     def nothing(self) -> bool:
         """Return whether the panel would lose no include, and need no more reading, without the model.
 
-        If people included no record: return whether the model changed no decision.
+        If the recall is not known: return whether the model changed no decision.
         """
         if not self.recall_with.total:
             return self.changed == 0
@@ -97,6 +100,7 @@ class PanelFigures(Frozen):
     complete: int  # records that every model asked decided
     unanimous: int  # complete records with equal decisions
     labelled: int  # records that people decided
+    recall: PanelRecall
     members: tuple[PanelMember, ...]
     pairs: tuple[PanelPair, ...]
     brought: tuple[Brought, ...]
@@ -108,6 +112,8 @@ def panel_figures(panel: Panel, records: Sequence[PanelRecord], human: Mapping[i
     complete = [record for record in records if None not in record.statuses]
     places = range(len(panel.models))
     pairs = list(combinations(places, 2))
+    recall = panel_recall(panel, records, human)
+    represented = human if recall.like_all else {}
     return PanelFigures(
         models=panel.models,
         policy=panel.policy,
@@ -115,9 +121,10 @@ def panel_figures(panel: Panel, records: Sequence[PanelRecord], human: Mapping[i
         complete=len(complete),
         unanimous=sum(len(set(record.statuses)) == 1 for record in complete),
         labelled=sum(record.index in human for record in records),
-        members=tuple(_member(panel, place, records, human) for place in places),
-        pairs=tuple(_pair(panel, pair, records, human, len(pairs)) for pair in pairs),
-        brought=tuple(_brought(panel, place, records, human) for place in places),
+        recall=recall,
+        members=tuple(_member(panel, place, records, represented) for place in places),
+        pairs=tuple(_pair(panel, pair, records, {} if recall.unknown else human, recall.odds) for pair in pairs),
+        brought=tuple(_brought(panel, place, records, human, like_all=recall.like_all) for place in places),
         differing=_differing(panel, records),
     )
 
@@ -145,13 +152,22 @@ def _excludes(word: Word) -> bool:
 
 
 def _pair(
-    panel: Panel, pair: tuple[int, int], records: Sequence[PanelRecord], human: Mapping[int, bool], pairs: int
+    panel: Panel, pair: tuple[int, int], records: Sequence[PanelRecord], human: Mapping[int, bool], odds: float
 ) -> PanelPair:
     words = [(record, record.words[pair[0]], record.words[pair[1]]) for record in records]
     judged = [row for row in words if row[1].vote is not None and row[2].vote is not None]
     decisions = [(a.status.value, b.status.value) for _, a, b in judged if a.status and b.status]
     labels = dict.fromkeys(label for _, a, _ in judged for label in a.verdicts)
-    labelled = [(human[record.index], a, b) for record, a, b in judged if record.index in human]
+    others = [place for place in range(len(panel.models)) if place not in pair]
+    labelled = [
+        (human[record.index], some_keeps([record.words[place] for place in others]), a, b)
+        for record, a, b in judged
+        if record.index in human
+    ]
+    misses, false_includes = (
+        shared_errors(_strata(labelled, odds, include=include), pairs=comb(len(panel.models), 2)) if labelled else None
+        for include in (True, False)
+    )
     return PanelPair(
         first=panel.models[pair[0]],
         second=panel.models[pair[1]],
@@ -171,28 +187,37 @@ def _pair(
             )
             for label in labels
         ),
-        errors=shared_errors([_joint(labelled, include=include) for include in (True, False)], pairs=pairs)
-        if labelled
-        else None,
+        misses=misses,
+        false_includes=false_includes,
     )
 
 
-def _joint(labelled: Sequence[tuple[bool, Word, Word]], *, include: bool) -> JointErrors:
+def _strata(labelled: Sequence[tuple[bool, bool, Word, Word]], odds: float, *, include: bool) -> list[JointErrors]:
     """Return the errors of two models on the records that people included, or on the records that people excluded.
 
-    `include`: True for the included records. An uncertain vote counts as keeping a record.
+    `labelled`: for each record, people's decision, whether another model keeps it, and the two answers. `include`: True
+    for the included records. An uncertain vote counts as keeping a record.
     """
-    of_kind = [(a, b) for yes, a, b in labelled if yes is include]
-    errors = [(_excludes(a) is include, _excludes(b) is include) for a, b in of_kind]
+    errors: dict[bool, list[tuple[bool, bool]]] = {True: [], False: []}
+    for yes, keeps, a, b in labelled:
+        if yes is include:
+            errors[keeps and odds != 1].append((_excludes(a) is include, _excludes(b) is include))
+    return [_joint(errors[True], 1.0), _joint(errors[False], odds)]
+
+
+def _joint(errors: Sequence[tuple[bool, bool]], odds: float) -> JointErrors:
     return JointErrors(
         records=len(errors),
         first=sum(by_first for by_first, _ in errors),
         second=sum(by_second for _, by_second in errors),
         both=sum(by_first and by_second for by_first, by_second in errors),
+        odds=odds,
     )
 
 
-def _brought(panel: Panel, place: int, records: Sequence[PanelRecord], human: Mapping[int, bool]) -> Brought:
+def _brought(
+    panel: Panel, place: int, records: Sequence[PanelRecord], human: Mapping[int, bool], *, like_all: bool
+) -> Brought:
     compared = [
         (record, with_it, without)
         for record in records
@@ -203,6 +228,7 @@ def _brought(panel: Panel, place: int, records: Sequence[PanelRecord], human: Ma
         for record, with_it, without in compared
     ]
     included = [(with_it, without) for yes, with_it, without in kept if yes]
+    counted = included if like_all else []
     return Brought(
         model=panel.models[place],
         compared=len(compared),
@@ -211,8 +237,8 @@ def _brought(panel: Panel, place: int, records: Sequence[PanelRecord], human: Ma
         kept_without=sum(without for *_, without in kept),
         found=sum(with_it and not without for with_it, without in included),
         lost=sum(without and not with_it for with_it, without in included),
-        recall_with=wilson(sum(with_it for with_it, _ in included), len(included)),
-        recall_without=wilson(sum(without for _, without in included), len(included)),
+        recall_with=wilson(sum(with_it for with_it, _ in counted), len(counted)),
+        recall_without=wilson(sum(without for _, without in counted), len(counted)),
     )
 
 

@@ -1,11 +1,13 @@
 """Sentences on the figures of a panel: each figure with its meaning for the review."""
 
 from collections.abc import Iterator
+from math import floor
 
 from tamis_schemas import Proportion
 from tamis_schemas.operations.panel import PanelPolicy
 
 from .panel_figures import Brought, PanelFigures, PanelPair
+from .panel_labels import PanelRecall
 from .shared_errors import SharedErrors, Sharing
 
 POLICIES = {
@@ -18,9 +20,10 @@ POLICIES = {
     PanelPolicy.UNANIMOUS_EXCLUDE: "A record was excluded only if all models excluded it, and included if any model "
     "included it; otherwise it was uncertain.",
 }
-SELECTED = (
-    "These figures apply to the records that people decided. If people read the records with disagreement first, "
-    "joint errors are rarer among these records than among the rest. Labels of a random sample avoid this bias."
+DRAW = "tamis audit BATCH --from model --n 200 --seed 1"
+NOT_KNOWN = (
+    "Not known: which share of the includes the panel keeps, and whether models share errors. The records that all "
+    f"models exclude may contain includes. Draw a random sample of them with `{DRAW}`, and let people decide it."
 )
 
 
@@ -44,12 +47,17 @@ def _sentences(figures: PanelFigures) -> Iterator[str]:
     )
     yield from map(_pair, figures.pairs)
     yield from map(_brought, figures.brought)
-    if figures.labelled and any(pair.errors is not None for pair in figures.pairs):
-        yield SELECTED
-    elif figures.pairs:
+    yield from _recall(figures.recall)
+
+
+def _recall(recall: PanelRecall) -> Iterator[str]:
+    if recall.unknown is not None:
+        yield f"{NOT_KNOWN} Reason: {recall.unknown}."
+    elif recall.recall is not None:
+        bound = "" if recall.low is None else f", with 95% confidence at least {floor(recall.low * 1000) / 10}%"
         yield (
-            "No person has decided these records yet, so shared errors of the models are unknown: agreement does not "
-            "show that the models are right."
+            f"The panel keeps about {recall.recall:.1%} of the includes{bound}. All models exclude "
+            f"{recall.excluded:,} records. People decided {recall.labelled:,} of these and included {recall.missed:,}."
         )
 
 
@@ -65,23 +73,28 @@ def _pair(pair: PanelPair) -> str:
     )
     if lowest is not None and lowest.agreement.observed is not None and lowest.agreement.observed < 1:
         text += f" They differ most on {lowest.label}, where they agree on {lowest.agreement.observed:.1%} of records."
-    return text if pair.errors is None else f"{text} {shared_words(pair.errors)}"
+    for errors, kind in ((pair.misses, ("included", "miss")), (pair.false_includes, ("excluded", "keep"))):
+        text += "" if errors is None else f" {shared_words(errors, *kind)}"
+    return text
 
 
-def shared_words(errors: SharedErrors) -> str:
-    """Return a sentence on the joint errors of two models and their meaning."""
+def shared_words(errors: SharedErrors, decided: str, err: str) -> str:
+    """Return a sentence on the joint errors of two models and their meaning.
+
+    `decided`: people's decision on the records. `err`: a verb for the models' error.
+    """
     sentence = (
-        f"On {errors.records:,} records that people decided, they are wrong on {errors.first:,} and "
-        f"{errors.second:,}, and both on {errors.joint:,}; independent errors would give {errors.expected:.1f}"
+        f"Of {errors.records:,} records that people {decided}, they {err} {errors.first:,} and {errors.second:,}, and "
+        f"both {err} {errors.joint:,}; independent errors would give {errors.expected:.1f}"
     )
     measured = "" if errors.phi is None else f" (phi {errors.phi:.2f}, p {_p(errors.p)})"
     match errors.sharing:
         case Sharing.SHARED:
-            meaning = "They share errors, so each catches fewer misses of the other than its error rate suggests"
+            meaning = "They share these errors, so each catches fewer of the other's than its error rate suggests"
         case Sharing.NO_SIGN:
-            meaning = "No sign of shared errors: on these records, each model is a check on the other"
+            meaning = "No sign that they share these errors"
         case Sharing.TOO_FEW:
-            meaning = "Too few errors to judge whether they are shared"
+            meaning = "Too few of these errors to judge whether they are shared"
     return f"{sentence}{measured}. {meaning}."
 
 
@@ -96,8 +109,8 @@ def _brought(gain: Brought) -> str:
         f"Without {gain.model}, {gain.changed:,} of {gain.compared:,} decisions would change, and people would read "
         f"{gain.kept_without:,} records instead of {gain.kept_with:,}."
     )
-    if not gain.recall_with.total:
-        return f"{effect} Only people's decisions can show whether these would be better."
+    if not (gain.recall_with.total or gain.found or gain.lost):
+        return f"{effect} Only people's decisions on a random sample can show whether these would be better."
     recall = f"{shared_count(gain.recall_with)} with it, {shared_count(gain.recall_without)} without"
     if gain.nothing:
         return (
@@ -106,4 +119,4 @@ def _brought(gain: Brought) -> str:
         )
     lost = f", and with it, the panel loses {gain.lost:,}" if gain.lost else ""
     finds = f"Without it, the panel would lose {gain.found:,} of people's includes{lost}"
-    return f"{effect} {finds} (kept: {recall})."
+    return f"{effect} {finds} (kept: {recall})." if gain.recall_with.total else f"{effect} {finds}."

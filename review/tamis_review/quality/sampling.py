@@ -139,6 +139,15 @@ def rank_sum(drawn: Sequence[float], others: Sequence[float]) -> tuple[float, fl
     return above / (m * n), erfc(off / sqrt(2 * spread)) if spread > 0 else 1.0
 
 
+def chosen_by_kind(kinds: Sequence[str], drawn: Sequence[bool]) -> bool:
+    """Return whether the drawn records were chosen by their kind: chance explains the number of none of a kind.
+
+    `kinds`, `drawn`: for each record, its kind, and whether it was drawn.
+    """
+    of_drawn = set(compress(kinds, drawn))
+    return len(of_drawn) == 1 < len({*kinds}) or _groups("decisions", "{}", kinds, drawn) is not None
+
+
 def stretch_probability(stretch: int, sample: int, population: int) -> float:
     """Return an upper bound on the probability that a random sample omits `stretch` or more neighbouring records.
 

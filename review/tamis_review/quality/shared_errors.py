@@ -5,8 +5,11 @@ more joint errors is hypergeometric (Fisher's exact test):
 
     P(X >= k; n, a, b) = sum over i = k .. min(a, b) of C(a, i) * C(n - a, b - i) / C(n, b)
 
-Included and excluded records are separate strata, because missing an include and keeping an exclude are different
-errors. Joint errors are added over the strata, and their distributions are convolved.
+Missed includes and false includes are tested apart: their joint errors have different causes. Strata are the records
+that other models keep, and the rest. Joint errors are added over the strata, and their distributions are convolved.
+
+If people labelled the records that all models exclude at another rate, term i has the factor `odds` ** i (Fisher's
+noncentral hypergeometric distribution). `odds` is this rate divided by the rate of the other records.
 
     phi = sum of (joint - expected) / sum of n * sqrt(p * (1 - p) * q * (1 - q)),   p = a / n, q = b / n of each stratum
 
@@ -21,7 +24,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import reduce
 from itertools import accumulate
-from math import exp, fsum, sqrt
+from math import exp, floor, fsum, log, sqrt
 
 from tamis_schemas.values.frozen import Frozen
 
@@ -40,12 +43,17 @@ class Sharing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JointErrors:
-    """The errors of two models in one stratum: all records that people included, or all that people excluded."""
+    """The errors of two models in one stratum, of records that people included, or of records that they excluded."""
 
     records: int
     first: int  # errors of the first model
     second: int  # errors of the second model
     both: int  # errors on the same records
+    odds: float = 1.0  # rate of labels among records that all models exclude / among the others
+
+    @property
+    def single(self) -> int:
+        return self.first + self.second - 2 * self.both
 
 
 class SharedErrors(Frozen):
@@ -64,16 +72,19 @@ class SharedErrors(Frozen):
 def shared_errors(strata: Sequence[JointErrors], *, pairs: int = 1) -> SharedErrors:
     """Return the joint errors over all strata.
 
-    `pairs`: the number of tested pairs of models. Each pair is tested at the level `WRONG` / pairs.
+    `pairs`: the number of tested pairs of models. Each pair is tested at the level `WRONG` / pairs / 2, because misses
+    and false includes are two tests.
     """
     strata = [stratum for stratum in strata if stratum.records]
     joint = sum(stratum.both for stratum in strata)
-    expected = fsum(stratum.first * stratum.second / stratum.records for stratum in strata)
     spread = fsum(_spread(stratum) for stratum in strata)
     upper = _upper_tail(strata)
+    expected = fsum(upper[1:])
     p = upper[joint] if joint < len(upper) else 0.0
-    bound = WRONG / pairs
-    sharing = Sharing.SHARED if p < bound else Sharing.NO_SIGN if upper[-1] < bound else Sharing.TOO_FEW
+    bound = WRONG / pairs / 2
+    if_all_joint = floor(fsum(stratum.both + stratum.odds * stratum.single / 2 for stratum in strata))
+    telling = upper[min(if_all_joint, len(upper) - 1)] < bound
+    sharing = Sharing.SHARED if p < bound else Sharing.NO_SIGN if telling else Sharing.TOO_FEW
     return SharedErrors(
         records=sum(stratum.records for stratum in strata),
         first=sum(stratum.first for stratum in strata),
@@ -98,5 +109,7 @@ def _upper_tail(strata: Sequence[JointErrors]) -> list[float]:
 
 
 def _hypergeometric(stratum: JointErrors) -> list[float]:
-    n, a, b = stratum.records, stratum.first, stratum.second
-    return [exp(log_probability(i, b, n, a)) if n - a >= b - i >= 0 else 0.0 for i in range(min(a, b) + 1)]
+    n, a, b, more = stratum.records, stratum.first, stratum.second, log(stratum.odds)
+    terms = [exp(log_probability(i, b, n, a) + i * more) if n - a >= b - i >= 0 else 0.0 for i in range(min(a, b) + 1)]
+    whole = fsum(terms)
+    return [term / whole for term in terms]

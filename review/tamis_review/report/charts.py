@@ -119,10 +119,11 @@ def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
         x = plot.x(value / across)
         drawn.append(_tick(f"{x:.1f}", plot.bottom + 18, f"{value:,}", "end" if x > plot.right - 24 else "middle"))
     middle, end = f"{plot.x(0.5):g}", (finding.read / across, finding.found / top)
+    order = "in their" if finding.ordered else "in an unknown"
     caption = f"{finding.found:,} included among the {finding.read:,} of {finding.records:,} records that people read"
     drawn += [
         _line("axis", plot.left, plot.right, plot.bottom, plot.bottom),
-        _tick(middle, plot.bottom + 38, "records read by people, in order of decision"),
+        _tick(middle, plot.bottom + 38, f"records read by people, {order} order"),
         _tick(middle, plot.bottom + 54, "dashed: the same number in random order"),
         f'<line class="ideal" x1="{plot.x(0):g}" y1="{plot.y(0):g}" x2="{plot.x(1):g}" y2="{plot.y(end[1]):g}"/>',
         f'<polyline class="curve" points="{" ".join(_corners(plot, finding, top, across))}"/>',
@@ -133,9 +134,9 @@ def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
 
 
 def _corners(plot: Plot, finding: FindingFigures, top: int, across: int) -> list[str]:
-    """Return the corners of the curve, which rises by one at each include. Repeated corners are omitted."""
+    """Return the corners of the curve, which rises by one at each include. In an unknown order it is a line."""
     corners = [(0, 0)]
-    for nth, read in enumerate(finding.finds, 1):
+    for nth, read in enumerate(finding.finds if finding.ordered else (), 1):
         corners += [(read, nth - 1), (read, nth)]
     corners.append((finding.read, finding.found))
     return list(dict.fromkeys(f"{plot.x(read / across):.1f},{plot.y(count / top):.1f}" for read, count in corners))
@@ -144,6 +145,8 @@ def _corners(plot: Plot, finding: FindingFigures, top: int, across: int) -> list
 def _finding_words(finding: FindingFigures) -> str:
     if not finding.finds:
         return f"{finding.read:,} records read, none included"
+    if not finding.ordered:
+        return f"{finding.read:,} of {finding.records:,} records read, in unknown order; {finding.found:,} included"
     marks = []
     for share in (0.5, 0.8, 0.95, 1.0):
         nth = max(1, -(-int(share * 100) * finding.found // 100))

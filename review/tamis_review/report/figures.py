@@ -155,6 +155,7 @@ class FindingFigures(Frozen):
     records: int  # records of the batch, without copies
     read: int  # records with a human decision that counts
     finds: tuple[int, ...] = ()  # for each included record: its place in the order read, from 1
+    ordered: bool = True  # False: the order read is not known, and `finds` are places in the order of the ledger
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property

@@ -295,10 +295,11 @@ def _sentences(reading: ReadingFigures) -> Iterator[str]:
     yield methods_sentence(stop)
     if stop.samples:
         yield SPENDING
-    yield (
-        f"As an additional estimate, {ESTIMATOR} gave p = {stop.estimate.p:.3f} for the hypothesis that this recall "
-        "was not reached."
-    )
+    if stop.estimate.p is not None:
+        yield (
+            f"As an additional estimate, {ESTIMATOR} gave p = {stop.estimate.p:.3f} for the hypothesis that this "
+            "recall was not reached."
+        )
 
 
 def _order(order: OrderFigures) -> str:

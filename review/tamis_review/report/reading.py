@@ -120,9 +120,8 @@ def read_reading_figures(connection: Connection, batch: Row[Any]) -> ReadingFigu
     if order is None and not sampled:
         return None
     state = read_reading_state(connection, batch.id, batch.operation)
-    finding = FindingFigures(
-        records=state.records, read=state.read, finds=tuple(compress(count(1), state.included.values()))
-    )
+    finds = tuple(compress(count(1), state.in_order or state.included.values()))
+    finding = FindingFigures(records=state.records, read=state.read, finds=finds, ordered=not state.together)
     stop = read_stop(connection, batch.id, priced=False) if sampled else None
     return ReadingFigures(finding=finding, order=order, stop=stop)
 

@@ -1,6 +1,5 @@
 """The sections that the page and the Markdown report share: panels, sources, people's decisions, rounds."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tamis_schemas import HumanStage, dollars
@@ -17,7 +16,7 @@ from .wording import error_words, records_n
 
 NONE = "–"
 MEMBERS = ("model", "include", "exclude", "uncertain", "failed", "tokens", "cost", "missed includes")
-PAIRS = ("models", "records", "differ", "kappa", "AC1", "joint errors", "expected", "verdict")
+PAIRS = ("models", "records", "differ", "kappa", "AC1", "joint misses", "joint false includes")
 
 
 @dataclass(frozen=True)
@@ -57,10 +56,10 @@ def _member(member: PanelMember) -> tuple[str, ...]:
 def _pair(pair: PanelPair) -> tuple[str, ...]:
     agreed = pair.agreement
     kappa, ac1 = (NONE if value is None else two_places(value) for value in (agreed.kappa, agreed.ac1))
-    errors = pair.errors
-    joint: Sequence[str] = (NONE, NONE, NONE)
-    if errors is not None:
-        joint = (f"{errors.joint:,}", f"{errors.expected:.1f}", errors.sharing.value)
+    joint = [
+        "not known" if errors is None else f"{errors.joint:,} (expected {errors.expected:.1f}): {errors.sharing.value}"
+        for errors in (pair.misses, pair.false_includes)
+    ]
     return (f"{pair.first}, {pair.second}", f"{agreed.n:,}", f"{pair.differ:,}", kappa, ac1, *joint)
 
 

@@ -38,7 +38,6 @@ class NextRecord(Frozen):
     reason: ReadingReason
     why: str  # reason as a sentence
     score: float | None = None  # model's score for inclusion, 0 to 1; None: the model decided neither way
-    probability: float | None = None  # probability that people include it; None: too few decisions
     rule: str | None = None  # rule of the initial filter that excluded it
 
 

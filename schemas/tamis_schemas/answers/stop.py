@@ -32,6 +32,7 @@ class StopSample(Frozen):
     population: int  # unread records in the population
     created_at: datetime
     closed_at: datetime | None = None  # None: it is open, and can be extended
+    changed: int = 0  # records whose decision people changed after the sample was drawn: the sample may be stale
     records: tuple[SampledRecord, ...]  # in the order of the draw
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
@@ -79,8 +80,9 @@ class StopPrice(Frozen):
 class StopEstimate(Frozen):
     """The sequential hypergeometric test: an estimate, not a promise."""
 
-    p: float  # estimated probability that the recall is not reached
+    p: float | None  # estimated probability that the recall is not reached; None: the reading order is not known
     stops: bool  # True: p is below 1 - confidence
+    together: int = 0  # decisions recorded at one moment, so that no reading order is known; 0: it is known
 
 
 class ExpectedIncludes(Frozen):
@@ -97,10 +99,11 @@ class DoubleReading(Frozen):
     """Records that two people decided independently."""
 
     records: int
-    includes: int  # records included in the end, and by at least one reader
-    missed_by_one: int  # of `includes`: included by one reader, excluded by the other reader
+    includes: int  # records included in the end, and by at least one reader; if `selected`, by the first reader
+    missed_by_one: int  # of `includes`: excluded by one reader; if `selected`, by the second reader
     whole: bool  # True: two people read every record that was read
     counts: bool  # True: the confirmed recall also counts records that people overlook
+    selected: bool = False  # True: the first reader's decisions decided which records the second one read
 
 
 class StopFigure(Frozen):
@@ -137,6 +140,7 @@ class StopAnswer(Frozen):
     expected: ExpectedIncludes
     prices: tuple[StopPrice, ...] = ()  # for each recall with each confidence
     samples: tuple[StopSample, ...] = ()  # in the order of their beginning
+    updates: str | None = None  # batch whose search this batch updates; its includes do not count here
     figures: tuple[StopFigure, ...] = ()  # these figures in words
     methods: str | None = None  # text for a methods section; None: not enough yet
 

@@ -466,7 +466,7 @@ reading_orders = Table(
     Column("made_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("places", ARRAY(Integer), nullable=False),
     Column("reasons", ARRAY(Text), nullable=False),  # a `ReadingReason` each
-    Column("probabilities", ARRAY(REAL), nullable=False),  # probability that people include it; NULL: too few decisions
+    Column("probabilities", ARRAY(REAL), nullable=False),  # unused and empty: places are ranks
 )
 
 api_keys = Table(  # keys of the HTTP gateway; a row cannot be used as a key

@@ -7,7 +7,7 @@ from pathlib import Path
 from stage import Finished
 from stage.screened import CRITERIA, decided, written_batch
 from tamis_producer import Batch, Client
-from tamis_review import known_records, override, write_report_file
+from tamis_review import known_records, may_stop, override, write_report_file
 from tamis_review.filter.identification import identify
 from tamis_schemas import HumanStage, Inclusion, InclusionDecision
 
@@ -52,6 +52,10 @@ def test_an_update_asks_about_what_is_new_and_its_figure_counts_both(client: Cli
     for index in (2, 3):
         override(batch, index, "include", reviewer="Reviewer A")
         override(batch, index, "include", reviewer="Reviewer A", stage=HumanStage.FULL_TEXT)
+
+    stop = may_stop(batch)
+    assert (stop.updates, stop.found, stop.records) == (earlier.id, 2, 2)  # the earlier include does not count
+    assert may_stop(earlier).updates is None
 
     figures = write_report_file(batch, tmp_path / "figure.json")
     flow = figures.flow

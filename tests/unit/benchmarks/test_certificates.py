@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from benchmarks import simulated_reviews
-from benchmarks.certificates import refused_alone, simulate
-from benchmarks.simulated_reviews import KINDS, Review
+from benchmarks.certificates import estimator_right, refused_alone, simulate
+from benchmarks.simulated_reviews import KINDS, LATE_AREAS, Review
 from benchmarks.simulated_team import CONFIDENCE, RECALL, Team
 
+from tamis_review.decisions.stopping import DRIFT
 from tamis_review.quality.certificate import records_needed
 
 
@@ -33,6 +34,17 @@ def test_the_recall_is_kept_or_refused(name: str) -> None:
     assert row.refused == 0 or name == "human misses 5 %"  # fifty includes are too few for what two people overlook
     assert 0 < row.read <= 1
     assert row.recall >= 0.95
+
+
+def test_the_estimator_is_often_wrong_where_some_includes_come_late_as_its_line_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    low, high = map(int, re.findall(r"(\d+) to (\d+)% of simulated reviews", DRIFT)[0])
+    page = (Path(__file__).parents[3] / "docs" / "quality.md").read_text("utf-8")
+    assert f"{low} to {high}% of simulated reviews" in " ".join(page.split())
+    monkeypatch.setattr(simulated_reviews, "RECORDS", 5_000)  # as for the line; in small ones it stops late
+    worst, better = (estimator_right(area, 8) for area in LATE_AREAS)
+    assert worst <= better < 0.9
 
 
 def test_a_single_reader_who_overlooks_one_include_in_twenty_is_refused() -> None:

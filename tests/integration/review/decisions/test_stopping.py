@@ -16,7 +16,15 @@ from stage.half_read import ROWS, half_read, read, record
 from stage.screened import Ledgered, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.ledger.overrides import one_at_a_time
-from tamis_review import close_stop_sample, decide, draw_stop_sample, may_stop, override, withdraw_override
+from tamis_review import (
+    close_stop_sample,
+    decide,
+    draw_stop_sample,
+    import_decisions,
+    may_stop,
+    override,
+    withdraw_override,
+)
 from tamis_review.decisions.record_overrides import HumanDecision
 from tamis_review.decisions.stop_samples import draw_sample, read_reading_state
 from tamis_schemas import InvalidParameters, InvalidRequest, Score, StopVerdict
@@ -179,6 +187,49 @@ def test_everything_read_is_enough_and_a_recall_that_nobody_can_reach_is_refused
     with pytest.raises(InvalidRequest, match="cannot be promised, because people overlook"):
         draw_stop_sample(batch)
     assert may_stop(batch, human_errors=False).verdict is StopVerdict.ENOUGH
+
+
+def test_imported_decisions_give_no_estimate_however_the_file_is_sorted(client: Client, tmp_path: Path) -> None:
+    batch, path = written_batch(client, ROWS), tmp_path / "export.csv"
+    rows = [f"r{place},{'include' if place < 20 else 'exclude'}" for place in range(200)]  # sorted by decision
+    path.write_text("\n".join(["id,decision", *rows]), "utf-8")
+    assert import_decisions(batch, path, reviewer="Reviewer A").decisions == 200
+    for place in range(200, 203):
+        override(batch, place, "exclude", reviewer="Reviewer A")
+    looked = may_stop(batch, recall=0.75)
+    assert (looked.read, looked.estimate.p, looked.estimate.stops, looked.estimate.together) == (203, None, False, 200)
+    assert (looked.expected.expected, looked.expected.low, looked.expected.high) == (None, 0, 100)
+
+
+def test_decisions_changed_after_the_draw_make_a_sample_stale(batch: Batch) -> None:
+    override(batch, 0, "exclude", reviewer="Reviewer A")
+    override(batch, 0, "include", reviewer="Reviewer A")  # changed before the draw
+    (drawn,) = draw_stop_sample(batch, recall=0.8, seed=7).samples
+    read(batch, [record.index for record in drawn.records])
+    read(batch, range(60), "Reviewer B")  # another person's decisions change none
+    assert [sample.changed for sample in may_stop(batch).samples] == [0]
+    for reviewer in ("Reviewer A", "Reviewer B"):
+        decide(batch, [HumanDecision(place, "include", reviewer) for place in range(40, 60)])  # looser criteria
+    override(batch, 41, "uncertain", reviewer="Reviewer A")
+    looked = may_stop(batch)
+    assert [sample.changed for sample in looked.samples] == [20]
+    assert any("people changed their decisions on 20 records" in figure.meaning for figure in looked.figures)
+
+
+@pytest.mark.parametrize(("reads", "counted"), [(range(40, 60), 0), (range(30), 30)])
+def test_a_second_reader_who_reads_what_the_first_one_decided_alike_is_selected(
+    batch: Batch, reads: range, counted: int
+) -> None:
+    decide(batch, [HumanDecision(place, "exclude" if place % 5 else "include", "Reviewer B") for place in reads])
+    decide(batch, [HumanDecision(place, "include", "Reviewer C", settles=True) for place in reads])
+    double = may_stop(batch).double_reading
+    assert double is not None
+    assert (double.selected, double.records, double.includes, double.counts) == (
+        True,
+        len(reads),
+        counted,
+        bool(counted),
+    )
 
 
 def test_where_there_is_nothing_to_promise_it_says_so(run: Run, client: Client, batch: Batch) -> None:

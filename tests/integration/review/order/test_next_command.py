@@ -32,11 +32,11 @@ def test_a_person_reads_in_the_order_fills_in_a_sheet_and_hands_it_back(
     shown = run("next", batch.id, "--n", "3", "--explore", "0", COLUMNS="100")
     assert shown.code == 0, shown.err
     head, first, *_ = shown.out.splitlines()
-    assert head.split() == ["No.", "id", "title", "why", "score", "chance"]
+    assert head.split() == ["No.", "id", "title", "why", "score"]
     assert re.fullmatch(r" +1  r0  =Title 0: supervised \S.*…  the model scores it 0.90 +0.90 +", first)
     assert len(first) <= 100
     assert "30 records left to read; 0 decided, 0 of them included." in shown.out
-    assert "until people decide. Read from the top to find the includes early" in shown.out
+    assert "until people decide. Places are ranks, not probabilities. Read from the top" in shown.out
 
     done = run("next", batch.id, "-n", "12", "--explore", "0", "-o", "read.csv")
     assert done.code == 0, done.err
@@ -62,7 +62,7 @@ def test_a_person_reads_in_the_order_fills_in_a_sheet_and_hands_it_back(
     assert (told["unread"], told["decided"], told["included"], told["made_after"]) == (18, 12, 6, 12)
     assert not {record["index"] for record in told["records"]} & set(range(12))
     assert told["current"] is True
-    assert all(0 < record["probability"] < 1 for record in told["records"])
+    assert "probability" not in told["records"][0]  # a place is a rank
     for_other = json.loads(run("next", batch.id, "--reviewer", "Reviewer B", "--json").out)
     assert [record["index"] for record in for_other["records"][:12]] == list(range(12))
 

@@ -156,8 +156,8 @@ def test_who_reads_in_pairs_is_given_what_the_other_has_read_and_not_what_was_sa
     read(batch, {5: True}, "Reviewer B")
     mine = next_records(batch, 100, reviewer="Reviewer B", explore=0)
     assert places(mine)[:2] == [12, 0]  # as Reviewer A read them
-    assert {(one.reason, one.why, one.probability) for one in mine.records[:2]} == {
-        (ReadingReason.PAIR, "another reviewer has decided on it, and you have not", None)
+    assert {(one.reason, one.why) for one in mine.records[:2]} == {
+        (ReadingReason.PAIR, "another reviewer has decided on it, and you have not")
     }
     assert 5 not in places(mine)
     anybody = next_records(batch, 100, explore=0)

@@ -55,7 +55,6 @@ def test_what_is_next_over_http_and_on_a_loop_is_what_it_is_here(
             "reason",
             "why",
             "score",
-            "probability",
         }
         pairs = asked(reviewer="Reviewer B").json()
         assert [one["index"] for one in pairs["records"][:6]] == list(range(6))

@@ -119,7 +119,7 @@ def test_a_batch_of_one_model_has_no_panel_figures(client: Client) -> None:
 
 def test_the_figures_of_a_panel_are_those_of_the_client_with_their_words(client: Client) -> None:
     batch = batch_of(client, *of_a_panel(), operation=PANELLED)
-    decide(batch, [HumanDecision(place, "include", "Reviewer A") for place in range(3)])
+    decide(batch, [HumanDecision(n, "include" if n < 3 else "exclude", "Reviewer A") for n in range(6)])
     with signed_in(client, "Reviewer A", Scope.READ) as http:
         told = http.get(f"/v1/batches/{batch.id}/panel").json()
     words, found = told.pop("words"), measure_panel(batch)

@@ -1,9 +1,11 @@
 """The stop rule's answer in words: each verdict in a line, each figure with its sentence, and what a paper says."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from tamis_review.decisions.stopping import in_words, percent
-from tamis_schemas import DoubleReading, ExpectedIncludes, StopAnswer, StopEstimate, StopVerdict
+from tamis_review.decisions.stopping import DRIFT, in_words, percent
+from tamis_schemas import DoubleReading, ExpectedIncludes, StopAnswer, StopEstimate, StopSample, StopVerdict
 
 ANSWER = StopAnswer(
     batch_id="b",
@@ -80,6 +82,68 @@ def test_every_figure_has_a_sentence_and_what_is_not_there_has_no_figure() -> No
     assert people["read and still open"].value == "1 in conflict, 0 uncertain"
     left_out = {one.name: one for one in told(double_reading=double).figures}
     assert "covers records that your reviewers would include" in left_out["read by two"].meaning
+
+
+def figure(name: str, **changes: object) -> tuple[str, str]:
+    return next((shown.value, shown.meaning) for shown in told(**changes).figures if shown.name == name)
+
+
+def test_without_a_reading_order_the_estimates_are_not_known_and_say_why() -> None:
+    unordered = StopEstimate(p=None, stops=False, together=200)
+    for name in ("estimator", "includes in the next 100"):
+        value, _ = figure(name, estimate=unordered)
+        assert value == "not known: 200 decisions were recorded at one moment, so the reading order is not known"
+
+
+def test_the_estimator_says_in_its_own_line_how_often_it_was_right_in_a_worsening_order() -> None:
+    value, meaning = figure("estimator")
+    assert value == "p = 0.300: it would read on"
+    assert DRIFT in meaning
+
+
+def test_the_yield_of_the_last_records_is_not_called_a_probability() -> None:
+    expected = ExpectedIncludes(records=100, expected=17.8, low=11.5, high=26.5, basis="recent yield")
+    value, meaning = figure("includes in the next 100", expected=expected)
+    assert value == "about 17.8 (11.5 to 26.5), if the yield stays"
+    assert "In a good order, the next records contain fewer." in meaning
+
+
+def test_a_second_reader_whose_records_the_first_one_chose_is_named() -> None:
+    nothing = DoubleReading(records=90, includes=0, missed_by_one=0, whole=False, counts=False, selected=True)
+    value, meaning = figure("read by two", double_reading=nothing)
+    assert value == "90 records; not measured"
+    assert "The first reader's decisions decided which records the second one read." in meaning
+    assert "The promise ignores overlooked includes" in meaning
+    checked = DoubleReading(records=100, includes=80, missed_by_one=12, whole=False, counts=True, selected=True)
+    value, meaning = figure("read by two", double_reading=checked, miss_rate=0.25)
+    assert value == "100 records; the second reader missed 12 of the first one's 80 includes"
+    assert "Only the second reader's rate can be measured. The promise allows for up to 25%" in meaning
+    done = told(verdict=StopVerdict.ENOUGH, needed=(), promised=0.96, missed=1, double_reading=checked, miss_rate=0.25)
+    assert "if others overlooked no more than the second reviewer" in str(done.methods)
+
+
+def test_a_stale_sample_is_named_in_the_figures_and_the_methods() -> None:
+    at = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+    terms = {"id": "s", "batch_id": "b", "number": 1, "seed": 7, "recall": 0.95, "confidence": 0.9, "population": 600}
+    fresh = StopSample.model_validate({**terms, "created_at": at, "records": ()})
+    stale = fresh.model_copy(update={"changed": 20})
+    assert "stale" not in figure("sample 1", samples=(fresh,))[1]
+    assert (
+        "It may be stale: after it was drawn, people changed their decisions on 20 records."
+        in (figure("sample 1", samples=(stale,))[1])
+    )
+    done = told(verdict=StopVerdict.ENOUGH, needed=(), promised=0.96, missed=1, samples=(stale,))
+    assert "After it was drawn, people changed their decisions on 20 records." in str(done.methods)
+
+
+def test_an_update_says_that_includes_of_the_earlier_search_do_not_count() -> None:
+    assert "earlier" not in figure("includes found")[1]
+    assert figure("includes found", updates="b0")[1].endswith(
+        "Includes of the updated search (batch b0) do not count here."
+    )
+    for unread in (600, 0):
+        done = told(verdict=StopVerdict.ENOUGH, needed=(), promised=0.96, missed=1, unread=unread, updates="b0")
+        assert "Includes of the earlier search do not count in this update." in str(done.methods)
 
 
 def test_the_sentence_for_the_methods_stands_with_a_promise_alone() -> None:

@@ -4,11 +4,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 
-from tamis_review.order.ranking import predict, regress
+from tamis_review.order.ranking import regress
 
 DRAW = np.random.default_rng(1)
 COLUMNS = DRAW.normal(size=(400, 2))
+
+
+def predict(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    return np.asarray(expit(weights[0] + columns @ weights[1:]))
+
+
 INCLUDED = (DRAW.random(400) < predict(COLUMNS, np.array([-1.0, 2.0, 0.5]))).astype(float)
 
 

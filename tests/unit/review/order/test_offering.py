@@ -14,7 +14,6 @@ A, B = "Reviewer A", "Reviewer B"
 ORDER = ReadingOrder(
     places=[4, 2, 0, 3, 1],
     reasons=["both", "exploration", "text", "rule", "returned"],
-    probabilities=[0.9, 0.5, 0.3, None, None],
     decided=1,
     included=1,
     text_weight=0.4,
@@ -32,14 +31,13 @@ def told(given: list[Offered]) -> list[tuple[int, str]]:
 def test_what_is_decided_is_left_out_and_what_rules_exclude_comes_last() -> None:
     assert told(offered(ORDER, {1: says(A)})) == [(4, "both"), (2, "exploration"), (0, "text"), (3, "rule")]
     assert told(offered(ORDER, {4: says(A), 0: says(A, B)})) == [(2, "exploration"), (1, "returned"), (3, "rule")]
-    assert offered(ORDER, {})[0] == Offered(4, Reason.BOTH, 0.9)
+    assert offered(ORDER, {})[0] == Offered(4, Reason.BOTH)
 
 
 def test_who_reads_blind_is_offered_what_others_began_and_then_the_rest_by_number() -> None:
     human = {4: says(A, first=7)}
     blind = by_number(offered(ORDER, human, reviewer=B, first=[2]))
     assert told(blind) == [(2, "sample"), (4, "pair"), (0, "number"), (1, "number"), (3, "rule")]
-    assert {one.probability for one in blind} == {None}
 
 
 @given(places=st.permutations(range(5)))
@@ -57,7 +55,6 @@ def test_a_conflict_is_undecided_and_stays_at_its_place() -> None:
 def test_a_pair_reads_the_same_records_in_the_order_in_which_the_first_read_them() -> None:
     human = {0: says(A, first=9), 3: says(A, first=5), 4: says(A, B, first=7), 1: says(B, first=3)}
     assert told(offered(ORDER, human, reviewer=B)) == [(3, "pair"), (0, "pair"), (2, "exploration")]
-    assert {one.probability for one in offered(ORDER, human, reviewer=B)[:2]} == {None}  # blind
     assert told(offered(ORDER, human, reviewer=A)) == [(1, "pair"), (2, "exploration")]
 
 
@@ -76,7 +73,7 @@ def test_a_sample_comes_first_in_the_order_in_which_it_was_drawn_without_what_is
 def test_every_record_that_is_left_is_offered_once(
     places: list[int], decided: set[int], first: list[int], reviewer: str | None
 ) -> None:
-    order = ReadingOrder(places, ["model"] * 8, [None] * 8, 0, 0, 0.0)
+    order = ReadingOrder(places, ["model"] * 8, 0, 0, 0.0)
     human = {place: says(A, first=place) for place in decided}
     got = [one.index for one in offered(order, human, reviewer=reviewer, first=first)]
     assert sorted(got) == sorted(set(range(8)) - (set() if reviewer == B else decided))
@@ -99,14 +96,15 @@ def test_the_meaning_says_what_the_order_was_made_from() -> None:
     learned = meaning(ORDER, decided=5, unread=3, current=True)
     assert "from 1 decisions, 1 of them to include. Texts count for 40%" in learned
     assert "being updated" not in learned
+    assert "Places are ranks, not probabilities." in learned
     behind = meaning(ORDER, decided=5, unread=3, current=False)
     assert "It is being updated (5 records are decided now), and omits decided records." in behind
-    one_sided = ReadingOrder([0], ["model"], [None], decided=7, included=0, text_weight=0.0)
+    one_sided = ReadingOrder([0], ["model"], decided=7, included=0, text_weight=0.0)
     assert "People excluded all 7 records" in meaning(one_sided, decided=7, unread=1, current=True)
-    single = ReadingOrder([0], ["model"], [None], decided=1, included=1, text_weight=0.0)
+    single = ReadingOrder([0], ["model"], decided=1, included=1, text_weight=0.0)
     assert "People included the only record known to the order." in meaning(single, decided=1, unread=1, current=True)
     assert "(1 record is decided now)" in meaning(single, decided=1, unread=1, current=False)
-    fresh = ReadingOrder([0], ["model"], [None], decided=0, included=0, text_weight=0.0)
+    fresh = ReadingOrder([0], ["model"], decided=0, included=0, text_weight=0.0)
     assert meaning(fresh, decided=0, unread=1, current=True).startswith("The order follows the model's scores")
     assert (
         meaning(ORDER, decided=5, unread=0, current=True) == "No record is left to read: every record has a decision."

@@ -48,7 +48,7 @@ def test_before_an_include_and_an_exclude_the_order_is_that_of_the_models_scores
     scores = [*GOOD[:79], None]  # of no score: between inclusions and exclusions
     ranking = rank(FEATURES, scores, labels)
     assert rows(ranking) == by_score(scores, labels)
-    assert {(one.why, one.probability) for one in ranking.records} == {(ReadingReason.MODEL, None)}
+    assert {one.why for one in ranking.records} == {ReadingReason.MODEL}
     assert (ranking.text_weight, ranking.included) == (0, sum(labels.values()))
 
 
@@ -100,16 +100,6 @@ def test_the_first_include_moves_the_order_but_little() -> None:
     assert rank(FEATURES, GOOD, {0: True, 1: False}).text_weight == pytest.approx(1 / 11)
 
 
-def test_the_probability_is_there_from_five_of_each_kind_on() -> None:
-    four = {row: INCLUDED[row] for row in range(16)}
-    assert {one.probability for one in rank(FEATURES, GOOD, four).records} == {None}
-    for features, scores in ((FEATURES, NONE), (FEATURES, CHANCE), (NOTHING, GOOD)):
-        records = rank(features, scores, READ).records
-        likely = sum(one.probability or 0 for one in records)
-        assert 8 <= likely <= 17  # twelve are left
-        assert sum(one.probability or 0 for one in records if INCLUDED[one.row]) > 0.6 * likely
-
-
 def explored(labels: dict[int, bool], share: float) -> ReadingOrder:
     records = [
         Candidate(row, f"r{row}", "", "", score, None, None, row in labels, labels.get(row))
@@ -148,7 +138,6 @@ def test_order_is_the_same_for_the_same_seed_and_labels_and_holds_each_unread_re
     shuffle.shuffle(shuffled)
     assert rank(FEATURES, scores, {row: INCLUDED[row] for row in shuffled}, seed=seed) == ranking
     assert sorted(rows(ranking)) == [row for row in range(80) if row not in labelled]
-    assert all(one.probability is None or 0 <= one.probability <= 1 for one in ranking.records)
 
 
 @settings(max_examples=10, deadline=None)

@@ -1,6 +1,6 @@
 """Joint errors of two models beside those that chance alone would give."""
 
-from math import comb
+from math import comb, fsum
 
 import pytest
 
@@ -19,6 +19,22 @@ def test_expected_joint_errors_phi_and_p_are_worked_out_over_the_strata() -> Non
     p = sum(a * b for i, a in enumerate(one) for j, b in enumerate(other) if i + j >= 5)
     assert found.p == pytest.approx(p)
     assert found.sharing is Sharing.SHARED  # p is 0.006
+
+
+def test_misses_and_false_includes_are_tested_apart() -> None:
+    """In one pot, false includes that are not shared hide misses that are: 8 and 8 of 60 missed, 7 by both."""
+    assert shared_errors([JointErrors(60, 8, 8, 7)]).sharing is Sharing.SHARED
+    assert shared_errors([JointErrors(1_940, 200, 200, 21)]).sharing is Sharing.NO_SIGN
+    assert shared_errors([JointErrors(60, 8, 8, 7), JointErrors(1_940, 200, 200, 21)]).sharing is not Sharing.SHARED
+
+
+def test_joint_errors_labelled_at_another_rate_are_weighted() -> None:
+    """Fisher's noncentral hypergeometric distribution: each term has the factor odds to the power of i."""
+    terms = [comb(6, i) * comb(14, 5 - i) * 0.25**i for i in range(6)]
+    weighted = shared_errors([JointErrors(20, 6, 5, 3, odds=0.25)])
+    assert weighted.p == pytest.approx(sum(terms[3:]) / sum(terms))
+    assert weighted.expected == pytest.approx(fsum(i * term for i, term in enumerate(terms)) / sum(terms))
+    assert weighted.p < shared_errors([JointErrors(20, 6, 5, 3)]).p
 
 
 def test_without_strata_it_is_fishers_exact_test() -> None:
@@ -44,8 +60,8 @@ def test_it_says_where_errors_are_shared_and_where_there_are_too_few_to_say(
 
 
 def test_of_many_pairs_each_gets_its_share_of_the_probability_to_be_wrong() -> None:
-    errors = JointErrors(100, 10, 10, 4)  # P(X >= 4) = 0.0082
-    assert WRONG / 10 < shared_errors([errors]).p < WRONG / 3
+    errors = JointErrors(100, 10, 10, 4)  # P(X >= 4) = 0.0082; misses and false includes are two tests of each pair
+    assert WRONG / 20 < shared_errors([errors]).p < WRONG / 6
     assert shared_errors([errors], pairs=3).sharing is Sharing.SHARED
     assert shared_errors([errors], pairs=10).sharing is Sharing.NO_SIGN
 

@@ -45,6 +45,14 @@ def test_what_is_read_to_the_end_leaves_nothing_unread_and_many_finds_fall_toget
     assert len(draw_finding(many)) < 120_000
 
 
+def test_in_an_unknown_order_there_is_no_curve_but_a_line() -> None:
+    finding = FindingFigures(records=100, read=50, finds=(1, 2, 3, 4), ordered=False)
+    assert len(points(finding)) == 2
+    svg = draw_finding(finding)
+    assert "50 of 100 records read, in unknown order; 4 included" in svg
+    assert "records read by people, in an unknown order" in svg
+
+
 def answer(**changes: object) -> StopAnswer:
     sampled = tuple(SampledRecord(index=n, item_id=f"r{n}", included=False) for n in range(30))
     sample = StopSample(
@@ -99,6 +107,9 @@ def test_the_methods_tell_order_rule_sample_and_verdict() -> None:
     assert "the wanted recall of 90% was not yet reached" in part.text
     assert "sampling frame j received the part 1 / (j (j + 1))" in part.text
     assert "p = 0.250" in part.text
+    unordered = answer(estimate=StopEstimate(p=None, stops=False, together=40))
+    (other,) = reading_paragraphs(figures(batches=(batch(reading=reading.model_copy(update={"stop": unordered})),)))
+    assert "As an additional estimate" not in other.text
     shown = figures(batches=(batch(reading=reading),))
     page = StringIO()
     write_page(shown, [], page)

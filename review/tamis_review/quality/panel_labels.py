@@ -1,0 +1,88 @@
+"""What people's labels show about a panel's recall: nothing without a random sample of its joint exclusions.
+
+People usually read the records that a panel keeps. No joint miss is among these, so the panel seems to keep every
+include. The labels show the recall only if they are like a random sample (`sampling`) in both parts of the records:
+
+    recall = K / (F + M),   K, F = labelled includes / g,   M = labelled joint misses / f
+
+F counts the includes that some model keeps, K those that the panel keeps, by its policy. g is the share of labelled
+records among those that some model keeps, f the share among those that all models exclude. The lower bound counts the
+labelled includes without g, and the most includes that the sample of joint exclusions allows.
+"""
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+from tamis_schemas import InclusionStatus
+from tamis_schemas.operations.panel import Panel
+from tamis_schemas.values.frozen import Frozen
+
+from .exact import most_in_population
+from .judged import Judged, Stand
+from .panel_record import PanelRecord, Word
+from .sampling import examine
+
+STANDS = {InclusionStatus.INCLUDE: Stand.INCLUDE, InclusionStatus.EXCLUDE: Stand.EXCLUDE}
+
+
+class PanelRecall(Frozen):
+    """The share of all includes that a panel keeps, as far as people's labels show it."""
+
+    excluded: int  # records that all models exclude
+    labelled: int  # of `excluded`
+    missed: int  # of `labelled`: included by people
+    unknown: str | None = None  # why the recall is not known; None: it is known
+    recall: float | None = None
+    low: float | None = None  # lower bound, with 95 % confidence; None also if it cannot be computed
+    like_all: bool = False  # the labels are like a random sample of all records
+    odds: float = 1.0  # f / g; 1 if the labels are like a random sample of all records
+
+
+def panel_recall(panel: Panel, records: Sequence[PanelRecord], human: Mapping[int, bool]) -> PanelRecall:
+    """Return the recall of a panel. `human`: people's decisions by place in the batch, True for included."""
+    parts: dict[bool, list[Judged]] = {True: [], False: []}
+    for record in records:
+        parts[some_keeps(record.words)].append(_judged(panel, record, human))
+    labels = {kept: [record.included for record in part if record.human is not None] for kept, part in parts.items()}
+    shares = {kept: len(labels[kept]) / len(part) if part else 1.0 for kept, part in parts.items()}
+    unknown = next(filter(None, (_why_not(parts[kept], labels[kept], kept=kept) for kept in (False, True))), None)
+    like_all = unknown is None and examine([*parts[True], *parts[False]]).promises
+    counts = PanelRecall(
+        excluded=len(parts[False]),
+        labelled=len(labels[False]),
+        missed=sum(labels[False]),
+        unknown=unknown,
+        like_all=like_all,
+        odds=1.0 if unknown or like_all else shares[False] / shares[True],
+    )
+    included = [record for record in parts[True] if record.included]
+    if unknown or not len(included) + counts.missed:
+        return counts
+    kept = sum(record.stand is not Stand.EXCLUDE for record in included)
+    recall = kept / (len(included) + counts.missed * shares[True] / shares[False])
+    most = most_in_population(counts.missed, counts.labelled, counts.excluded)
+    bounded = shares[True] == 1 or kept == len(included)
+    return counts.model_copy(update={"recall": recall, "low": kept / (len(included) + most) if bounded else None})
+
+
+def some_keeps(words: Sequence[Word]) -> bool:
+    """Return whether people may read a record with these answers: a model did not exclude it, or failed."""
+    return any(word.status is not InclusionStatus.EXCLUDE for word in words)
+
+
+def _why_not(part: Sequence[Judged], labels: Sequence[bool], *, kept: bool) -> str | None:
+    """Return why the labels do not represent a part of the records, or None if they do."""
+    which = f"{len(part):,} records that {'some model keeps' if kept else 'all models exclude'}"
+    if part and not labels:
+        return f"people decided none of the {which}"
+    why = examine(part).why_not
+    return why and f"of the {which}, those with a decision are no random sample: {why}"
+
+
+def _judged(panel: Panel, record: PanelRecord, human: Mapping[int, bool]) -> Judged:
+    status = record.status(panel)
+    stand = Stand.REFERRED if status is None else STANDS.get(status, Stand.REFERRED)
+    scores = [word.vote.score for word in record.words if word.vote is not None]
+    score = fmean(scores) if scores else 0.0
+    confidence = score if stand is Stand.INCLUDE else 1 - score
+    return Judged(record.index, record.item_id, "", stand, "", confidence, human=human.get(record.index))
