@@ -11,7 +11,7 @@ allowed probability of a wrong promise (1 - confidence).
 
 import secrets
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
@@ -57,7 +57,7 @@ MEASURABLE = 10  # doubly read includes; with fewer, the bound on overlooked inc
 class ReadingState:
     """The records of a batch, without duplicates, with people's current decisions on the batch's own question.
 
-    Records in conflict and uncertain records count as unread.
+    Records in conflict and uncertain records count as unread. So do records whose decisions are hidden.
     """
 
     software: Mapping[int, Outcome]  # outcome of each record before any human decision
@@ -65,6 +65,7 @@ class ReadingState:
     conflicts: frozenset[int]  # records on which people differ, as long as no decision settles them
     uncertain: frozenset[int]  # records that people left open
     double: DoubleReading | None = None  # None: no record was read by two people
+    hidden: Collection[int] = frozenset()  # records whose decisions the caller must not see yet
 
     @property
     def records(self) -> int:
@@ -88,12 +89,17 @@ class ReadingState:
 
     @cached_property
     def unread_by_software(self) -> Counter[Outcome]:
-        """Return how many unread records have each software outcome."""
-        return Counter(self.software[place] for place in self.unread)
+        """Return how many unread records have each software outcome, without hidden records."""
+        return Counter(self.software[place] for place in self.unread if place not in self.hidden)
 
 
-def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -> ReadingState:
-    """Return the reading state of a batch, without reading texts. `operation` must include or exclude records."""
+def read_reading_state(
+    connection: Connection, batch_id: UUID, operation: str, hidden: Collection[int] = frozenset()
+) -> ReadingState:
+    """Return the reading state of a batch, without reading texts. `operation` must include or exclude records.
+
+    `hidden`: places of records whose decisions the caller must not see yet.
+    """
     c = outcomes(batch_id, operation).subquery("each").c
     software = select(c.idx, c.system).where(c.system != Outcome.DUPLICATE.value).order_by(c.idx)
     of_records = {row.idx: Outcome(row.system) for row in connection.execute(software)}
@@ -109,7 +115,7 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
     included: dict[int, bool] = {}
     conflicts, uncertain = set(), set()
     for row in sorted(connection.execute(statement), key=lambda row: since[row.idx]):
-        if row.idx not in of_records:  # a copy: its original is screened
+        if row.idx not in of_records or row.idx in hidden:  # a copy, whose original is screened; or read blind
             continue
         says = None if row.conflict else verdict(row.value)
         if row.conflict:
@@ -119,7 +125,7 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
         else:
             included[row.idx] = says
     double = _read_double(connection, batch_id, included)
-    return ReadingState(of_records, included, frozenset(conflicts), frozenset(uncertain), double)
+    return ReadingState(of_records, included, frozenset(conflicts), frozenset(uncertain), double, hidden)
 
 
 def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, bool]) -> DoubleReading | None:
@@ -216,6 +222,7 @@ def draw_sample(
     seed: int | None = None,
     audit: str | None = None,
     human_errors: bool = True,
+    hidden: Collection[int] = frozenset(),
 ) -> None:
     """Draw as many unread records as people must read to confirm this recall with this confidence.
 
@@ -230,6 +237,7 @@ def draw_sample(
         audit: the id, or unique beginning, of an audit of all exclusions. The new sample begins with the audit's
             sample, and the audit's decisions become ordinary decisions.
         human_errors: as in `stopping.read_stop`.
+        hidden: as in `stopping.read_stop`. It must be empty if there is an `audit`.
 
     Raises:
         InvalidParameters: an invalid recall, confidence or seed, or another seed than the open sample's.
@@ -248,7 +256,7 @@ def draw_sample(
     _check_seed(open_frame(read_frames(connection, batch_id)), seed, audit)
     if audit is not None:
         _begin_with(connection, batch_id, operation, audit, promise)
-    state = read_reading_state(connection, batch_id, operation)
+    state = read_reading_state(connection, batch_id, operation, hidden)
     frames = read_frames(connection, batch_id)
     frame = open_frame(frames)
     number = next_number(frames, seen_audits(connection, batch_id, frames))
