@@ -42,11 +42,10 @@ def read_texts(batch: Batch, places: Collection[int]) -> list[ItemResult]:
 def read_failures(batch: Batch) -> RetryBias:
     """Return the number of failures in each round, and whether failures depend on traits of the records.
 
-    One trait depends on the decisions. Raises `LedgerUnavailable`, and `Blinded` if a decision is hidden.
+    Traits that depend on decisions are omitted while a decision is hidden. Raises `LedgerUnavailable`.
     """
     with batch.session.snapshot() as connection:
-        visible(connection, batch).check_whole()
-        return read_retry_bias(connection, batch.uuid)
+        return read_retry_bias(connection, batch.uuid, decisions=not visible(connection, batch).hidden)
 
 
 def results_frame(batch: Batch, library: FrameLibrary | None = None) -> Any:

@@ -116,6 +116,7 @@ def judge(
     response: Response,
     client: Of,
     key: Submitter,
+    _: Reader,  # the new batch contains the model's reasons
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> BatchStatusView:
     """Submit a batch that judges the results. Results without a reasoning, or changed by people, are not judged."""
@@ -137,7 +138,9 @@ def judge(
     summary="Estimate the calls and cost of judging a batch's results; nothing is submitted",
     responses=problems.OF_BODIES,
 )
-async def dry_run(batch_id: BatchId, terms: JudgementTerms, request: Request, client: Of, _: Submitter) -> Estimate:
+async def dry_run(
+    batch_id: BatchId, terms: JudgementTerms, request: Request, client: Of, _: Submitter, __: Reader
+) -> Estimate:
     """Return the estimate. `records` is the number of the batch's items, `asked` the number of results to judge."""
     rehearse: Rehearse = request.app.state.rehearse
     limiter: anyio.CapacityLimiter = request.app.state.dry_runs
