@@ -46,7 +46,7 @@ class Visibility:
     me: str | None  # the name under which the person decides; None: a program, or a person at the terminal
     hidden: frozenset[int] = frozenset()  # places of records whose decisions the person must not see yet
     stages: "tuple[Visibility, ...]" = ()  # of the review's other stages
-    sources: "tuple[Visibility, ...]" = ()  # of the batches whose decisions are examples in this batch's prompts
+    sources: "tuple[Visibility, ...]" = ()  # of the batch whose decisions are examples in this batch's prompts
 
     @property
     def blind(self) -> bool:
@@ -56,12 +56,11 @@ class Visibility:
     @property
     def audits(self) -> bool:
         """Return whether the person may see audits: in the mode `model_audited`, they show no decision of the model."""
-        parts = (self, *self.stages, *self.sources)
-        return not any(part.hidden and part.mode is not ScreeningMode.MODEL_AUDITED for part in parts)
+        return not any(part.hidden and part.mode is not ScreeningMode.MODEL_AUDITED for part in (self, *self.stages))
 
     def check_whole(self) -> None:
         """Raise `Blinded` while a record is hidden in any stage, because the answer covers all records."""
-        for part in (self, *self.stages, *self.sources):
+        for part in (self, *self.stages):
             if part.hidden:
                 records = "1 record is" if len(part.hidden) == 1 else f"{len(part.hidden):,} records are"
                 raise Blinded(f"{records} still read blind. {part._ends()}")
