@@ -56,11 +56,15 @@ class Visibility:
     @property
     def audits(self) -> bool:
         """Return whether the person may see audits: in the mode `model_audited`, they show no decision of the model."""
-        return not any(part.hidden and part.mode is not ScreeningMode.MODEL_AUDITED for part in (self, *self.stages))
+        parts = (self, *self.stages, *self.sources)
+        return not any(part.hidden and part.mode is not ScreeningMode.MODEL_AUDITED for part in parts)
 
     def check_whole(self) -> None:
-        """Raise `Blinded` while a record is hidden in any stage, because the answer covers all records."""
-        for part in (self, *self.stages):
+        """Raise `Blinded` while a record is hidden in any stage, because the answer covers all records.
+
+        The answer may also have a hash of the examples, from which a reader could work them out.
+        """
+        for part in (self, *self.stages, *self.sources):
             if part.hidden:
                 records = "1 record is" if len(part.hidden) == 1 else f"{len(part.hidden):,} records are"
                 raise Blinded(f"{records} still read blind. {part._ends()}")

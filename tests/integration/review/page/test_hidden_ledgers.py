@@ -24,6 +24,7 @@ from tamis_producer.client.session import Session
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
 from tamis_review import (
+    close_stop_sample,
     draw_audit,
     draw_stop_sample,
     next_records,
@@ -147,7 +148,9 @@ def write(client: Client, mode: ScreeningMode, twin: int) -> Twin:
     names = {str(made): name for name, made in named.items()}
     batch = client.batch(str(main))
     audit = draw_audit(batch, 4, seed=7, stratum=Stratum.MODEL)
-    draw_stop_sample(batch, 0.5, 0.5, seed=3)
+    draw_stop_sample(batch, seed=3)
+    if mode is SECOND:  # else its order, which is random, would be that of the work list
+        close_stop_sample(batch)
     decide(batch, mode, twin)
     record_audit(client, audit.id, [AuditDecision(audit.items[0].index, include=False, reviewer=ME)])
     next_records(batch)  # as somebody at a terminal does, so that there is an order
