@@ -11,6 +11,7 @@ from tamis_schemas import Audit, Stratum
 from tamis_schemas.records.random_order import check_draw, sample
 
 from .decisions.audits import AuditDecision, Recorded, include_missed_records, read_population, write_decisions
+from .decisions.visibility import visible
 
 
 def draw_audit(batch: Batch, n: int, *, seed: int, stratum: Stratum = Stratum.ALL) -> Audit:
@@ -25,11 +26,13 @@ def draw_audit(batch: Batch, n: int, *, seed: int, stratum: Stratum = Stratum.AL
     Raises:
         InvalidParameters: `n` below 1, or an invalid seed.
         InvalidRequest: the batch does not decide about records, is not completed, or has no such record.
+        Blinded: a decision is hidden from the client's person.
         LedgerUnavailable: the ledger does not answer.
     """
     check_draw(n, seed)
     with batch.session.writing() as connection:
         one_at_a_time(connection, batch.uuid)
+        visible(connection, batch).check_whole()
         population = read_population(connection, batch.uuid, stratum)
         places = sample(population, n, seed=seed)
         for earlier in ledger.read_audits(connection, batch.uuid):
@@ -42,15 +45,21 @@ def draw_audit(batch: Batch, n: int, *, seed: int, stratum: Stratum = Stratum.AL
 
 
 def list_audits(batch: Batch) -> list[Audit]:
-    """Return the audits of the batch, oldest first. Raise `LedgerUnavailable`."""
-    with batch.session.reading() as connection:
+    """Return the audits of the batch, oldest first. Raise the errors of `audit`."""
+    with batch.session.snapshot() as connection:
+        visible(connection, batch).check_audits()
         return ledger.read_audits(connection, batch.uuid)
 
 
 def audit(client: Session, audit_id: str) -> Audit:
-    """Return the audit with this id, or unique beginning of an id. Raise `UnknownBatch`, `LedgerUnavailable`."""
-    with client.reading() as connection:
-        return ledger.read_audit(connection, ledger.find_audit(connection, audit_id))
+    """Return the audit with this id, or unique beginning of an id.
+
+    Raises `UnknownBatch`, `LedgerUnavailable`, and `Blinded` if decisions other than those of an audit are hidden.
+    """
+    with client.snapshot() as connection:
+        drawn = ledger.read_audit(connection, ledger.find_audit(connection, audit_id))
+        visible(connection, Batch(client, UUID(drawn.batch_id))).check_audits()
+        return drawn
 
 
 def record_audit(
@@ -75,10 +84,15 @@ def record_audit(
         RefusedDecision: a record outside the sample, no reviewer, two decisions on a record, or a changed decision
             without `correct`.
         UnknownBatch: there is no such audit.
+        Blinded: the batch is read blind, and a decision has another name than the client's person; or as in `audit`.
         LedgerUnavailable: the ledger does not answer.
     """
-    audit_uuid = UUID(audit(client, audit_id).id)
+    judged = audit(client, audit_id)
+    audit_uuid = UUID(judged.id)
     with client.writing() as connection:
+        seen = visible(connection, Batch(client, UUID(judged.batch_id)))
+        for decision in decisions:
+            seen.check_name(decision.reviewer)
         new = write_decisions(connection, audit_uuid, decisions, correct=correct)
         judged = ledger.read_audit(connection, audit_uuid)
         return Recorded(judged, new, include_missed_records(connection, judged) if include_missed else ())

@@ -7,8 +7,9 @@ from tamis_producer.client.batch import Batch
 from tamis_schemas import InvalidRequest
 
 from .decisions import human_agreement, sheets
-from .decisions.human_agreement import AgreementFigures
+from .decisions.human_agreement import AgreementFigures, AgreementRecords, CellQuery
 from .decisions.sheets import Pilot
+from .decisions.visibility import visible
 from .quality import gold_evaluation, pilot
 from .quality.gold_evaluation import GoldEvaluation
 from .quality.gold_labels import Labels, labels_of
@@ -23,7 +24,8 @@ def draw_pilot(batch: Batch, n: int, *, seed: int) -> Pilot:
     The same seed draws the same sample. Raises `InvalidParameters` for an `n` below 1 or an invalid seed, and
     `LedgerUnavailable`.
     """
-    with batch.session.reading() as connection:
+    with batch.session.snapshot() as connection:
+        visible(connection, batch)
         population = ledger.read_originals(connection, batch.uuid)
     return sheets.draw_pilot(population, n, seed=seed)
 
@@ -37,6 +39,7 @@ def evaluate(batch: Batch, labels: Labels, column: str | None = None) -> GoldEva
     Raises:
         InvalidRequest: the operation makes no decisions, there is no label, or labels and records do not match.
         InputError: a file has no labels.
+        Blinded: a decision is hidden from the client's person.
         ConfigurationError: the extra `files` is not installed.
         LedgerUnavailable: the ledger does not answer.
     """
@@ -60,10 +63,24 @@ def calibrate(
 def measure_agreement(batch: Batch) -> AgreementFigures:
     """Return how far software and people agree on the same records, and how far people agree with each other.
 
-    Raises `LedgerUnavailable`, and `InvalidRequest` if the operation makes no decisions.
+    Raises:
+        InvalidRequest: the operation makes no decisions.
+        Blinded: a decision is hidden from the client's person.
+        LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.snapshot() as connection:
+        visible(connection, batch).check_whole()
         return human_agreement.read_agreement(connection, batch.uuid)
+
+
+def list_agreement_records(batch: Batch, query: CellQuery) -> AgreementRecords:
+    """Return a page of the records behind a cell of a table of agreement, in batch order.
+
+    Raises the errors of `measure_agreement`, and `InvalidParameters` if the cell needs two reviewers.
+    """
+    with batch.session.snapshot() as connection:
+        visible(connection, batch).check_whole()
+        return human_agreement.read_cell(connection, batch.uuid, query)
 
 
 def measure_panel(batch: Batch, labels: Labels | None = None, column: str | None = None) -> PanelFigures:
@@ -90,4 +107,5 @@ def _human(matched: Matched) -> dict[int, bool]:
 
 def _panel(batch: Batch, human: Mapping[int, bool] | None) -> PanelFigures | None:
     with batch.session.snapshot() as connection:
+        visible(connection, batch).check_whole()
         return human_agreement.read_panel(connection, batch.uuid, human)

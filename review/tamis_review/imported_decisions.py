@@ -7,12 +7,13 @@ from sqlalchemy import func, select
 from tamis_producer.client.batch import Batch
 from tamis_producer.ledger import read_operation
 from tamis_producer.ledger.overrides import one_at_a_time, standing
-from tamis_schemas import HumanStage, InputError, InvalidParameters, InvalidRequest
+from tamis_schemas import Blinded, HumanStage, InputError, InvalidParameters, InvalidRequest
 
 from .decisions.decision_words import NamedWords, meaning_by_word, meanings_of
 from .decisions.foreign_file import ForeignFile, TableColumns, read_foreign
 from .decisions.import_decisions import Everything, Imported, Sorting, read_finder
 from .decisions.record_overrides import RefusedDecision, Written, record
+from .decisions.visibility import visible
 
 
 def import_decisions(
@@ -47,9 +48,12 @@ def import_decisions(
         InputError: the file is unreadable, has no decisions, or names no author although `reviewer` is missing.
         InvalidParameters: a word without a meaning, or a `reviewer` whom the file does not name.
         InvalidRequest: the operation makes no decisions.
+        Blinded: the client's person reads blind; the file and the result may have others' decisions.
         LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.writing() as connection:
+        if visible(connection, batch).blind:
+            raise Blinded("people read blind: import the file with `tamis import-decisions` on the terminal")
         operation = read_operation(connection, batch.uuid)
         if stage is HumanStage.OWN and not operation.decides():
             raise InvalidRequest(

@@ -1,6 +1,7 @@
 """People's decisions about the records of a batch. They are stored in addition to the model's decisions."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from tamis_schemas import HumanStage, Override
 from .decisions import conflicts, record_overrides
 from .decisions.conflicts import Conflict
 from .decisions.record_overrides import HumanDecision
+from .decisions.visibility import visible
 
 
 def override(
@@ -51,6 +53,7 @@ def override(
     Raises:
         IdempotencyConflict: the `decision_id` belongs to another decision.
         InvalidParameters: an impossible value, an unknown item, or no reviewer.
+        Blinded: the batch is read blind, and the decision has another name, or depends on hidden decisions.
         LedgerUnavailable: the ledger does not answer.
     """
     terms: dict[str, Any] = {"stage": stage, "reason": reason, "settles": settles, "decision_id": decision_id}
@@ -74,7 +77,15 @@ def decide(batch: Batch, decisions: Sequence[HumanDecision]) -> list[Override]:
     `LedgerUnavailable`.
     """
     with batch.session.writing() as connection:
-        return list(record_overrides.record(connection, batch.uuid, decisions).overrides)
+        seen = visible(connection, batch)
+        for decision in decisions:
+            seen.check_name(decision.reviewer)
+            if not decision.withdraw:
+                seen.check_decision(decision.index, decision.stage, settles=decision.settles)
+        if seen.blind:  # their order is that of the numbers
+            decisions = [replace(decision, in_order=False) for decision in decisions]
+        made = record_overrides.record(connection, batch.uuid, decisions).overrides
+        return visible(connection, batch).overrides(made)  # a decision may open its record
 
 
 def list_overrides(batch: Batch, *, history: bool = False) -> list[Override]:
@@ -82,16 +93,17 @@ def list_overrides(batch: Batch, *, history: bool = False) -> list[Override]:
 
     `ItemResult.override` is the decision that counts. Raises `LedgerUnavailable`.
     """
-    with batch.session.reading() as connection:
-        return ledger.read_overrides(connection, batch.uuid, history=history)
+    with batch.session.snapshot() as connection:
+        return visible(connection, batch).overrides(ledger.read_overrides(connection, batch.uuid, history=history))
 
 
 def count_human_decisions(batch: Batch) -> HumanCounts | None:
     """Return how many records people decided, with and against the software, or None if people decided none.
 
-    Raises `LedgerUnavailable`.
+    Raises `LedgerUnavailable`, and `Blinded` if a decision is hidden from the client's person.
     """
-    with batch.session.reading() as connection:
+    with batch.session.snapshot() as connection:
+        visible(connection, batch).check_whole()
         return ledger.read_human_counts(connection, batch.uuid)
 
 
@@ -101,4 +113,7 @@ def list_conflicts(batch: Batch) -> list[Conflict]:
     Raises `LedgerUnavailable`.
     """
     with batch.session.snapshot() as connection:
-        return conflicts.read_conflicts(connection, batch.uuid)
+        hidden = visible(connection, batch).hidden
+        return [
+            conflict for conflict in conflicts.read_conflicts(connection, batch.uuid) if conflict.index not in hidden
+        ]

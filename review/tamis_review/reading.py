@@ -4,14 +4,25 @@ from tamis_producer.client.batch import Batch
 from tamis_producer.client.session import Session
 from tamis_producer.ledger.stop_samples import read_open_sample
 from tamis_producer.process.waiting import BesideLoop
-from tamis_schemas import InvalidParameters, NextRecords, ReadingBy, ScreeningMode, ScreeningModeSet, StopAnswer
+from tamis_schemas import (
+    Blinded,
+    InvalidParameters,
+    NextRecords,
+    ReadingBy,
+    ScreeningMode,
+    ScreeningModeSet,
+    StopAnswer,
+)
 
 from .decisions import blindness, stop_samples
 from .decisions.stopping import read_stop
+from .decisions.visibility import visible
 from .order import next_records as reading_order
 from .order.exploration import EXPLORE
 from .order.next_records import NextQuery
 from .order.order_refits import OrderRefits
+from .report.work_filter import WorkQuery
+from .report.work_list import WorkList, read_work
 
 
 def get_screening_mode(batch: Batch) -> ScreeningModeSet:
@@ -56,14 +67,14 @@ def next_records(
     explore: float | None = None,
     fresh: bool = False,
     by: ReadingBy | str = ReadingBy.ORDER,
-    blind: bool = False,
 ) -> NextRecords:
     """Return the records that a person should read next, in order, each with the reason for its place.
 
     First comes the open sample of `draw_stop_sample`, then the most promising records by the model's score and by the
     texts of decided records. Records that the initial filter excluded come last. With up to 5,000 records, or `fresh`,
     the order is updated first. In other cases, or if the update is slow, the stored order is used, and the update runs
-    in the background.
+    in the background. If the client's person reads blind, the order is by number, and no figure depends on hidden
+    decisions.
 
     Args:
         batch: the batch.
@@ -74,25 +85,40 @@ def next_records(
         explore: the share of places for records drawn at random. None: 0.02.
         fresh: wait until the order includes every decision.
         by: the kind of order. `disagreement` begins with the records on which the models of the batch's panel differ.
-        blind: order by number, so that neither places nor figures reveal decisions of the model or other people.
 
     Raises:
         InvalidRequest: the operation does not include or exclude; or `by` disagreement with a single model.
         InvalidParameters: an invalid `n`, seed, share or name.
+        Blinded: the client's person reads blind, and asks in another name or by disagreement.
         ConfigurationError: the extra `order` is not installed.
         LedgerUnavailable: the ledger does not answer.
     """
-    query = NextQuery(n, reviewer, seed, EXPLORE if explore is None else explore, fresh, ReadingBy(by), blind)
-    with batch.session.reading() as connection:
-        sampled = read_open_sample(connection, batch.uuid)
+    with batch.session.snapshot() as connection:
+        sampled, seen = read_open_sample(connection, batch.uuid), visible(connection, batch)
+    seen.check_name(reviewer)
+    query = NextQuery(n, reviewer, seed, EXPLORE if explore is None else explore, fresh, ReadingBy(by))
+    if seen.blind and query.by is not ReadingBy.ORDER:
+        raise Blinded("people read blind: the order by disagreement would reveal the models' decisions")
+    if seen.blind:
+        query = NextQuery(n, seen.me, seed, blind=True, hidden=seen.hidden)
     refits = order_refits(batch.session)
     return reading_order.next_records(batch.session.engine, batch.uuid, query, refits, first=sampled)
+
+
+def list_work(batch: Batch, query: WorkQuery, *, reviewer: str) -> WorkList:
+    """Return a page of the work list of the person `reviewer`, without the decisions that are hidden from this person.
+
+    Raises the errors of `next_records`, and `InvalidParameters` for an invalid cursor.
+    """
+    return read_work(batch.session.engine, batch.uuid, reviewer, query, order_refits(batch.session))
 
 
 def may_stop(
     batch: Batch, recall: float | None = None, confidence: float | None = None, *, human_errors: bool = True
 ) -> StopAnswer:
     """Return whether people may stop reading with this recall and confidence, or how much they must still read.
+
+    Records whose decisions are hidden from the client's person count as unread.
 
     Args:
         batch: the batch.
@@ -107,7 +133,8 @@ def may_stop(
         LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.snapshot() as connection:
-        return read_stop(connection, batch.uuid, recall, confidence, human_errors=human_errors)
+        hidden = visible(connection, batch).hidden
+        return read_stop(connection, batch.uuid, recall, confidence, human_errors=human_errors, hidden=hidden)
 
 
 def draw_stop_sample(
@@ -137,11 +164,16 @@ def draw_stop_sample(
         InvalidParameters: as in `may_stop`; or an invalid seed, or another seed than the open sample's.
         InvalidRequest: as in `may_stop`; or the batch is not finished, the recall is out of reach, or the audit does
             not fit.
+        Blinded: with an audit, if a decision is hidden from the client's person.
         LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.writing() as connection:
+        seen = visible(connection, batch)
+        hidden = seen.hidden
+        if audit is not None:
+            seen.check_whole()
         stop_samples.draw_sample(
-            connection, batch.uuid, recall, confidence, seed=seed, audit=audit, human_errors=human_errors
+            connection, batch.uuid, recall, confidence, seed=seed, audit=audit, human_errors=human_errors, hidden=hidden
         )
     return may_stop(batch, recall, confidence, human_errors=human_errors)
 
@@ -154,5 +186,6 @@ def close_stop_sample(batch: Batch) -> StopAnswer:
     Raises `InvalidRequest` if no sample is open, and `LedgerUnavailable`.
     """
     with batch.session.writing() as connection:
+        visible(connection, batch)
         stop_samples.close_sample(connection, batch.uuid)
     return may_stop(batch)

@@ -1,12 +1,15 @@
 """The records of a batch: the history of a record, the failures, and the results as a data frame."""
 
+from collections.abc import Collection
 from typing import Any
 
 from tamis_producer.client.batch import Batch
+from tamis_producer.ledger import read_results
 from tamis_producer.results.result_frames import FrameLibrary, frame_of
 from tamis_producer.runs.retry_bias import read_retry_bias
-from tamis_schemas import RetryBias
+from tamis_schemas import ItemResult, ItemStatus, RetryBias
 
+from .decisions.visibility import check_record, visible
 from .explanation import Explanation, read_explanation
 
 
@@ -19,19 +22,30 @@ def explain(batch: Batch, index: int) -> Explanation:
 
     Raises:
         InvalidParameters: the batch has no such place.
+        Blinded: a decision on the record is hidden from the client's person.
         LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.snapshot() as connection:
-        return read_explanation(connection, batch.uuid, index)
+        seen = check_record(connection, batch, index)
+        story = read_explanation(connection, batch.uuid, index)
+    return story if seen.audits else story.model_copy(update={"audits": ()})
+
+
+def read_texts(batch: Batch, places: Collection[int]) -> list[ItemResult]:
+    """Return the items at `places` in item order, as if nobody had decided on them. Raise `LedgerUnavailable`."""
+    with batch.session.snapshot() as connection:
+        visible(connection, batch)
+        rows = read_results(connection, batch.uuid, None, len(places), sorted(places))
+    return [ItemResult(index=row.index, item_id=row.item_id, status=ItemStatus.PENDING, item=row.item) for row in rows]
 
 
 def read_failures(batch: Batch) -> RetryBias:
     """Return the number of failures in each round, and whether failures depend on traits of the records.
 
-    Raises `LedgerUnavailable`.
+    Traits that depend on decisions are omitted while a decision is hidden. Raises `LedgerUnavailable`.
     """
     with batch.session.snapshot() as connection:
-        return read_retry_bias(connection, batch.uuid)
+        return read_retry_bias(connection, batch.uuid, decisions=not visible(connection, batch).hidden)
 
 
 def results_frame(batch: Batch, library: FrameLibrary | None = None) -> Any:

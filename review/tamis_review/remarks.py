@@ -14,6 +14,7 @@ from tamis_schemas.ledger import remarks
 from tamis_schemas.records.record_number import indexed_words
 
 from .decisions.record_overrides import LONGEST_NOTE, checked_text, checked_words
+from .decisions.visibility import visible
 
 LONGEST_LABEL = 100  # characters
 
@@ -26,13 +27,13 @@ def remark(
     notes: Collection[str] = (),
     reviewer: str,
     remove: bool = False,
-    alone: bool = False,
 ) -> int:
     """Add labels and notes to items, or remove them, all or none. Return the number added or removed.
 
-    `remove`: remove the labels and notes. `alone`: ignore other reviewers' labels and notes, for blind reading.
+    `remove`: remove the labels and notes. Other people's labels and notes on hidden records do not count.
 
     Raises:
+        Blinded: the batch is read blind, and `reviewer` is another person.
         InvalidParameters: an unknown item, no reviewer, or a text that is empty, too long, or cannot be stored.
         LedgerUnavailable: the ledger does not answer.
     """
@@ -41,12 +42,14 @@ def remark(
     wanted += [(RemarkKind.NOTE, _checked(RemarkKind.NOTE, text, LONGEST_NOTE)) for text in notes]
     with batch.session.writing() as connection:
         one_at_a_time(connection, batch.uuid)
+        seen = visible(connection, batch)
+        seen.check_name(name)
         there = read_places(connection, batch.uuid, indices)
         for index in indices:
             if index not in there:
                 raise InvalidParameters(f"the batch has no record {indexed_words(index)}: `tamis results` lists them")
-        of = (remarks.c.idx.in_(indices), remarks.c.reviewer == name)
-        cols = standing_remarks(batch.uuid, *of[: 2 if alone else 1]).c
+        shown = remarks.c.idx.not_in(seen.hidden.intersection(indices)) | (remarks.c.reviewer == name)
+        cols = standing_remarks(batch.uuid, remarks.c.idx.in_(indices), shown).c
         stands = {(row.idx, row.kind, row.text) for row in connection.execute(select(cols.idx, cols.kind, cols.text))}
         rows = [
             {"batch_id": batch.uuid, "idx": index, "kind": kind, "text": text, "removes": remove, "reviewer": name}
@@ -59,18 +62,20 @@ def remark(
     return len(rows)
 
 
-def count_labels(batch: Batch, *, reviewer: str = "", hidden: Collection[int] = ()) -> Counter[str]:
-    """Return how many items have each label. At the places in `hidden`, only labels of `reviewer` count.
+def count_labels(batch: Batch) -> Counter[str]:
+    """Return how many items have each label. Other people's labels on hidden records do not count.
 
     Raises `LedgerUnavailable`.
     """
-    with batch.session.reading() as connection:
-        return ledger.read_label_counts(connection, batch.uuid, me=reviewer, hidden=hidden)
+    with batch.session.snapshot() as connection:
+        seen = visible(connection, batch)
+        return ledger.read_label_counts(connection, batch.uuid, me=seen.me or "", hidden=seen.hidden)
 
 
 def labelled_places(batch: Batch, label: str) -> Sequence[int]:
-    """Return the places of the items with a label, for `Batch.results`. Raise `LedgerUnavailable`."""
-    with batch.session.reading() as connection:
+    """Return the places of the items with a label, for `Batch.results`. Raise the errors of `Batch.results`."""
+    with batch.session.snapshot() as connection:
+        visible(connection, batch).check_whole()
         return ledger.read_labelled(connection, batch.uuid, label)
 
 

@@ -1,10 +1,13 @@
 """The report of a batch or a review."""
 
 from pathlib import Path
+from typing import TextIO
 
 from tamis_producer.client.batch import Batch
+from tamis_producer.ledger.sources import earlier_batches
 
 from . import report
+from .decisions.visibility import visible
 from .plans.reviews import Review
 from .report import Figures, ReportForm
 
@@ -20,6 +23,22 @@ def write_report_file(subject: Batch | Review, path: Path | str, form: ReportFor
         UnknownBatch: no stage has begun.
         InputError: the file cannot be written.
         ConfigurationError: the extra `cli` is not installed, or `png` for a PNG.
+        Blinded: a decision is hidden from the client's person.
         LedgerUnavailable: the ledger does not answer.
     """
+    check_report(subject)
     return report.write_report_file(subject.session.engine, subject.id, path, form)
+
+
+def write_report(subject: Batch | Review, form: ReportForm, stream: TextIO) -> Figures:
+    """Write the report to a stream, and return its figures. Raise the errors of `write_report_file`."""
+    check_report(subject)
+    return report.write_report(subject.session.engine, subject.id, form, stream)
+
+
+def check_report(subject: Batch | Review) -> None:
+    """Raise `Blinded` if a decision of a stage, or of an earlier search that a stage updates, is hidden."""
+    with subject.session.snapshot() as connection:
+        for stage in [subject] if isinstance(subject, Batch) else subject.stages():
+            for search in earlier_batches(connection, stage.uuid):
+                visible(connection, Batch(subject.session, search)).check_whole()

@@ -166,8 +166,9 @@ class Batch(Generic[V_co]):
         """Yield the items with their results in item order: all items, or only the items at `places`.
 
         An item that has not ended has no result yet. While the batch runs, later items may show a newer state than
-        earlier items. Raises `LedgerUnavailable`.
+        earlier items. Raises `LedgerUnavailable`, and `Blinded` if a decision is hidden from the client's person.
         """
+        self.session.check_whole(self.uuid)
         return ledger.page_results(self.session.engine, self.uuid, places)
 
     def item_ids(self) -> list[str]:
@@ -178,13 +179,15 @@ class Batch(Generic[V_co]):
     def summary(self, round: int | None = None) -> Summary | MaybeNone:  # noqa: A002 - what it is called everywhere
         """Return the summary of a round (by default the latest with a summary), or None if there is no such summary.
 
-        The summary and its bill cover the whole batch up to the end of the round. Raises `LedgerUnavailable`.
+        The summary and its bill cover the whole batch up to the end of the round. Raises the errors of `results`.
         """
+        self.session.check_whole(self.uuid)
         with self.session.reading() as connection:
             return ledger.read_summary(connection, self.uuid, round)
 
     def summaries(self) -> list[Summary]:
-        """Return the summaries of all finished rounds, first round first. Raises `LedgerUnavailable`."""
+        """Return the summaries of all finished rounds, first round first. Raises the errors of `results`."""
+        self.session.check_whole(self.uuid)
         with self.session.reading() as connection:
             return ledger.read_summaries(connection, self.uuid)
 

@@ -214,6 +214,7 @@ class Client(Session):
             UnknownBatch: there is no such batch.
             InvalidParameters: the named batch asks another question, or does not have both a record that people
                 included and a record that they excluded. Also raised if the criteria have examples already.
+            Blinded: a decision in the named batch is hidden from the client's person.
             LedgerUnavailable: the ledger does not answer.
         """
         if not isinstance(operation, Inclusion) or operation.examples_from is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from copy import copy
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast
 from uuid import UUID
@@ -63,8 +64,23 @@ class Closable(Protocol):
 C = TypeVar("C", bound=Closable)
 
 
+class Sight(Protocol):
+    """The rule for what one person may see of people's and models' decisions. The application defines it."""
+
+    @property
+    def person(self) -> str:
+        """The name under which the person decides."""
+        ...
+
+    def check_whole(self, connection: Connection, batch_id: UUID) -> None:
+        """Raise `Blinded` if a decision in the batch, or in another stage of its review, is hidden from the person."""
+        ...
+
+
 class Session:
     """The settings and connections that a client shares with its batches and reviews."""
+
+    sight: Sight | None = None  # None: a program, or a person at the terminal, who may see every decision
 
     def __init__(self, settings: ProducerSettings | None = None, *, pool: PoolKind = CLIENT) -> None:
         """Connect on first use. Raise `ConfigurationError` if no broker or ledger is configured."""
@@ -77,6 +93,22 @@ class Session:
         self._made: Dispatcher | None = None
         self._attached: dict[type, Closable] = {}
         self._absence = BrokerAbsence()
+
+    def seen_by(self, sight: Sight) -> Self:
+        """Return this client for a person who may see only what `sight` shows. Both share all connections."""
+        other = copy(self)
+        other.sight = sight
+        other._dispatcher = self._dispatcher  # type: ignore[method-assign]  # the one publisher of both
+        return other
+
+    def check_whole(self, batch_id: UUID) -> None:
+        """Raise `Blinded` if `sight` hides a decision. For functions whose answer depends on all decisions of a batch.
+
+        Raises `LedgerUnavailable`.
+        """
+        if self.sight is not None:
+            with self.snapshot() as connection:
+                self.sight.check_whole(connection, batch_id)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -1,6 +1,6 @@
 """Authorisation: the key of a request, and the scope that a route requires."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache, partial
 from http import HTTPStatus
 from typing import Annotated
@@ -10,6 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from ..client.client import Client
 from .api_keys import ApiKey, Scope, find
+from .extension import Application
 from .wrong_keys import WrongKeys
 
 _bearer = HTTPBearer(auto_error=False, description="A key made by `tamis keys create`.")
@@ -21,23 +22,31 @@ def client_of(request: Request) -> Client:
     return client
 
 
-@cache  # so that a request looks its key up once
-def holder_of(scope: Scope) -> Callable[..., ApiKey]:
+def key_of(
+    request: Request,
+    client: Annotated[Client, Depends(client_of)],
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> ApiKey:
+    """Return the request's key, as a dependency. Answer 401 if it is not valid."""
+    key = None
+    if credentials is not None:
+        wrong_keys: WrongKeys = request.app.state.wrong_keys
+        key = wrong_keys.key_for(
+            request, credentials.credentials, partial(find, client.engine, credentials.credentials)
+        )
+    if key is None:
+        raise HTTPException(HTTPStatus.UNAUTHORIZED, "no valid key: send `Authorization: Bearer tamis_...`")
+    return key
+
+
+Keyed = Annotated[ApiKey, Depends(key_of)]
+
+
+@cache  # so that FastAPI calls it once in a request
+def holder_of(scope: Scope) -> Callable[..., Awaitable[ApiKey]]:
     """Return a dependency that returns the request's key. It answers 401 without a valid key, 403 without the scope."""
 
-    def holder(
-        request: Request,
-        client: Annotated[Client, Depends(client_of)],
-        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
-    ) -> ApiKey:
-        key = None
-        if credentials is not None:
-            wrong_keys: WrongKeys = request.app.state.wrong_keys
-            key = wrong_keys.key_for(
-                request, credentials.credentials, partial(find, client.engine, credentials.credentials)
-            )
-        if key is None:
-            raise HTTPException(HTTPStatus.UNAUTHORIZED, "no valid key: send `Authorization: Bearer tamis_...`")
+    async def holder(key: Keyed) -> ApiKey:
         if scope not in key.scopes:
             raise HTTPException(HTTPStatus.FORBIDDEN, f"the key {key.id} lacks the scope {scope.value!r}")
         return key
@@ -45,7 +54,13 @@ def holder_of(scope: Scope) -> Callable[..., ApiKey]:
     return holder
 
 
-Of = Annotated[Client, Depends(client_of)]
+async def seen_client(request: Request, key: Keyed) -> Client:
+    """Return the client of the key's holder: its functions show no decision that is hidden from the holder."""
+    application: Application = request.app.state.application
+    return client_of(request).seen_by(application.sight(key))
+
+
+Of = Annotated[Client, Depends(seen_client)]
 Reader = Annotated[ApiKey, Depends(holder_of(Scope.READ))]
 Submitter = Annotated[ApiKey, Depends(holder_of(Scope.SUBMIT))]
 Operator = Annotated[ApiKey, Depends(holder_of(Scope.CONTROL))]

@@ -26,7 +26,6 @@ from .batch_status_view import BatchStatusView
 from .batch_watcher import EVENTS, STREAMED, latest, progress
 from .description import BatchId, OfReview, component
 from .etag import tagged
-from .extension import check_open
 from .pages import Pages
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
 from .streams import Stream
@@ -153,7 +152,7 @@ async def follow_batch(batch_id: BatchId, request: Request, client: Of, key: Rea
     responses={HTTPStatus.OK: {"content": {kind: {} for kind in RESULT_TYPES.values()}, "headers": NEXT_PAGE}}
     | problems.UNCHANGED
     | problems.UNKNOWN,
-    dependencies=[Depends(check_open), Depends(tagged)],
+    dependencies=[Depends(tagged)],
 )
 async def get_results(
     batch_id: BatchId,
@@ -173,9 +172,9 @@ async def get_results(
     pages: Pages = request.app.state.pages
     places = None if label is None else list(await run_in_threadpool(_labelled, batch, " ".join(label.split())))
     if limit is None:
-        pieces = result_pieces(pages, UUID(batch.id), form, after=after, places=places)
+        pieces = await result_pieces(pages, batch, form, after=after, places=places)
         return Stream(pieces, of=request.app.state.streams, key=key, media_type=media_type)
-    page = await pages.page(UUID(batch.id), after=after, limit=limit, places=places)
+    page = await pages.page(batch, after=after, limit=limit, places=places)
     headers = {} if page.next_after is None else {"Link": link(request.url, page.next_after)}
     return Response(await run_in_threadpool(page_text, page, form), media_type=media_type, headers=headers)
 

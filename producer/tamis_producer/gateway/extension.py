@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI
 
 from ..client.client import Client
-from .access import Of, Reader
+from ..client.session import Sight
 from .api_keys import ApiKey
-from .description import BatchId
 
 
 class Application(Protocol):
@@ -26,11 +25,6 @@ class Application(Protocol):
     def prepare(self, app: FastAPI, client: Client) -> None:
         """Store in `app.state` the objects that the application's routes keep between requests."""
 
-    def check_open(self, batch_id: str, client: Client, key: ApiKey) -> None:
-        """Raise `Blinded` if a part of the batch is still hidden from the holder of the key."""
-
-
-def check_open(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None:
-    """Answer 403, as a dependency, if the application says that a part of the batch is still hidden from the caller."""
-    application: Application = request.app.state.application
-    application.check_open(batch_id, client, key)
+    def sight(self, key: ApiKey) -> Sight:
+        """Return the rule for what the holder of the key may see. All routes read with it."""
+        ...

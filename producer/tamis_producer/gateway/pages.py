@@ -14,6 +14,7 @@ from sqlalchemy import Engine
 
 from tamis_schemas import ItemResult
 
+from ..client.batch import Batch
 from ..ledger import ledger_errors, read_results
 
 FIRST_ROWS = 20  # items of the first portion: 20 MB if all are of the largest size
@@ -42,12 +43,26 @@ class Pages:
         self._readers = anyio.CapacityLimiter(READERS)
 
     async def pieces(
-        self, batch_id: UUID, form: Form, *, after: int | None = None, places: list[int] | None = None
+        self,
+        batch: Batch,
+        form: Form,
+        *,
+        after: int | None = None,
+        places: list[int] | None = None,
+        safe: bool = False,
     ) -> AsyncGenerator[bytes]:
-        """Yield the items after the place `after`, or only the items at `places`, as pieces of text.
+        """Return the items after the place `after`, or only the items at `places`, as pieces of text.
 
-        Each piece is read from the ledger only when it is to be sent. Raises `LedgerUnavailable`.
+        Each piece is read from the ledger only when it is to be sent. `safe`: the form omits hidden decisions.
+        Without it, raises `Blinded` if a decision is hidden from the caller. Raises `LedgerUnavailable`.
         """
+        if not safe:
+            await to_thread.run_sync(batch.session.check_whole, batch.uuid)
+        return self._pieces(batch.uuid, form, after, places)
+
+    async def _pieces(
+        self, batch_id: UUID, form: Form, after: int | None, places: list[int] | None
+    ) -> AsyncGenerator[bytes]:
         rows, first = FIRST_ROWS, True
         while True:
             text, read, last = await to_thread.run_sync(
@@ -60,11 +75,10 @@ class Pages:
             after, first = last, False
             rows = next_rows(read, len(text))
 
-    async def page(
-        self, batch_id: UUID, *, after: int | None, limit: int, places: list[int] | None = None
-    ) -> ResultPage:
-        """Return at most `limit` items after the place `after`; fewer if they are large. Raises `LedgerUnavailable`."""
-        return await to_thread.run_sync(self._page, batch_id, after, limit, places, limiter=self._readers)
+    async def page(self, batch: Batch, *, after: int | None, limit: int, places: list[int] | None = None) -> ResultPage:
+        """Return at most `limit` items after the place `after`, or fewer large ones. Raise the errors of `pieces`."""
+        await to_thread.run_sync(batch.session.check_whole, batch.uuid)
+        return await to_thread.run_sync(self._page, batch.uuid, after, limit, places, limiter=self._readers)
 
     def _portion(
         self, batch_id: UUID, form: Form, after: int | None, rows: int, places: list[int] | None, first: bool

@@ -4,12 +4,12 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from enum import StrEnum
 from itertools import islice
-from uuid import UUID
 
 from starlette.datastructures import URL
 
 from tamis_schemas import ItemResult
 
+from ..client.batch import Batch
 from ..results.results_file import csv_lines
 from .pages import Pages, ResultPage
 from .submission_body import NDJSON
@@ -42,12 +42,19 @@ ENDING = {ResultForm.JSON: '],"next":null}\n'}
 
 
 async def result_pieces(
-    pages: Pages, batch_id: UUID, form: ResultForm, *, after: int | None, places: list[int] | None = None
+    pages: Pages, batch: Batch, form: ResultForm, *, after: int | None, places: list[int] | None = None
 ) -> AsyncGenerator[str | bytes]:
-    """Yield all results after the place `after`, or only the results at `places`, in pieces."""
+    """Return all results after the place `after`, or only the results at `places`, in pieces.
+
+    Raises the errors of `Pages.pieces`.
+    """
+    return _framed(await pages.pieces(batch, _FORMS[form], after=after, places=places), form)
+
+
+async def _framed(pieces: AsyncGenerator[bytes], form: ResultForm) -> AsyncGenerator[str | bytes]:
     if begins := BEGINNING.get(form):
         yield begins
-    async with aclosing(pages.pieces(batch_id, _FORMS[form], after=after, places=places)) as pieces:
+    async with aclosing(pieces):
         async for piece in pieces:
             yield piece
     if ends := ENDING.get(form):

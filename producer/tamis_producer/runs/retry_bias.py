@@ -46,25 +46,27 @@ FROM batches b WHERE b.id = :batch_id
 """)
 
 
-def read_retry_bias(connection: Connection, batch_id: UUID) -> RetryBias:
+def read_retry_bias(connection: Connection, batch_id: UUID, *, decisions: bool = True) -> RetryBias:
     """Return the failures of each round, by traits of the records. Empty if the only round has no failures.
 
     One of the traits depends on a record's neighbours: the nearest decided records before and after it in the batch.
+    Without `decisions`, this trait and the pass rates are omitted.
     """
     batch = connection.execute(_TO_TELL, {"batch_id": batch_id}).one()
     if not batch.worth_telling:
         return RetryBias()
     kind = kind_of(batch.operation)
+    decides = decisions and kind.decides()
     values = {"batch_id": batch_id, "including": text_of(kind.includes), "year": _YEAR}
     rounds: dict[int, RoundTally] = defaultdict(RoundTally)
     for row in connection.execute(_ENDS, values, execution_options={"yield_per": AT_ONCE}):
-        passed_around = row.neighbours if kind.decides() else None
+        passed_around = row.neighbours if decides else None
         for number, failure in zip(row.rounds or (), row.kinds or (), strict=True):
             rounds[number].add(_evaluated(row, passed_around, failure))
         if row.state == "failed":
             rounds[row.round].add(_evaluated(row, passed_around, row.error_kind))
         elif row.state == "decided":
-            rounds[row.round].add(_evaluated(row, passed_around, None, row.passed if kind.decides() else None))
+            rounds[row.round].add(_evaluated(row, passed_around, None, row.passed if decides else None))
     return RetryBias(rounds=tuple(rounds[number].compared(number) for number in sorted(rounds)))
 
 

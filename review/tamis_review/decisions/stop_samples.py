@@ -11,7 +11,7 @@ allowed probability of a wrong promise (1 - confidence).
 
 import secrets
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -60,7 +60,7 @@ PAGE = 50  # records decided at one moment; more come from a file, whose rows ar
 class ReadingState:
     """The records of a batch, without duplicates, with people's current decisions on the batch's own question.
 
-    Records in conflict and uncertain records count as unread.
+    Records in conflict and uncertain records count as unread. So do records whose decisions are hidden.
     """
 
     software: Mapping[int, Outcome]  # outcome of each record before any human decision
@@ -69,6 +69,7 @@ class ReadingState:
     uncertain: frozenset[int]  # records that people left open
     double: DoubleReading | None = None  # None: no record was read by two people
     moments: Mapping[int, datetime] = field(default_factory=dict)  # of the first decision on each read record
+    hidden: Collection[int] = frozenset()  # records whose decisions the caller must not see yet
 
     @property
     def records(self) -> int:
@@ -109,12 +110,17 @@ class ReadingState:
 
     @cached_property
     def unread_by_software(self) -> Counter[Outcome]:
-        """Return how many unread records have each software outcome."""
-        return Counter(self.software[place] for place in self.unread)
+        """Return how many unread records have each software outcome, without hidden records."""
+        return Counter(self.software[place] for place in self.unread if place not in self.hidden)
 
 
-def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -> ReadingState:
-    """Return the reading state of a batch, without reading texts. `operation` must include or exclude records."""
+def read_reading_state(
+    connection: Connection, batch_id: UUID, operation: str, hidden: Collection[int] = frozenset()
+) -> ReadingState:
+    """Return the reading state of a batch, without reading texts. `operation` must include or exclude records.
+
+    `hidden`: places of records whose decisions the caller must not see yet.
+    """
     c = software_outcomes(batch_id).subquery("each").c
     software = select(c.idx, c.system).where(c.system != Outcome.DUPLICATE.value).order_by(c.idx)
     of_records = {row.idx: Outcome(row.system) for row in connection.execute(software)}
@@ -130,7 +136,7 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
     included: dict[int, bool] = {}
     conflicts, uncertain = set(), set()
     for row in sorted(connection.execute(statement), key=lambda row: since[row.idx].id):
-        if row.idx not in of_records:  # a copy: its original is screened
+        if row.idx not in of_records or row.idx in hidden:  # a copy, whose original is screened; or read blind
             continue
         says = None if row.conflict else verdict(row.value)
         if row.conflict:
@@ -141,7 +147,7 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
             included[row.idx] = says
     double = _read_double(connection, batch_id, included)
     moments = {place: since[place].moment for place in included}
-    return ReadingState(of_records, included, frozenset(conflicts), frozenset(uncertain), double, moments)
+    return ReadingState(of_records, included, frozenset(conflicts), frozenset(uncertain), double, moments, hidden)
 
 
 def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, bool]) -> DoubleReading | None:
@@ -254,6 +260,7 @@ def draw_sample(
     seed: int | None = None,
     audit: str | None = None,
     human_errors: bool = True,
+    hidden: Collection[int] = frozenset(),
 ) -> None:
     """Draw as many unread records as people must read to confirm this recall with this confidence.
 
@@ -268,6 +275,7 @@ def draw_sample(
         audit: the id, or unique beginning, of an audit of all exclusions. The new sample begins with the audit's
             sample, and the audit's decisions become ordinary decisions.
         human_errors: as in `stopping.read_stop`.
+        hidden: as in `stopping.read_stop`. It must be empty if there is an `audit`.
 
     Raises:
         InvalidParameters: an invalid recall, confidence or seed, or another seed than the open sample's.
@@ -286,7 +294,7 @@ def draw_sample(
     _check_seed(open_frame(read_frames(connection, batch_id)), seed, audit)
     if audit is not None:
         _begin_with(connection, batch_id, operation, audit, promise)
-    state = read_reading_state(connection, batch_id, operation)
+    state = read_reading_state(connection, batch_id, operation, hidden)
     frames = read_frames(connection, batch_id)
     frame = open_frame(frames)
     number = next_number(frames, seen_audits(connection, batch_id, frames))

@@ -4,7 +4,7 @@ This module only reads; `stop_samples` draws samples. The answer has a one-line 
 a sentence for the methods section.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from uuid import UUID
 
 from sqlalchemy import Connection, select
@@ -259,6 +259,7 @@ def read_stop(
     *,
     human_errors: bool = True,
     priced: bool = True,
+    hidden: Collection[int] = frozenset(),
 ) -> StopAnswer:
     """Return whether people may stop reading with this recall and confidence, or how much they must still read.
 
@@ -267,13 +268,15 @@ def read_stop(
         confidence: the wanted confidence. None: as for the last sample, or 0.95 if there is no sample.
         human_errors: also count the includes that people overlook, if two people decided enough of the same records.
         priced: add the price list, which takes most of the time.
+        hidden: places of records whose decisions the caller must not see yet. They count as unread, and the reading
+            order predicts nothing, because it was learned from them.
 
     Raises:
         InvalidParameters: an invalid recall or confidence.
         InvalidRequest: the batch decides about no records.
     """
     operation = checked_operation(batch_id, read_operation_name(connection, batch_id))
-    state = read_reading_state(connection, batch_id, operation)
+    state = read_reading_state(connection, batch_id, operation, hidden)
     frames = read_frames(connection, batch_id)
     promise = promise_of(frames, recall, confidence)
     number = next_number(frames, seen_audits(connection, batch_id, frames))

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Select,
     Table,
     any_,
+    case,
     func,
     literal,
     null,
@@ -93,6 +94,19 @@ def read_human(connection: Connection, batch_id: UUID, *of: ColumnElement[bool])
         )
         for row in connection.execute(decided)
     }
+
+
+def read_rules(connection: Connection, batch_id: UUID) -> dict[int, str | None]:
+    """Return the rule that excluded each record, or None, by place in the batch. Duplicates are omitted."""
+    here = (exclusions.c.batch_id == items.c.batch_id) & (exclusions.c.idx == items.c.idx)
+    removed = case((items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value, REMOVED))
+    rows = connection.execute(
+        select(items.c.idx, func.coalesce(exclusions.c.rule, removed))
+        .outerjoin(exclusions, here)
+        .where(items.c.batch_id == batch_id, exclusions.c.rule.is_distinct_from(DUPLICATE))
+        .order_by(items.c.idx)
+    )
+    return {row[0]: row[1] for row in rows}
 
 
 def checked_operation(connection: Connection, batch_id: UUID) -> Operation:

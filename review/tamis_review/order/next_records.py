@@ -1,7 +1,7 @@
 """The records that a person should read next: the stored order, without the records decided after it was made."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy import Connection, Engine
@@ -20,10 +20,19 @@ from tamis_schemas.operations import panel_of
 from tamis_schemas.records.random_order import check_draw
 
 from ..quality.panel_record import read_disputed
-from .candidates import Candidate, HumanSays, checked_operation, read_human, stream_candidates
+from .candidates import Candidate, HumanSays, checked_operation, read_human, read_rules, stream_candidates
 from .exploration import EXPLORE
 from .order_refits import OrderRefits
-from .order_store import OrderTerms, ReadingOrder, StoredOrder, count_items, read_basis, read_order, read_stored
+from .order_store import (
+    OrderTerms,
+    ReadingOrder,
+    StoredOrder,
+    by_number,
+    count_items,
+    read_basis,
+    read_order,
+    read_stored,
+)
 
 USUAL = 20  # records
 MOST = 1_000  # records
@@ -81,23 +90,6 @@ def offered(
         placed.append((place, offer))
     placed.sort(key=lambda pair: pair[0])
     return [offer for _, offer in placed]
-
-
-def by_number(records: Sequence[Offered]) -> list[Offered]:
-    """Return the records in an order for blind readers, in which no place reveals a decision.
-
-    The sample and the records that others decided stay first. The other records follow in the order of the batch, rule
-    exclusions last.
-    """
-    kept, last = {ReadingReason.SAMPLE, ReadingReason.PAIR}, ReadingReason.RULE
-
-    def place(offer: Offered) -> tuple[int, int]:
-        return (0, 0) if offer.reason in kept else (1 + (offer.reason is last), offer.index)
-
-    return [
-        offer if offer.reason in {*kept, last} else replace(offer, reason=ReadingReason.NUMBER)
-        for offer in sorted(records, key=place)
-    ]
 
 
 def why(reason: ReadingReason, record: Candidate, included: int) -> str:
@@ -160,7 +152,8 @@ class NextQuery:
     explore: float = EXPLORE
     fresh: bool = False  # wait until the order includes every decision
     by: ReadingBy = ReadingBy.ORDER
-    blind: bool = False  # no place or figure reveals a decision
+    blind: bool = False  # no place or figure reveals a hidden decision
+    hidden: Collection[int] = frozenset()  # places of records whose decisions the reviewer must not see yet
 
     def checked(self) -> "NextQuery":
         """Return the query. Raise `InvalidParameters` if it is invalid."""
@@ -198,7 +191,9 @@ def next_records(
         ConfigurationError: the extra `order` is not installed.
         LedgerUnavailable: the ledger does not answer.
     """
-    keep_order(engine, batch_id, query.checked(), refits)
+    query.checked()
+    if not query.blind:
+        keep_order(engine, batch_id, query, refits)
     with ledger_errors(), engine.connect() as connection:
         return _read(connection.execution_options(isolation_level="REPEATABLE READ"), batch_id, query, first)
 
@@ -227,6 +222,8 @@ def is_current(connection: Connection, batch_id: UUID, stored: StoredOrder | Non
 def _read(connection: Connection, batch_id: UUID, query: NextQuery, first: Sequence[int]) -> NextRecords:
     operation = checked_operation(connection, batch_id)
     stored, order = read_stored(connection, batch_id), read_order(connection, batch_id)
+    if query.blind:
+        stored, order = by_number(query.terms, read_rules(connection, batch_id))
     if stored is None or order is None:
         raise UnknownBatch(f"batch {batch_id} is being purged: none of its data is kept")
     human = read_human(connection, batch_id)
@@ -234,13 +231,12 @@ def _read(connection: Connection, batch_id: UUID, query: NextQuery, first: Seque
         raise InvalidRequest(f"batch {batch_id} asks one model: only the models of a panel can disagree on a record")
     disputed = read_disputed(connection, batch_id) if query.by is ReadingBy.DISAGREEMENT else ()
     may_be_read = offered(order, human, reviewer=query.reviewer, first=first, disputed=disputed)
-    if query.blind:
-        may_be_read = by_number(may_be_read)
     chosen = may_be_read[: query.n]
     places = [offer.index for offer in chosen]
     records = {record.index: record for record in stream_candidates(connection, batch_id, places=places)}
+    human = {place: says for place, says in human.items() if place not in query.hidden}
     decided = sum(not says.conflict for says in human.values())
-    current = is_current(connection, batch_id, stored, query.terms)
+    current = query.blind or is_current(connection, batch_id, stored, query.terms)
     return NextRecords(
         batch_id=str(batch_id),
         seed=stored.terms.seed,

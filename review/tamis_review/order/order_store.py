@@ -1,14 +1,14 @@
 """Reading orders in the ledger: one per batch, replaced by the next computation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.postgresql import insert
 
-from tamis_schemas import HumanStage
+from tamis_schemas import HumanStage, ReadingReason
 from tamis_schemas.ledger import batches, overrides, reading_orders, tallies
 
 
@@ -49,6 +49,16 @@ class StoredOrder:
     included: int
     text_weight: float
     made_at: datetime
+
+
+def by_number(terms: OrderTerms, rules: Mapping[int, str | None]) -> tuple[StoredOrder, ReadingOrder]:
+    """Return the order of the batch, for blind readers: no place or figure depends on a decision. It is not stored.
+
+    `rules`: place of each record -> the rule that excluded it, or None.
+    """
+    reasons = [ReadingReason.NUMBER if rule is None else ReadingReason.RULE for rule in rules.values()]
+    order = ReadingOrder([*rules], reasons, decided=0, included=0, text_weight=0)
+    return StoredOrder(terms, OrderBasis(), 0, 0, 0, made_at=datetime.now(UTC)), order
 
 
 def one_refit_at_a_time(connection: Connection, batch_id: UUID) -> None:

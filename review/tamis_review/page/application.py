@@ -19,6 +19,7 @@ from tamis_producer.gateway import problems
 from tamis_producer.gateway.api_keys import ApiKey
 from tamis_schemas.batches.flow import BY_HUMAN
 
+from ..decisions.visibility import PersonalSight
 from ..example import CITATIONS, CRITERIA
 from ..report.flow_svg import STYLE
 from ..report.page import ASSETS as REPORT_ASSETS
@@ -31,7 +32,6 @@ from .record_routes import record_router, work_router
 from .review_routes import report_router, review_router
 from .sample_routes import audit_router, stop_router
 from .upload import LONGEST_TERMS
-from .visibility import check_batch_open
 from .written import WRITTEN_AT_ONCE
 
 FILES_OF_BATCH = ("decisions", "evaluation", "calibration")
@@ -138,6 +138,6 @@ class Screening:
         app.state.dry_runs = anyio.CapacityLimiter(preview_routes.RENDERED_AT_ONCE)
         app.state.previews = anyio.CapacityLimiter(preview_routes.PAIRED_AT_ONCE)
 
-    def check_open(self, batch_id: str, client: Client, key: ApiKey) -> None:
-        """Raise `Blinded` while a record of the batch, or of its review, is hidden from the key's holder."""
-        check_batch_open(batch_id, client, key)
+    def sight(self, key: ApiKey) -> PersonalSight:
+        """Return the rule for what the key's holder may see."""
+        return PersonalSight(key.label)

@@ -6,17 +6,15 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
-from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader, Reviewer
-from tamis_producer.gateway.api_keys import ApiKey
 from tamis_producer.gateway.description import BatchId, Index
 from tamis_review import imported_decisions, overrides
 from tamis_review.remarks import count_labels, remark
-from tamis_schemas import Blinded, HumanStage, InvalidParameters
+from tamis_schemas import HumanStage, InvalidParameters
 from tamis_schemas.answers.override import Override
 
 from ..decisions.conflicts import Conflict
@@ -24,7 +22,6 @@ from ..decisions.decision_words import NamedWords
 from ..decisions.foreign_file import TableColumns
 from ..decisions.import_decisions import Everything, Imported
 from .upload import answered_by_file, form_body
-from .visibility import visibility_of
 
 PREFIX, RESPONSES = "/v1/batches/{batch_id}", problems.KEYED | problems.UNKNOWN
 decision_router = APIRouter(prefix=PREFIX, tags=["human decisions"], responses=RESPONSES)
@@ -86,17 +83,16 @@ class DecisionForm(BaseModel):
 
 
 @decision_router.get("/overrides", summary="List people's decisions, each reviewer's latest")
-def list_overrides(batch_id: BatchId, client: Of, key: Reader) -> list[Override]:
-    return visibility_of(client, batch_id, key).overrides(overrides.list_overrides(client.batch(batch_id)))
+def list_overrides(batch_id: BatchId, client: Of, _: Reader) -> list[Override]:
+    return overrides.list_overrides(client.batch(batch_id))
 
 
 @decision_router.get(
     "/conflicts",
     summary="List the records on which people decided differently, with each decision",
 )
-def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]:
-    hidden = visibility_of(client, batch_id, key).hidden
-    return [conflict for conflict in overrides.list_conflicts(client.batch(batch_id)) if conflict.index not in hidden]
+def list_conflicts(batch_id: BatchId, client: Of, _: Reader) -> list[Conflict]:
+    return overrides.list_conflicts(client.batch(batch_id))
 
 
 @decision_router.post(
@@ -106,10 +102,10 @@ def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]
     openapi_extra=form_body(DecisionForm),
     responses=problems.OF_BODIES | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
-async def import_decisions(batch_id: BatchId, request: Request, client: Of, key: Reviewer) -> Imported:
+async def import_decisions(batch_id: BatchId, request: Request, client: Of, _: Reviewer) -> Imported:
     """Record a file's decisions, all or none. Rows that match no record, or several, are listed and skipped."""
 
-    def imported(terms: DecisionTerms, path: Path, _: str) -> Imported:
+    def imported(terms: DecisionTerms, path: Path, __: str) -> Imported:
         return imported_decisions.import_decisions(
             client.batch(batch_id),
             path,
@@ -129,7 +125,6 @@ async def import_decisions(batch_id: BatchId, request: Request, client: Of, key:
             dry_run=terms.dry_run,
         )
 
-    await run_in_threadpool(_check_import, client, batch_id, key)
     return await answered_by_file(request, client, DecisionTerms, "decisions", imported)
 
 
@@ -140,10 +135,7 @@ async def import_decisions(batch_id: BatchId, request: Request, client: Of, key:
     responses=problems.CONFLICT | problems.OF_BODIES,
 )
 def override_item(batch_id: BatchId, index: Index, decision: Decision, client: Of, key: Reviewer) -> Override:
-    visibility = visibility_of(client, batch_id, key)
-    visibility.check_name(decision.reviewer)
-    visibility.check_decision(index, decision.stage, settles=decision.settles)
-    made = overrides.override(
+    return overrides.override(
         client.batch(batch_id),
         index,
         _value(client, batch_id, decision),
@@ -153,9 +145,8 @@ def override_item(batch_id: BatchId, index: Index, decision: Decision, client: O
         stage=decision.stage,
         reason=decision.reason,
         decision_id=decision.decision_id,
-        in_order=decision.in_order and not visibility.blind,
+        in_order=decision.in_order,
     )
-    return visibility_of(client, batch_id, key).own(made)
 
 
 @decision_router.delete(
@@ -171,7 +162,6 @@ def withdraw_override(
     reviewer: Annotated[str | None, Query(max_length=100, description="Default: the key's label.")] = None,
     stage: HumanStage = HumanStage.OWN,
 ) -> None:
-    visibility_of(client, batch_id, key).check_name(reviewer)
     overrides.withdraw_override(client.batch(batch_id), index, reviewer=reviewer or key.label, stage=stage)
 
 
@@ -181,12 +171,6 @@ def _value(client: Client, batch_id: str, decision: Decision) -> Any:
     if not decision.as_text or decision.stage is not HumanStage.OWN:
         return decision.value
     return client.batch(batch_id).operation().value_of_text(decision.value)
-
-
-def _check_import(client: Client, batch_id: str, key: ApiKey) -> None:
-    """Raise `Blinded` while people read blind: the file and the answer may contain others' decisions."""
-    if visibility_of(client, batch_id, key).blind:
-        raise Blinded("people read blind: import the file with `tamis import-decisions` on the terminal")
 
 
 class Remarks(BaseModel):
@@ -207,10 +191,9 @@ class Changed(BaseModel):
 
 
 @label_router.get("/labels", summary="List the labels of a batch, with the number of items that have each")
-def list_labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
+def list_labels(batch_id: BatchId, client: Of, _: Reader) -> dict[str, int]:
     """Return how many items have each label. On records that are read blind, only the caller's own labels count."""
-    visibility = visibility_of(client, batch_id, key)
-    return dict(count_labels(client.batch(visibility.batch_id), reviewer=visibility.me, hidden=visibility.hidden))
+    return dict(count_labels(client.batch(batch_id)))
 
 
 @label_router.post(
@@ -220,8 +203,6 @@ def list_labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
     responses=problems.OF_BODIES,
 )
 def remark_item(batch_id: BatchId, index: Index, remarks: Remarks, client: Of, key: Reviewer) -> Changed:
-    visibility = visibility_of(client, batch_id, key)
-    visibility.check_name(remarks.reviewer)
     return Changed(
         changed=remark(
             client.batch(batch_id),
@@ -230,6 +211,5 @@ def remark_item(batch_id: BatchId, index: Index, remarks: Remarks, client: Of, k
             notes=remarks.notes,
             reviewer=remarks.reviewer or key.label,
             remove=remarks.remove,
-            alone=index in visibility.hidden,  # so that the answer does not show others' labels
         )
     )

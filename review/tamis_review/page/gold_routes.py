@@ -8,16 +8,16 @@ from io import StringIO
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader
 from tamis_producer.gateway.description import BatchId
-from tamis_producer.gateway.extension import check_open
 from tamis_producer.gateway.result_forms import TableForm
 from tamis_review import evaluation
+from tamis_review.records import read_texts
 from tamis_schemas import InvalidRequest
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
@@ -166,7 +166,7 @@ def draw_pilot(
     check_decides(batch.id, batch.status().operation)
     seed = secrets.randbits(RANDOM_SEED_BITS) if wanted.seed is None else wanted.seed
     drawn = evaluation.draw_pilot(batch, wanted.n, seed=seed)
-    rows = {row.index: row for row in batch.results(drawn.places)}
+    rows = {row.index: row for row in read_texts(batch, drawn.places)}
     if form is TableForm.CSV:
         return csv_table(lambda stream: write_pilot(drawn, list(rows.values()), stream))
     records = tuple(
@@ -187,7 +187,6 @@ def draw_pilot(
     response_model=EvaluationView,
     openapi_extra=form_body(EvaluationUpload),
     responses=UNREADABLE | {200: {"content": {"text/html": {}, "image/svg+xml": {}}}},
-    dependencies=[Depends(check_open)],
 )
 async def evaluate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: EvaluationForm = EvaluationForm.JSON
@@ -215,7 +214,6 @@ async def evaluate_batch(
     response_model=CalibrationView,
     openapi_extra=form_body(CalibrationUpload),
     responses=UNREADABLE | {200: {"content": {"text/csv": {}}}},
-    dependencies=[Depends(check_open)],
 )
 async def calibrate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: TableForm = TableForm.JSON

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import anyio
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import ConfigDict, Field
 
 from tamis_producer.client.client import Client
@@ -16,17 +16,16 @@ from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader, Submitter
 from tamis_producer.gateway.batch_status_view import BatchStatusView
 from tamis_producer.gateway.description import BatchId
-from tamis_producer.gateway.extension import check_open
 from tamis_producer.gateway.submission_body import Terms
 from tamis_producer.gateway.submission_terms import SUBMITTED, submit_terms
 from tamis_producer.runs.dry_run import Planned
-from tamis_review.evaluation import measure_agreement, measure_panel
+from tamis_review.evaluation import list_agreement_records, measure_agreement, measure_panel
 from tamis_review.records import read_failures
 from tamis_review.stages import judge_items
 from tamis_schemas import Judge, RetryBias
 from tamis_schemas.values.frozen import Frozen
 
-from ..decisions.human_agreement import AgreementFigures, AgreementRecords, CellQuery, read_cell
+from ..decisions.human_agreement import AgreementFigures, AgreementRecords, CellQuery
 from ..plans.judge_items import judgement_label
 from ..quality.panel_figures import PanelFigures
 from ..report.sections import MEMBERS, PAIRS, panel_part
@@ -57,7 +56,6 @@ judgement_router = APIRouter(prefix=PREFIX, tags=["batches"], responses=RESPONSE
 @figure_router.get(
     "/agreement",
     summary="Measure the agreement of the software with people, and of people with each other, on the same records",
-    dependencies=[Depends(check_open)],
 )
 def get_agreement(batch_id: BatchId, client: Of, _: Reader) -> AgreementFigures:
     return measure_agreement(client.batch(batch_id))
@@ -66,14 +64,12 @@ def get_agreement(batch_id: BatchId, client: Of, _: Reader) -> AgreementFigures:
 @figure_router.get(
     "/agreement/records",
     summary="List the records behind a cell of a table of agreement, in batch order, in pages",
-    dependencies=[Depends(check_open)],
 )
 def get_agreement_records(
     batch_id: BatchId, client: Of, _: Reader, query: Annotated[CellQuery, Query()]
 ) -> AgreementRecords:
     """Return the records behind a cell. In a table of software and people, the software is the first judge."""
-    with client.snapshot() as connection:
-        return read_cell(connection, client.batch(batch_id).uuid, query)
+    return list_agreement_records(client.batch(batch_id), query)
 
 
 @figure_router.get(
@@ -88,7 +84,6 @@ def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
 @figure_router.get(
     "/panel",
     summary="Measure how far a panel's models agree, whether they make the same errors, and what each adds",
-    dependencies=[Depends(check_open)],
 )
 def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
     """Return the figures of a panel, with errors by people's decisions. For a single model, the answer is 422."""
@@ -114,7 +109,6 @@ class JudgementTerms(Terms):
     status_code=HTTPStatus.CREATED,
     summary="Judge the reasoning of each result of a finished batch against its record, in a new batch",
     responses=SUBMITTED | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
-    dependencies=[Depends(check_open)],  # the new batch contains the model's reasons
 )
 def judge(
     batch_id: BatchId,
@@ -122,6 +116,7 @@ def judge(
     response: Response,
     client: Of,
     key: Submitter,
+    _: Reader,  # the new batch contains the model's reasons
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> BatchStatusView:
     """Submit a batch that judges the results. Results without a reasoning, or changed by people, are not judged."""
@@ -142,9 +137,10 @@ def judge(
     operation_id="dry_run_judgement",
     summary="Estimate the calls and cost of judging a batch's results; nothing is submitted",
     responses=problems.OF_BODIES,
-    dependencies=[Depends(check_open)],
 )
-async def dry_run(batch_id: BatchId, terms: JudgementTerms, request: Request, client: Of, _: Submitter) -> Estimate:
+async def dry_run(
+    batch_id: BatchId, terms: JudgementTerms, request: Request, client: Of, _: Submitter, __: Reader
+) -> Estimate:
     """Return the estimate. `records` is the number of the batch's items, `asked` the number of results to judge."""
     rehearse: Rehearse = request.app.state.rehearse
     limiter: anyio.CapacityLimiter = request.app.state.dry_runs

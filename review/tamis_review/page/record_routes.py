@@ -6,10 +6,8 @@ export.
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, Literal, TextIO
-from uuid import UUID
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -20,12 +18,11 @@ from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Operator, Reader
 from tamis_producer.gateway.description import BatchId, Index
 from tamis_producer.gateway.etag import tagged
-from tamis_producer.gateway.extension import check_open
 from tamis_producer.gateway.streams import Stream
 from tamis_review import reading
 from tamis_review.records import explain
 from tamis_review.remarks import labelled_places
-from tamis_schemas import Blinded, InvalidParameters, NextRecords, ReadingBy, ScreeningMode, ScreeningModeSet
+from tamis_schemas import InvalidParameters, NextRecords, ReadingBy, ScreeningMode, ScreeningModeSet
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.random_order import LARGEST_SEED
 
@@ -41,8 +38,7 @@ from ..order.next_records import MOST as MOST_NEXT
 from ..order.next_records import USUAL as USUAL_NEXT
 from ..report.table import read_table
 from ..report.work_filter import LONGEST_SEARCH, MOST, USUAL, WorkOrder, WorkQuery, WorkShow
-from ..report.work_list import WorkList, read_work
-from .visibility import check_record_open, visibility_of
+from ..report.work_list import WorkList
 from .written import written
 
 PREFIX, RESPONSES = "/v1/batches/{batch_id}", problems.KEYED | problems.UNKNOWN
@@ -79,7 +75,7 @@ def set_screening_mode(batch_id: BatchId, wanted: NewMode, client: Of, key: Oper
 def get_next_records(
     batch_id: BatchId,
     client: Of,
-    key: Reader,
+    _: Reader,
     n: Annotated[int, Query(ge=1, le=MOST_NEXT)] = USUAL_NEXT,
     reviewer: Annotated[
         str | None,
@@ -100,15 +96,9 @@ def get_next_records(
 
     If people read blind, the order is by number.
     """
-    visibility = visibility_of(client, batch_id, key)
-    if not visibility.blind:
-        return reading.next_records(
-            client.batch(batch_id), n, reviewer=reviewer, seed=seed, explore=explore, fresh=fresh, by=by
-        )
-    visibility.check_name(reviewer)
-    if by is not ReadingBy.ORDER:
-        raise Blinded("people read blind: the order by disagreement would reveal the models' decisions")
-    return reading.next_records(client.batch(batch_id), n, reviewer=visibility.me, seed=seed, blind=True)
+    return reading.next_records(
+        client.batch(batch_id), n, reviewer=reviewer, seed=seed, explore=explore, fresh=fresh, by=by
+    )
 
 
 LONGEST = 2_000  # characters of a reason
@@ -146,7 +136,7 @@ def get_work(
     records or, if there is none, the last of all.
     """
     query = WorkQuery(order, show, outcome, reason or None, label or None, flagged, q or None, after, limit)
-    return read_work(client.engine, client.batch(batch_id).uuid, key.label, query, reading.order_refits(client))
+    return reading.list_work(client.batch(batch_id), query, reviewer=key.label)
 
 
 MOST_PLACES = 500
@@ -169,15 +159,14 @@ async def get_records(
     index: Annotated[list[Place] | None, Query(max_length=MOST_PLACES, description="Only these items.")] = None,
 ) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
-    batch_uuid, pages = UUID(batch.id), request.app.state.pages
-    visibility = await run_in_threadpool(visibility_of, client, batch.id, key)
-    table = await run_in_threadpool(read_table, client.engine, batch_uuid, whole=index is None)
-    table = replace(table, hidden=visibility.hidden)
+    table = await run_in_threadpool(read_table, batch, whole=index is None)
     places = [] if table.left_out else None if index is None else sorted({*index})
+
+    pieces = await request.app.state.pages.pieces(batch, table.rows, places=places, safe=True)
 
     async def parts() -> AsyncGenerator[str | bytes]:
         yield table.begins
-        async with aclosing(pages.pieces(batch_uuid, table.rows, places=places)) as pieces:
+        async with aclosing(pieces):
             async for piece in pieces:
                 yield piece
         yield table.ends
@@ -190,7 +179,6 @@ async def get_records(
     summary="Explain one record: prompts as sent, answers, rules and formulas, human decisions, and the cost",
     response_model=Explanation,
     responses={HTTPStatus.OK: {"content": {"text/plain": {}}}},
-    dependencies=[Depends(check_record_open)],
 )
 def explain_record(
     batch_id: BatchId,
@@ -224,7 +212,6 @@ SENT_AS = {
     summary="Export the records with their decisions and all fields of their files, for reference managers",
     response_class=Response,
     responses={200: {"content": {media_type: {} for media_type, _ in SENT_AS.values()}}},
-    dependencies=[Depends(check_open)],
 )
 async def export_records(
     batch_id: BatchId,

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from tamis_producer import ledger
+from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader
@@ -21,17 +22,16 @@ from tamis_producer.gateway.api_keys import ApiKey
 from tamis_producer.gateway.batch_status_view import BatchStatusView
 from tamis_producer.gateway.description import BatchId
 from tamis_producer.gateway.etag import tagged
-from tamis_producer.gateway.extension import check_open
 from tamis_producer.gateway.streams import Stream
 from tamis_producer.ledger import read_reviews
 from tamis_producer.ledger.batch_view import ReviewView
-from tamis_review.plans.reviews import find_review
+from tamis_review.plans.reviews import Review, find_review
+from tamis_review.reports import write_report
 from tamis_schemas import BatchStatus, cost_words
 from tamis_schemas.values.frozen import Frozen
 
-from ..report import ReportForm, write_report
+from ..report import ReportForm
 from ..report.work_list import WorkLeft, read_left
-from .visibility import visibility_of
 from .written import written
 
 
@@ -125,15 +125,7 @@ async def get_review_report(
     review_id: ReviewId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
 ) -> Stream:
     """Return the report. The answer is 403 while a record of any stage is hidden from the key's holder."""
-    subject_id = await run_in_threadpool(_open_review, client, review_id, key)
-    return await report_stream(request, client, key, subject_id, form)
-
-
-def _open_review(client: Client, review_id: str, key: ApiKey) -> str:
-    review = find_review(client, review_id)
-    for stage in review.stages():
-        visibility_of(client, stage.id, key).check_whole()
-    return review.id
+    return await report_stream(request, key, await run_in_threadpool(find_review, client, review_id), form)
 
 
 def _read(
@@ -154,9 +146,9 @@ def _view(review: ReviewView, left: Sequence[WorkLeft]) -> ReviewStatusView:
     return ReviewStatusView(**dict(review) | {"state": review.state, "stages": stages} | words)
 
 
-async def report_stream(request: Request, client: Client, key: ApiKey, subject_id: str, form: ReportForm) -> Stream:
-    """Return the report of the batch or review with this id. Raise the errors of `write_report`."""
-    writing = await written(partial(write_report, client.engine, subject_id, form), request.app.state.writers)
+async def report_stream(request: Request, key: ApiKey, subject: Batch | Review, form: ReportForm) -> Stream:
+    """Return the report of a batch or review. Raise the errors of `write_report`."""
+    writing = await written(partial(write_report, subject, form), request.app.state.writers)
     # Its scripts run, but not as part of this site.
     sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads"}
     return Stream(writing, of=request.app.state.streams, key=key, media_type=REPORT_TYPES[form], headers=sandbox)
@@ -167,10 +159,9 @@ async def report_stream(request: Request, client: Client, key: ApiKey, subject_i
     summary="Get the report: an HTML page, the flow as SVG or PNG, the text as Markdown, or the figures as JSON",
     response_class=Response,
     responses=REPORTS | problems.UNCHANGED | problems.UNKNOWN,
-    dependencies=[Depends(check_open), Depends(tagged)],
+    dependencies=[Depends(tagged)],
 )
 async def get_report(
     batch_id: BatchId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
 ) -> Stream:
-    batch = await run_in_threadpool(client.batch, batch_id)
-    return await report_stream(request, client, key, batch.id, form)
+    return await report_stream(request, key, await run_in_threadpool(client.batch, batch_id), form)

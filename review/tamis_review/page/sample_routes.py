@@ -7,17 +7,16 @@ whether people may stop.
 from http import HTTPStatus
 from typing import Annotated, Self
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader, Reviewer
-from tamis_producer.gateway.api_keys import ApiKey
 from tamis_producer.gateway.description import BatchId
 from tamis_producer.gateway.result_forms import TableForm
 from tamis_review import audits, reading
+from tamis_review.records import read_texts
 from tamis_schemas import Audit, InvalidRequest, StopAnswer, Stratum
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
@@ -25,7 +24,6 @@ from tamis_schemas.values.whole_number import WholeNumber
 
 from ..decisions.audits import AuditDecision, AuditVerdict, verdict
 from ..decisions.sheets import write_stop_sample
-from .visibility import check_audit_open, check_batch_open, visibility_of
 from .written import csv_table
 
 RESPONSES = problems.KEYED | problems.UNKNOWN
@@ -107,15 +105,13 @@ class AuditRecorded(Frozen):
     summary="Draw a random sample of the excluded records, for a person to judge",
     responses=problems.OF_BODIES,
 )
-def draw_audit(batch_id: BatchId, wanted: NewAudit, client: Of, key: Reviewer) -> AuditView:
-    check_batch_open(batch_id, client, key)
+def draw_audit(batch_id: BatchId, wanted: NewAudit, client: Of, _: Reviewer) -> AuditView:
     return AuditView.of(audits.draw_audit(client.batch(batch_id), wanted.n, seed=wanted.seed, stratum=wanted.stratum))
 
 
 @audit_router.get(
     "/batches/{batch_id}/audits",
     summary="List the audits of a batch, oldest first",
-    dependencies=[Depends(check_audit_open)],
 )
 def list_audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
     return [AuditView.of(audit) for audit in audits.list_audits(client.batch(batch_id))]
@@ -125,8 +121,8 @@ def list_audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
     "/audits/{audit_id}",
     summary="Get the progress of an audit, and an upper bound on missed records, in figures and in words",
 )
-def get_audit(audit_id: AuditId, client: Of, key: Reader) -> AuditView:
-    return AuditView.of(_open_audit(client, audit_id, key))
+def get_audit(audit_id: AuditId, client: Of, _: Reader) -> AuditView:
+    return AuditView.of(audits.audit(client, audit_id))
 
 
 @audit_router.post(
@@ -138,18 +134,9 @@ def get_audit(audit_id: AuditId, client: Of, key: Reader) -> AuditView:
 def record_audit_decisions(audit_id: AuditId, said: AuditDecisions, client: Of, key: Reviewer) -> AuditRecorded:
     reviewer = said.reviewer or key.label
     decisions = [AuditDecision(entry.index, entry.include, reviewer, entry.note) for entry in said.decisions]
-    opened = _open_audit(client, audit_id, key)
-    visibility_of(client, opened.batch_id, key).check_name(said.reviewer)
-    done = audits.record_audit(client, opened.id, decisions, correct=said.correct, include_missed=said.include_missed)
+    done = audits.record_audit(client, audit_id, decisions, correct=said.correct, include_missed=said.include_missed)
     included = tuple(entry.index for entry in done.overrides)
     return AuditRecorded(audit=AuditView.of(done.audit), new=done.new, included=included)
-
-
-def _open_audit(client: Client, audit_id: str, key: ApiKey) -> Audit:
-    """Return the audit with this id. Raise `Blinded` if the audit is hidden from the caller."""
-    opened = audits.audit(client, audit_id)
-    check_audit_open(opened.batch_id, client, key)
-    return opened
 
 
 RECALL = "The share of all includes to find. Default: that of the last sample, else 0.95."
@@ -182,7 +169,7 @@ class NewStopSample(BaseModel):
 def get_stop_answer(
     batch_id: BatchId,
     client: Of,
-    key: Reader,
+    _: Reader,
     recall: Annotated[float | None, Query(gt=0, le=1, description=RECALL)] = None,
     confidence: Annotated[float | None, Query(gt=0, lt=1, description=CONFIDENCE)] = None,
     human_errors: Annotated[bool, Query(description=HUMAN_ERRORS)] = True,
@@ -193,15 +180,13 @@ def get_stop_answer(
     If no sample is open, the answer for CSV is 422.
     """
     batch = client.batch(batch_id)
-    answer = visibility_of(client, batch_id, key).stop(
-        reading.may_stop(batch, recall, confidence, human_errors=human_errors)
-    )
+    answer = reading.may_stop(batch, recall, confidence, human_errors=human_errors)
     if form is TableForm.JSON:
         return answer
     sample = answer.sample
     if sample is None:
         raise InvalidRequest("no sample is open: draw one first")
-    waiting = batch.results([record.index for record in sample.waiting])
+    waiting = read_texts(batch, [record.index for record in sample.waiting])
     return csv_table(lambda stream: write_stop_sample(sample, waiting, stream))
 
 
@@ -211,8 +196,8 @@ def get_stop_answer(
     summary="Draw the unread records that the promise needs, or extend the open sample",
     responses=problems.OF_BODIES,
 )
-def draw_stop_sample(batch_id: BatchId, wanted: NewStopSample, client: Of, key: Reviewer) -> StopAnswer:
-    answer = reading.draw_stop_sample(
+def draw_stop_sample(batch_id: BatchId, wanted: NewStopSample, client: Of, _: Reviewer) -> StopAnswer:
+    return reading.draw_stop_sample(
         client.batch(batch_id),
         wanted.recall,
         wanted.confidence,
@@ -220,7 +205,6 @@ def draw_stop_sample(batch_id: BatchId, wanted: NewStopSample, client: Of, key: 
         audit=wanted.audit,
         human_errors=wanted.human_errors,
     )
-    return visibility_of(client, batch_id, key).stop(answer)
 
 
 @stop_router.post(
@@ -228,6 +212,5 @@ def draw_stop_sample(batch_id: BatchId, wanted: NewStopSample, client: Of, key: 
     summary="Close the open sample; the next sample is another attempt",
     responses=problems.OF_BODIES,
 )
-def close_stop_sample(batch_id: BatchId, client: Of, key: Reviewer) -> StopAnswer:
-    answer = reading.close_stop_sample(client.batch(batch_id))
-    return visibility_of(client, batch_id, key).stop(answer)
+def close_stop_sample(batch_id: BatchId, client: Of, _: Reviewer) -> StopAnswer:
+    return reading.close_stop_sample(client.batch(batch_id))

@@ -4,11 +4,11 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
-from sqlalchemy import Engine, select
+from sqlalchemy import select
 
-from tamis_producer.ledger import ledger_errors, read_operation
+from tamis_producer.client.batch import Batch
+from tamis_producer.ledger import read_operation
 from tamis_schemas import (
     Criterion,
     EvaluationResult,
@@ -29,6 +29,7 @@ from tamis_schemas.operations import kind_of
 from tamis_schemas.records.item import shown_fields, shown_text
 
 from ..decisions.final_outcome import JUDGE, NO_REASON, Outcome, by_human
+from ..decisions.visibility import visible
 from .wording import error_words
 
 Row = dict[str, Any]  # one JSON object of the page's data, without empty parts
@@ -90,19 +91,20 @@ class DecisionTable:
         return record_row(self.operation, result)
 
 
-def read_table(engine: Engine, batch_id: UUID, *, whole: bool) -> DecisionTable:
-    """Return the table of a batch, without its rows. Raise `LedgerUnavailable`.
+def read_table(batch: Batch, *, whole: bool) -> DecisionTable:
+    """Return the table of a batch, without its rows. Its rows omit decisions that the caller must not see yet.
 
-    `whole`: whether all records are wanted. Then a batch of more than `MOST_ROWS` records gets no rows.
+    `whole`: whether all records are wanted. Then a batch of more than `MOST_ROWS` records gets no rows. Raises
+    `LedgerUnavailable`, and `Blinded` as `read_visibility` does.
     """
-    with ledger_errors(), engine.connect() as connection:
-        operation = read_operation(connection, batch_id)
-        count = connection.execute(select(batches.c.n_items).where(batches.c.id == batch_id)).scalar_one()
+    with batch.session.snapshot() as connection:
+        operation, hidden = read_operation(connection, batch.uuid), visible(connection, batch).hidden
+        count = connection.execute(select(batches.c.n_items).where(batches.c.id == batch.uuid)).scalar_one()
     labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
     name, facts = operation.operation, table_facts(labelled, [operation.operation])
     left_out = count if whole and count > MOST_ROWS else 0
     begins = f'{{"operation":{_json(name)},"facts":{_json(facts)},"left_out":{left_out},"rows":['
-    return DecisionTable(begins, name, bool(left_out))
+    return DecisionTable(begins, name, bool(left_out), hidden=hidden)
 
 
 def _json(value: Row | str) -> str:

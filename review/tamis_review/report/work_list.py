@@ -35,6 +35,7 @@ from tamis_schemas.values.frozen import Frozen
 from ..decisions.audits import may_be_drawn, verdict
 from ..decisions.blindness import hidden_from, read_mode
 from ..decisions.conflicts import read_differing
+from ..decisions.visibility import Visibility, read_visibility
 from ..order.candidates import checked_operation
 from ..order.next_records import NextQuery, keep_order
 from ..order.order_refits import OrderRefits
@@ -162,13 +163,17 @@ def read_work(engine: Engine, batch_id: UUID, me: str, query: WorkQuery, refits:
     """
     after = None if query.after is None else work_filter.place_of(query.after)
     if query.order is WorkOrder.NEXT and after is None:
-        keep_order(engine, batch_id, NextQuery(), refits)
+        with ledger_errors(), engine.connect() as connection:
+            blind = read_visibility(connection, batch_id, me).blind
+        if not blind:
+            keep_order(engine, batch_id, NextQuery(), refits)
     with ledger_errors(), engine.connect() as connection:
         return _read(connection.execution_options(isolation_level="REPEATABLE READ"), batch_id, me, query, after)
 
 
 def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, after: int | None) -> WorkList:
-    operation, mode = checked_operation(connection, batch_id), read_mode(connection, batch_id)
+    operation, seen = checked_operation(connection, batch_id), read_visibility(connection, batch_id, me)
+    mode, hidden = seen.mode, seen.hidden
     labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
     count, decisions = count_items(connection, batch_id), work_filter.read_said(connection, batch_id)
     audited = mode is ScreeningMode.MODEL_AUDITED
@@ -176,7 +181,6 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
     audit = None if audit_id is None else read_audit(connection, audit_id)
     drawn = () if audit is None else audit.items
     judged = _judged(drawn, me, operation) if audited else None
-    hidden = hidden_from(connection, batch_id, me) if mode is not ScreeningMode.SINGLE else set[int]()
     conflicts = ({at for at, row in decisions.items() if row.conflict} | read_differing(connection, batch_id)) - hidden
     kept_out = work_filter.read_kept_out(connection, batch_id)
     if judged is None:
@@ -198,7 +202,7 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
     if audited:
         order = [item.index for item in drawn]
     else:
-        order = _order(connection, batch_id, operation, query.order, mode, decisions, conflicts, hidden, count)
+        order = _order(connection, batch_id, operation, query.order, seen, decisions, conflicts, count)
     listed, following, found_count = _page(connection, batch_id, query, order, places, after)
     facts = table_facts(labelled, [operation.operation])
     results = {result.index: result for result in read_results(connection, batch_id, None, len(listed), sorted(listed))}
@@ -229,26 +233,31 @@ def _order(
     batch_id: UUID,
     operation: Operation,
     order: WorkOrder,
-    mode: ScreeningMode,
+    seen: Visibility,
     decisions: dict[int, Said],
     conflicts: set[int],
-    hidden: set[int],
     count: int,
 ) -> list[int]:
-    """Return all places of the batch in the requested order. Places that the order lacks come last."""
+    """Return all places of the batch in the requested order. Places that the order lacks come last.
+
+    For blind readers, the reading order is by number: the stored order depends on hidden decisions.
+    """
     match order:
         case WorkOrder.NUMBER:
             return list(range(count))
         case WorkOrder.NEXT:
-            kept = read_order(connection, batch_id)
-            places = () if kept is None else kept.places
+            kept = None if seen.blind else read_order(connection, batch_id)
+            places = range(count) if kept is None else kept.places
             sample, ruled = read_open_sample(connection, batch_id), work_filter.read_ruled(connection, batch_id)
             return work_filter.ranked(
-                work_filter.reading_first(sample, decisions, places, ruled, pairs=mode is ScreeningMode.PAIR), count
+                work_filter.reading_first(sample, decisions, places, ruled, pairs=seen.mode is ScreeningMode.PAIR),
+                count,
             )
         case WorkOrder.DISAGREEMENT:
             models = read_disputed(connection, batch_id) if panel_of(operation) is not None else ()
-            return work_filter.ranked([*sorted(conflicts), *(place for place in models if place not in hidden)], count)
+            return work_filter.ranked(
+                [*sorted(conflicts), *(place for place in models if place not in seen.hidden)], count
+            )
 
 
 def _page(

@@ -317,11 +317,26 @@ def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_in_an_earlier_on
     set_screening_mode(client.batch(str(first)), "pair", set_by="Lead")
     with people(client, OURS) as (ours,):
         assert "2 records" in problem(ours.get(f"/v1/batches/{second}/report", params={"form": "md"}))
-        assert "No. 2 (index 1) is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
+        for route in ("work", "records", "records/0/explanation", "next", "stop", "overrides", "labels"):
+            assert "2 records" in problem(ours.get(f"/v1/batches/{second}/{route}")), route  # they name who passed
         for name in (OURS, THEIRS):
             override(client.batch(str(first)), 1, "include", reviewer=name)
-        assert ours.get(f"/v1/batches/{second}/records/0/explanation").status_code == 200
-        assert "1 record is still" in problem(ours.get(f"/v1/batches/{second}/results"))
+        assert "1 record is still" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
+        for name in (OURS, THEIRS):
+            override(client.batch(str(first)), 0, "exclude", reviewer=name)
+        assert MODELS in ours.get(f"/v1/batches/{second}/records/0/explanation").text
+
+
+def test_an_earlier_stage_does_not_explain_what_is_hidden_of_a_record_in_a_later_one(client: Client) -> None:
+    rows = [decided({"id": f"r{n}", "title": f"Title {n}"}, said("include")) for n in range(2)]
+    with client.engine.begin() as connection:
+        review = write_review(connection, "r", SCREENING, SCREENING)
+        first = write_batch(connection, rows, place=Place(review, 0))
+        second = write_batch(connection, [replace(rows[1], origin=1)], place=Place(review, 1))
+    set_screening_mode(client.batch(str(second)), "pair", set_by="Lead")
+    with people(client, OURS) as (ours,):
+        assert "No. 1 (index 0) is" in problem(ours.get(f"/v1/batches/{first}/records/1/explanation"))
+        assert ours.get(f"/v1/batches/{first}/records/0/explanation").status_code == 200
 
 
 @pytest.fixture

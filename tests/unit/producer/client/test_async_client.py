@@ -9,6 +9,7 @@ from tamis_producer import AsyncBatch, AsyncClient, Batch, Client
 
 # What a fork calls, and what packages above the producer build on, which `run_sync` and `run_on_thread` run.
 INNER = {"forget", "reading", "writing", "attached", "write", "first_batch", "run_sync", "run_on_thread"}
+INNER |= {"seen_by", "check_whole"}  # of the gateway
 
 
 def methods(kind: type) -> dict[str, Callable[..., object]]:

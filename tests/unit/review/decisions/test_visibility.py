@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_review.page.visibility import Visibility
+from tamis_review.decisions.visibility import Visibility
 from tamis_schemas import Blinded, HumanStage, Override, ScreeningMode
 
 ME, OTHER = "Reviewer A", "Reviewer B"
