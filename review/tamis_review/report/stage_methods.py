@@ -60,8 +60,8 @@ def stage_paragraphs(figures: Figures, batch: BatchFigures, number: int) -> tupl
         sentences += questions
     elif batch.operation == operation_name(Filter):
         listed = []
-        asked = "The model answered one question with yes or no" if batch.counts.decided else "The question was"
-        sentences.append(f"{asked}: “{batch.parameters.get('criteria', '')}”")
+        opening = "The model answered one question with yes or no" if batch.counts.decided else "The question was"
+        sentences.append(f"{opening}: “{batch.parameters.get('criteria', '')}”")
     else:
         sentences.append(f"The operation was {noun}, with these parameters:")
         listed = [
