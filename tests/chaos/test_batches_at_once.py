@@ -18,6 +18,7 @@ BATCHES = 8
 ITEMS = 100  # of a batch: all wait for several leases
 
 
+@pytest.mark.night
 def test_eight_batches_at_once_lose_nothing_share_the_lanes_and_let_a_single_item_pass(tmp_path: Path) -> None:
     with fault_house(tmp_path, lease_seconds="2", sweep_interval="0.5") as house:
         house.double.script(latency=0.2, remember=False)

@@ -104,7 +104,7 @@ def do_the_worst(house: FaultHouse, crew: Crew, batch: Batch, course: Course) ->
 @pytest.mark.parametrize(
     "course",
     [
-        pytest.param(SHORT, id="short"),
+        pytest.param(SHORT, id="short", marks=pytest.mark.night),
         pytest.param(WHOLE, id="whole", marks=[pytest.mark.night, pytest.mark.timeout(1_500)]),
     ],
 )

@@ -78,9 +78,8 @@ def is_seen(client: Client, workers: int) -> Callable[[], bool]:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize(
-    "comes_back", [pytest.param(False, id="stays away"), pytest.param(True, id="comes back", marks=pytest.mark.night)]
-)
+@pytest.mark.night
+@pytest.mark.parametrize("comes_back", [False, True], ids=["stays away", "comes back"])
 def test_a_batch_completes_though_one_of_three_machines_is_cut_off_and_that_machine_works_again_once_it_is_back(
     client: Client, sites: list[Site], double: Double, faults: Faults, comes_back: bool
 ) -> None:
