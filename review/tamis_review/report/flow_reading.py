@@ -108,7 +108,7 @@ def read_reports(connection: Connection, batch: Row[Any], of: OfRecords | None =
 def read_report_rows(connection: Connection, batch: Row[Any]) -> tuple[ReportRow, ...]:
     """Return each report that was sought, in the order of the records, with people's decisions."""
     item = _each_report(batch, None).subquery("each_report")
-    # Not a join, in which Postgres may read the view once for each record.
+    # For a join, Postgres may read the view once for each record.
     title = select(payloads.c.payload.op("->>")("title")).where(
         payloads.c.batch_id == batch.id, payloads.c.idx == item.c.idx
     )
