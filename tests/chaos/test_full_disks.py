@@ -106,7 +106,6 @@ def live_through(house: FaultHouse, faults: Faults, disk: Path, *, held_back: st
     faults.record(row=row, reckoning=reckoning, faults=1, note=f"{note}, calls again after {recovery:.1f} s")
 
 
-@pytest.mark.night
 def test_answers_are_kept_while_postgres_has_no_room_left(
     full_postgres: FaultHouse, disk: Path, faults: Faults
 ) -> None:
