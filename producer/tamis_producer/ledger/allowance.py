@@ -15,6 +15,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Row, case, func, select
 
 from tamis_schemas import AllowanceSpent, NotAllowed, Pause, PauseKind, ReviewPlan, dollars
+from tamis_schemas.batches.steering import HARMLESS_FIELDS, Steering
 from tamis_schemas.ledger import api_keys, batches, results, spending
 from tamis_schemas.operations import models_in, models_of
 
@@ -108,7 +109,7 @@ def check_models(connection: Connection, batch: Row[Any]) -> None:
     """Raise `NotAllowed` if the key of a batch that exists may no longer ask the batch's model."""
     key = _key(connection, batch.api_key_id)
     if key is not None:
-        _check_models(key, models_in(batch.params, batch.model))
+        _check_batch(key, batch)
 
 
 def larger_budget(connection: Connection, batch: Row[Any], wanted: Decimal) -> Decimal:
@@ -139,7 +140,7 @@ def budget_of_round(connection: Connection, batch: Row[Any], requested: Decimal 
     key, budget = _key(connection, batch.api_key_id), batch.max_cost if requested is None else requested
     if key is None:
         return requested
-    _check_models(key, models_in(batch.params, batch.model))
+    _check_batch(key, batch)
     if key.monthly_cost is None:
         return requested
     if budget is None:
@@ -160,13 +161,23 @@ def _key(connection: Connection, key_id: str | None) -> _Key | None:
 
 
 def _bounded(connection: Connection, key: _Key, batch: NewBatch) -> NewBatch:
-    _check_models(key, models_in(batch.params, batch.model))
+    _check_batch(key, batch)
     if key.monthly_cost is None:
         return batch
     allowance = _allowance(connection, key, key.monthly_cost, connection.execute(select(func.now())).scalar_one())
     if allowance.left <= 0:
         raise allowance.refusal()
     return replace(batch, max_cost=_smaller(batch.max_cost, allowance.left))
+
+
+def _check_batch(key: _Key, batch: NewBatch | Row[Any]) -> None:
+    _check_models(key, models_in(batch.params, batch.model))
+    unbound = Steering.model_validate(batch.steering or {}).unbound
+    if unbound is not None and (key.models is not None or key.monthly_cost is not None):
+        raise NotAllowed(
+            f"the key {key.id} has limits, so it may not send {unbound}, which could reach another model or price: "
+            f"use a key without limits, or only {', '.join(sorted(HARMLESS_FIELDS))}"
+        )
 
 
 def _check_models(key: _Key, models: Sequence[str | None]) -> None:

@@ -39,6 +39,15 @@ OWN_FIELDS = {
     "functions": "Tamis calls no tools",
     "function_call": "Tamis calls no tools",
 }
+# Provider-specific fields that change neither the model nor its price nor the server. A key with limits may set only
+# these fields of a body, and no headers.
+HARMLESS_FIELDS = frozenset(
+    {
+        "chat_template_kwargs", "enable_thinking", "frequency_penalty", "logit_bias", "logprobs", "metadata", "min_p",
+        "presence_penalty", "prompt_cache_key", "reasoning", "repetition_penalty", "safety_identifier", "seed", "stop",
+        "thinking", "top_k", "top_logprobs", "top_p", "user", "verbosity",
+    }
+)  # fmt: skip
 # Headers that belong to the connection, to the body, or to the key.
 OWN_HEADERS = frozenset(
     {
@@ -177,6 +186,12 @@ class Steering(Frozen):
         merged["extra_body"] = {**under.extra_body, **self.extra_body}
         merged["extra_headers"] = {**kept, **self.extra_headers}
         return Steering.model_construct(**merged)
+
+    @property
+    def unbound(self) -> str | None:
+        """The first field or header that could reach another model or price, as text; None: there is none."""
+        fields = (f"the field {name!r} in the body" for name in self.extra_body if name not in HARMLESS_FIELDS)
+        return next(iter((*fields, *(f"the header {name!r}" for name in self.extra_headers))), None)
 
     @property
     def nothing(self) -> bool:

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -28,6 +29,7 @@ from tamis_schemas import (
     ReviewPlan,
     ReviewStage,
     Score,
+    Steering,
 )
 from tamis_schemas.ledger import batches, results, webhooks
 
@@ -89,6 +91,40 @@ def test_a_key_may_ask_its_models_alone(client: Client) -> None:
     assert client.submit(ONCOLOGY, abstracts(1), panel=panel, api_key_id=key).status().model == "double-1, double-2"
     with pytest.raises(NotAllowed, match=r"the model 'other-1': name one of double-1, double-2"):
         client.submit(ONCOLOGY, abstracts(1), panel=Panel(models=("double-1", "other-1")), api_key_id=key)
+
+
+@pytest.mark.parametrize("limit", [{"models": ("double-1",)}, {"monthly_cost": "20"}], ids=["models", "money"])
+@pytest.mark.parametrize(
+    ("steering", "named"),
+    [
+        ({"extra_body": {"top_p": 0.9, "models": ["other-1"]}}, "the field 'models' in the body"),
+        ({"extra_body": {"fallbacks": ["other-1"]}}, "the field 'fallbacks' in the body"),
+        ({"extra_body": {"route": "fallback"}}, "the field 'route' in the body"),
+        ({"extra_body": {"provider": {"order": ["dear"]}}}, "the field 'provider' in the body"),
+        ({"extra_headers": {"X-Model": "other-1"}}, "the header 'X-Model'"),
+    ],
+)
+def test_a_key_with_limits_reaches_no_other_model_or_price_by_steering(
+    client: Client, limit: dict[str, Any], steering: dict[str, Any], named: str
+) -> None:
+    key, free = key_of(client, **limit), key_of(client)
+    there = Steering.model_validate(steering)
+    with pytest.raises(NotAllowed, match=f"may not send {named}"):
+        client.submit(ONCOLOGY, abstracts(1), model="double-1", steering=there, api_key_id=key)
+    batch = client.submit(ONCOLOGY, abstracts(1), model="double-1", steering=there, api_key_id=free)
+    ended(client, batch, spent="0")
+    api_keys.change(client.engine, free, Restrictions.model_validate(limit))
+    with pytest.raises(NotAllowed, match=f"may not send {named}"):
+        batch.retry()
+
+
+def test_a_key_with_limits_steers_by_harmless_fields(client: Client) -> None:
+    key = key_of(client, models=("double-1",))
+    there = Steering.model_validate({"reasoning_effort": "low", "extra_body": {"top_p": 0.9, "seed": 7}})
+    batch = client.submit(ONCOLOGY, abstracts(1), model="double-1", steering=there, api_key_id=key)
+    view = batch.status().steering
+    assert view is not None
+    assert view.extra_body == {"top_p": 0.9, "seed": 7}
 
 
 def test_the_batches_of_a_month_never_cost_more_than_the_key_may_spend(client: Client) -> None:
