@@ -12,10 +12,11 @@ import psycopg
 from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
-from tamis_schemas import ConfigurationError
+from tamis_schemas import ConfigurationError, InvalidParameters
 from tamis_schemas.ledger.driver_outages import READ_ONLY
 from tamis_schemas.ledger.outages import interruption, outage, unusable
 from tamis_schemas.ledger.pooler import Address, address, session, set_in_transactions
+from tamis_schemas.values.unstorable import UNSTORABLE
 
 from .direct import no_tables
 from .pool_kinds import CLIENT, ISO_TIMES, NOTICE_A_LOST_NETWORK, PoolKind
@@ -98,9 +99,10 @@ def _several_hosts(url: URL) -> bool:
 
 
 def _listen(engine: Engine) -> None:
-    """Let connections read times in any date style, and drop connections to a server that has become read-only.
+    """Prepare the connections of an engine.
 
-    Such a server was the primary when these connections began. Without this function they would stay open.
+    They read times in any date style. They end if the server becomes read-only, because another server is then the
+    primary. A text that Postgres cannot store raises `InvalidParameters`.
     """
 
     @event.listens_for(engine, "connect")
@@ -116,6 +118,16 @@ def _listen(engine: Engine) -> None:
     def _is_disconnect(context: ExceptionContext) -> None:
         if getattr(context.original_exception, "sqlstate", None) == READ_ONLY:
             context.is_disconnect = True
+
+    @event.listens_for(engine, "handle_error")
+    def _is_unstorable(context: ExceptionContext) -> None:
+        error, texts = context.original_exception, context.parameters
+        if isinstance(error, psycopg.DataError | UnicodeEncodeError):
+            rows = texts if isinstance(texts, list) else [texts]
+            named = ((name, text) for row in rows if isinstance(row, dict) for name, text in row.items())
+            for name, text in named:
+                if isinstance(text, str) and (UNSTORABLE.search(text) or "\\u0000" in text):
+                    raise InvalidParameters(f"{name}: it contains a character that the ledger cannot store") from error
 
 
 def _options(url: URL) -> str:
