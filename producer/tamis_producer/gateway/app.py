@@ -26,7 +26,7 @@ from .batch_watcher import BatchWatcher, look
 from .description import SERVERS, Described
 from .etag import EntityTags
 from .extension import Application
-from .frame import Compressed, RequestLimits, Turns
+from .frame import Compressed, Heads, RequestLimits, Turns
 from .metrics import CONTENT_TYPE, GatewayMetrics
 from .pages import Pages
 from .streams import OpenStreams
@@ -127,6 +127,7 @@ def create_app(
     app.add_middleware(Compressed)
     metrics = GatewayMetrics(client.engine)
     app.add_middleware(Turns)
+    app.add_middleware(Heads)
     app.add_middleware(metrics.measured)
 
     # Requests without a key read the ledger too, on two threads for all of them.

@@ -28,6 +28,30 @@ LEVEL = 4  # JSON is a seventh smaller than at level 1, and hardly larger than a
 OFF_THE_LOOP = 65_536  # bytes, about a millisecond: larger pieces are compressed on a thread
 
 
+class Heads:
+    """An application that answers HEAD wherever it answers GET, with the same headers and no body (RFC 9110, 9.3.2)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+        ended = False
+
+        async def sent(message: Message) -> None:
+            nonlocal ended
+            if message["type"] == "http.response.start":
+                await send(message)
+            elif not ended:  # the server then tells a stream that its reader has gone
+                ended = True
+                await send({"type": "http.response.body"})
+
+        await self._app({**scope, "method": "GET"}, receive, sent)
+
+
 class RequestLimits:
     """An application with limits on the size and pace of bodies.
 
@@ -119,8 +143,7 @@ class Compressed(GZipMiddleware):
         """Answer one request; rewrite the caller's `Accept-Encoding` to the form that Starlette expects."""
         if scope["type"] == "http":
             headers = MutableHeaders(scope=scope)
-            accepted = scope["method"] != "HEAD" and takes_gzip(headers.get("accept-encoding", ""))
-            headers["accept-encoding"] = "gzip" if accepted else "identity"
+            headers["accept-encoding"] = "gzip" if takes_gzip(headers.get("accept-encoding", "")) else "identity"
         await super().__call__(scope, receive, send)
 
 
