@@ -23,6 +23,9 @@ from .tables import short
 
 Label = Annotated[str | None, typer.Option(help="Only records with this label.")]
 ENDINGS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
+    "": "csv",
+    ".csv": "csv",
+    ".txt": "csv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".parquet": "parquet",
@@ -46,7 +49,12 @@ def results(
             raise InvalidRequest(f"--json and --format {form} cannot be combined")
         form = "jsonl"
     if form is None:
-        form = "csv" if output is None else ENDINGS.get(output.suffix, "csv")
+        ending = "" if output is None else output.suffix
+        if ending.lower() not in ENDINGS:
+            raise InvalidRequest(
+                f"{output}: no table ends in {ending}: write .csv, .jsonl or .parquet, or add --format"
+            )
+        form = ENDINGS[ending.lower()]
     with Client() as client:
         batch = client.batch(batch_id)
         rows = _write(batch, form, _labelled(batch, label), output)

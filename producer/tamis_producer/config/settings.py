@@ -10,16 +10,29 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
 from tamis_schemas import ConfigurationError
 
+from .redaction import shown_url
 from .sentinel_url import REDIS_SCHEMES, SentinelUrl, is_redis
 from .setting_files import settings_of
 from .stack_file import StackFile
 
 AMQP_SCHEMES = ("amqp", "amqps", "pyamqp")
 NOT_SET = "is not set: set broker and ledger URLs, or neither to use the embedded stack"
+
+
+URLS = ("broker_url", "result_backend_url", "database_url", "limiter_url", "llm_base_url", "flower_url")
 
 
 class ProducerSettings(BaseModel):
@@ -64,15 +77,7 @@ class ProducerSettings(BaseModel):
             raise ValueError(f"TAMIS_BROKER_URL {NOT_SET}")
         return self
 
-    @field_validator(
-        "broker_url",
-        "result_backend_url",
-        "database_url",
-        "limiter_url",
-        "llm_base_url",
-        "flower_url",
-        check_fields=False,
-    )
+    @field_validator(*URLS, check_fields=False)
     @classmethod
     def _readable(cls, url: str | None) -> str | None:
         """Check the URLs here, because libraries would show the password of an invalid URL in their messages."""
@@ -95,6 +100,11 @@ class ProducerSettings(BaseModel):
         if url is not None and urlsplit(url).scheme not in schemes:
             raise ValueError(f"must begin with {', '.join(f'{scheme}://' for scheme in schemes)}")
         return url
+
+    @field_serializer(*URLS, when_used="json-unless-none", check_fields=False)
+    def _shown(self, url: str) -> str:
+        """Return the URL as people may see it. `model_dump` in Python mode gives whole URLs."""
+        return shown_url(url)
 
     @field_validator("flower_url")
     @classmethod

@@ -52,7 +52,7 @@ def controls_of(runtime: Runtime, settings: WorkerSettings, redact: Redaction) -
 
     return EngineControls(
         report=lambda: runtime.run(report(runtime), within=ANSWER_WITHIN),
-        settings=lambda: settings.model_dump(mode="json"),  # secret texts are stars in it, URLs are not
+        settings=lambda: settings.model_dump(mode="json"),
         cancel_items=lambda keys: sum(runtime.run(cancel_items(engine, keys), within=ANSWER_WITHIN)),
         cancel_waiting=lambda batch_ids: runtime.run(cancel_waiting(engine, batch_ids), within=ANSWER_WITHIN),
         is_claimed=runtime.evaluation.held.__contains__,
