@@ -51,9 +51,7 @@ def results(
     if form is None:
         ending = "" if output is None else output.suffix
         if ending.lower() not in ENDINGS:
-            raise InvalidRequest(
-                f"{output}: no table ends in {ending}: write .csv, .jsonl or .parquet, or add --format"
-            )
+            raise InvalidRequest(f"{output}: name it .csv, .jsonl or .parquet, or add --format")
         form = ENDINGS[ending.lower()]
     with Client() as client:
         batch = client.batch(batch_id)

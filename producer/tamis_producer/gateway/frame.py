@@ -86,11 +86,15 @@ class RequestLimits:
             await self._app(scope, _paced(receive), framed)
 
     def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if "transfer-encoding" in headers and "content-length" in headers:  # RFC 9112, 6.3: it may hide a request
+            return problems.unreadable(
+                "state either the content-length or the transfer-encoding", headers={"Connection": "close"}
+            )
         path = _BATCH.sub("/{batch_id}/", scope["path"])
         most = self._largest_of.get(path, self._largest) if scope["method"] == "POST" else self._largest
         if most is None:
             return None
-        headers = Headers(scope=scope)
         if "transfer-encoding" in headers:
             detail = "state the content-length, and do not send the request in chunks"
             return problems.problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "The length is missing", detail)

@@ -3,6 +3,7 @@
 `type` is a stable code for programs, `title` says the same to people, and `detail` is the error's message.
 """
 
+import tempfile
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -26,6 +27,7 @@ from tamis_schemas import (
     Unavailable,
     UnknownBatch,
 )
+from tamis_schemas.ledger.driver_outages import NO_ROOM
 
 from ..config.redaction import Redaction
 
@@ -136,10 +138,13 @@ def problem(
     return JSONResponse(body.model_dump(exclude_defaults=True), status.value, more, media_type=MEDIA_TYPE)
 
 
-def unreadable(detail: str, errors: list[Complaint] | None = None) -> JSONResponse:
+def unreadable(
+    detail: str, errors: list[Complaint] | None = None, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
     """Return the response to a request that does not match the OpenAPI description."""
     title = "The request cannot be read"
-    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", title, detail, errors=errors)
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    return problem(status, "invalid-request", title, detail, errors=errors, headers=headers)
 
 
 def install(app: FastAPI, redact: Redaction) -> None:
@@ -154,6 +159,12 @@ def install(app: FastAPI, redact: Redaction) -> None:
     async def fault(_: Request, error: Exception) -> JSONResponse:
         detail = "it is unknown whether the request was carried out; the gateway's log shows the error"
         return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "An internal error of Tamis", detail)
+
+    async def no_room(_: Request, error: Exception) -> JSONResponse:
+        if not isinstance(error, OSError) or error.errno not in NO_ROOM:
+            raise error
+        detail = f"the gateway has no room for the request in its folder {tempfile.gettempdir()}"
+        return problem(HTTPStatus.INSUFFICIENT_STORAGE, "no-room", "No room on the gateway's disk", detail)
 
     async def invalid(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it alone
@@ -175,5 +186,6 @@ def install(app: FastAPI, redact: Redaction) -> None:
 
     app.add_exception_handler(TamisError, of_tamis)
     app.add_exception_handler(Exception, fault)
+    app.add_exception_handler(OSError, no_room)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, of_http)

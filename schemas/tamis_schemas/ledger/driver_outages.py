@@ -5,6 +5,7 @@ other error is a refusal, which will recur. The classes in the table are from th
 on error codes.
 """
 
+import errno
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -12,6 +13,8 @@ import psycopg
 
 from ..errors import ConfigurationError, LedgerUnavailable
 from ..values.network_words import network_words
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})  # on a disk of this machine
 
 # By SQLSTATE, or by its class of two characters; the longer match counts. In messages, these words follow "Postgres".
 OUTAGES: Mapping[str, str] = MappingProxyType(
@@ -50,6 +53,8 @@ def driver_outage(error: BaseException) -> LedgerUnavailable | None:
     The message is one line, without statements and passwords.
     """
     if isinstance(error, OSError):
+        if error.errno in NO_ROOM:
+            return None
         return LedgerUnavailable(f"Postgres does not answer: {_first_line(error)}")
     if not isinstance(error, psycopg.Error):
         return None

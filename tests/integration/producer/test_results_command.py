@@ -37,7 +37,7 @@ def test_results_become_parquet_with_the_types_of_the_operation(
     for arguments, told in (
         (("--format", "parquet"), "Parquet is not text: name a file with -o"),
         (("--json", "--format", "parquet", "-o", "x"), "--json and --format parquet cannot be combined"),
-        (("-o", "x.xlsx"), "x.xlsx: no table ends in .xlsx: write .csv, .jsonl or .parquet, or add --format"),
+        (("-o", "x.xlsx"), "x.xlsx: name it .csv, .jsonl or .parquet, or add --format"),
         (("-o", "missing/x.parquet"), "missing/x.parquet: cannot be written"),
     ):
         refused = run("results", batch_id, *arguments)

@@ -69,9 +69,7 @@ class Policy:
 class WorkerSettings(ProducerSettings):
     """The settings of a worker. Every field can be set as `TAMIS_<NAME>`. All times are in seconds."""
 
-    llm_base_url: str | None = Field(
-        default=None, repr=False
-    )  # unset: OPENAI_BASE_URL, else OpenAI's own if a key is set
+    llm_base_url: str | None = Field(default=None, repr=False)  # unset: OPENAI_BASE_URL, else OpenAI's own
     llm_api_key: SecretStr | None = None  # unset: OPENAI_API_KEY
     llm_api_key_file: Path | None = None  # file with the key, which is read again; a variable overrides it
     llm_api_key_command: str | None = Field(default=None, repr=False)  # command that prints the key; a key overrides it

@@ -1,6 +1,9 @@
 """Bodies of new batches: read as they come, in any order, and refused with the place of what is wrong."""
 
+import errno
+import io
 import json
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 from stage import abstracts
 from stage.gateway import signed_in
 from tamis_producer import Client
+from tamis_producer.gateway import submission_body
 from tamis_producer.gateway.api_keys import Scope
 
 FILTER = {"operation": "filter", "criteria": "Is this about oncology?"}
@@ -82,3 +86,17 @@ def test_items_are_counted_as_they_are_read(client: Client) -> None:
         answer = http.post("/v1/batches", content=b'{"items": ' + items, headers=JSON)
     assert answer.status_code == 422
     assert answer.json()["detail"].startswith("items: more than 10, ")
+
+
+def test_a_full_disk_of_the_gateway_is_named_with_its_folder(
+    http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(io.BytesIO):
+        def write(self, part: object) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(submission_body, "SpooledTemporaryFile", lambda _: Full())
+    answer = http.post("/v1/batches", json={"operation": FILTER, "items": abstracts(1)})
+    assert answer.status_code == 507
+    assert answer.json()["type"] == "urn:tamis:problem:no-room"
+    assert tempfile.gettempdir() in answer.json()["detail"]

@@ -25,8 +25,13 @@ from tamis_producer.gateway.frame import (
 LARGEST_OF = {"/v1/batches": None, "/v1/batches/{batch_id}/decisions": 100}
 
 
-def status(path: str, length: int, method: str = "POST") -> int:
+def status(path: str, length: int, method: str = "POST", *more: tuple[bytes, bytes]) -> int:
     """What a caller is told who announces so many bytes."""
+    return int(answered(path, length, method, *more)["status"])
+
+
+def answered(path: str, length: int, method: str = "POST", *more: tuple[bytes, bytes]) -> Message:
+    """The beginning of the answer."""
     told: list[Any] = []
 
     async def answers(scope: Any, receive: Any, send: Any) -> None:
@@ -35,10 +40,10 @@ def status(path: str, length: int, method: str = "POST") -> int:
     async def sent(message: Any) -> None:
         told.append(message)
 
-    scope = {"type": "http", "method": method, "path": path, "headers": [(b"content-length", b"%d" % length)]}
+    scope = {"type": "http", "method": method, "path": path, "headers": [(b"content-length", b"%d" % length), *more]}
     frame = RequestLimits(answers, largest=10, largest_of=LARGEST_OF)  # type: ignore[arg-type]  # as far as it asks
     asyncio.run(frame(scope, None, sent))  # type: ignore[arg-type]
-    return int(told[0]["status"])
+    return dict(told[0])
 
 
 @pytest.mark.parametrize(
@@ -56,6 +61,13 @@ def status(path: str, length: int, method: str = "POST") -> int:
 def test_a_file_of_decisions_may_be_larger_than_another_request(path: str, length: int, expected: int) -> None:
     assert status(path, length) == expected
     assert status(path, 11, method="PUT") == 413
+
+
+@pytest.mark.parametrize("path", ["/v1/batches", "/v1/batches/3f2a91c0/pause"])
+def test_a_request_of_two_lengths_is_refused_and_its_connection_closed(path: str) -> None:
+    answer = answered(path, 5, "POST", (b"transfer-encoding", b"chunked"))
+    assert answer["status"] == 422
+    assert (b"connection", b"close") in answer["headers"]
 
 
 START: Message = {"type": "http.response.start", "status": 200, "headers": []}
