@@ -60,18 +60,19 @@ def test_a_frame_of_pandas_is_the_same_items_whatever_it_writes_for_missing() ->
 
 
 def test_ids_that_pandas_made_floats_are_whole_numbers_again() -> None:
-    frame = pd.DataFrame({"pmid": [31452104, None, 7], "score": [1.0, None, 2.0]})
+    frame = pd.DataFrame({"title": ["a"] * 3, "pmid": [31452104, None, 7], "score": [1.0, None, 2.0]})
     assert list(items_of(frame)) == [
-        {"pmid": 31452104, "score": 1.0},
-        {"pmid": None, "score": None},
-        {"pmid": 7, "score": 2.0},
+        {"title": "a", "pmid": 31452104, "score": 1.0},
+        {"title": "a", "pmid": None, "score": None},
+        {"title": "a", "pmid": 7, "score": 2.0},
     ]
     assert [item["pmid"] for item in items_of(pd.DataFrame({"pmid": [1.5, 2.0]}))] == [1.5, 2.0]
 
 
 @pytest.mark.parametrize("missing", [None, math.nan, pd.NaT, pd.NA])
 def test_every_missing_value_of_pandas_is_none(missing: object) -> None:
-    assert list(items_of(pd.DataFrame({"title": ["a", missing]}, dtype=object)))[1] == {"title": None}
+    frame = pd.DataFrame({"id": ["a", "b"], "title": ["a", missing]}, dtype=object)
+    assert list(items_of(frame))[1] == {"id": "b", "title": None}
 
 
 @pytest.mark.parametrize(
@@ -83,11 +84,33 @@ def test_every_missing_value_of_pandas_is_none(missing: object) -> None:
         (pl.Series([1, 2]), "a Series is not a data frame"),
         (pd.DataFrame([[1, 2]], columns=["id", "id"]), "is not a data frame with named columns"),
         (pd.DataFrame({"id": []}), "items: there are none"),
+        (pd.DataFrame({"id": ["a"], "dose": [math.inf]}), "row 0, column dose: inf is no number"),
+        (pd.DataFrame({"id": ["a", None], "title": ["b", None]}), "row 1: all its columns are missing: id, title"),
+        (pd.DataFrame({("a", "b"): ["x"]}), "the columns have 2 levels, for example"),
+        (pd.DataFrame({"title": ["a"]}, index=["31"]), "the frame's index .'31', .*has no name"),
+        (pd.DataFrame({"id": ["a"]}, index=pd.Index(["b"], name="id")), "cannot become a column: .*id"),
     ],
 )
 def test_what_cannot_be_an_item_is_named_by_row_and_column(frame: Any, told: str) -> None:
     with pytest.raises(InvalidParameters, match=told):
         rows_of(frame)
+
+
+def test_a_named_index_is_a_column_and_one_of_numbers_without_a_name_is_none() -> None:
+    frame = pd.DataFrame({"pmid": [11, 12], "title": ["A trial", "Swimmers"], "year": [2001, 2002]})
+    rows = frame.to_dict("records")
+    assert list(items_of(frame.set_index(["pmid", "title"]))) == rows
+    assert list(items_of(frame.set_index("pmid"))) == rows
+    assert list(items_of(frame.set_index("title", append=True))) == [
+        {"title": row["title"], "pmid": row["pmid"], "year": row["year"]} for row in rows
+    ]
+    assert list(items_of(frame[frame["year"] == 2002])) == rows[1:]  # its index is 1
+
+
+def test_rows_of_nothing_but_numbers_are_noted(caplog: pytest.LogCaptureFixture) -> None:
+    frame = pd.DataFrame({"title": ["A trial", None, None], "year": [2001, 2002, 2003]})
+    assert len(list(items_of(frame))) == 3
+    assert "2 rows of the frame have nothing but numbers" in caplog.text
 
 
 def test_what_is_no_frame_is_left_as_it_is() -> None:
