@@ -82,7 +82,7 @@ def _with_index(frame: Any) -> Any:
     named = [name for name in index.names if name is not None]
     if not named and len(index) and index.dtype.kind not in "iu":
         raise InvalidParameters(
-            f"items: the frame's index ({index[0]!r}, ...) has no name: make it a column with `rename_axis`, or drop it "
+            f"items: the frame's index ({index[0]!r}, ...) has no name: name it with `rename_axis`, or drop it "
             "with `reset_index(drop=True)`"
         )
     try:
