@@ -1,5 +1,6 @@
 """The whole examination, part by part. If one part fails, the other parts are still examined."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
@@ -27,7 +28,16 @@ from tamis_worker.webhooks.outbox import TASKS
 
 from .finding import Finding, Level, failure, ok, ok_if, warning
 from .redis_server import RedisReading, judge_redis_server, read_redis_server
-from .surroundings import judge_blocks, judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers, read_clock
+from .surroundings import (
+    judge_blocks,
+    judge_clocks,
+    judge_disk,
+    judge_names,
+    judge_repairs,
+    judge_times,
+    judge_workers,
+    read_clock,
+)
 from .work import DOCTOR, try_ledger, try_messages
 
 SLOW = 0.05  # s for an answer
@@ -241,7 +251,8 @@ def examine(
     """
     redact = Redaction.of(settings)
     llm = _llm(settings, call, tell, redact.learn)
-    for finding in llm if endpoint_only else chain(_servers(settings), llm):
+    names = judge_names(os.environ, WorkerSettings.model_fields)
+    for finding in chain(names, llm if endpoint_only else chain(_servers(settings), llm)):
         yield replace(finding, what=redact(finding.what), mend=finding.mend and redact(finding.mend))
 
 

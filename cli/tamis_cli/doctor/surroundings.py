@@ -1,7 +1,8 @@
 """The surroundings of the parts: clocks, time limits, workers with their queues, and the disk."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 
 from tamis_producer.ledger.worker_view import WorkerState, WorkerView
 from tamis_producer.runs.workers import Repairs
@@ -20,6 +21,7 @@ REPAIRED = {
     "resumed": "batches resumed at the end of their pause",
     "begun": "review stages begun",
 }
+OTHER_VARIABLES = {"TAMIS_MODEL_DIR", "TAMIS_REVIEWER"}  # not fields of the settings
 DISK_LEFT = 2_000_000_000  # bytes
 
 
@@ -51,6 +53,19 @@ def judge_clocks(ahead: Mapping[str, float]) -> Finding:
     )
     mend = "set them by NTP. Leases and limits use the servers' clocks: no item is lost, messages may arrive twice"
     return warning(subject, which, mend)
+
+
+def judge_names(environment: Collection[str], settings: Collection[str]) -> Iterator[Finding]:
+    """Yield a warning for each variable `TAMIS_...` that is no setting, with the setting that is probably meant.
+
+    `environment`: the names of all variables. `settings`: the names of the settings' fields.
+    """
+    known = {f"TAMIS_{name.upper()}" for name in settings} | OTHER_VARIABLES
+    for name in sorted(environment):
+        if name.startswith("TAMIS_") and name not in known and name.removesuffix("_FILE") not in known:
+            meant = get_close_matches(name, known, n=1)
+            mend = f"write {meant[0]}" if meant else "see the names on the page Settings, or remove it"
+            yield warning("settings", f"{name} is no setting, so it has no effect", mend)
 
 
 def judge_times(*, visibility: float, item_deadline: float, call_timeout: float) -> Finding:

@@ -13,6 +13,7 @@ from tamis_cli.doctor.surroundings import (
     judge_blocks,
     judge_clocks,
     judge_disk,
+    judge_names,
     judge_repairs,
     judge_times,
     judge_workers,
@@ -21,6 +22,7 @@ from tamis_producer.ledger.worker_view import WorkerReport, WorkerState, WorkerV
 from tamis_producer.runs.workers import Repairs
 from tamis_producer.transport.blocks import Block
 from tamis_schemas import LedgerUnavailable
+from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.maintenance.reconciler import Swept
 
 OK, WARNING, FAILURE = Level.OK, Level.WARNING, Level.FAILURE
@@ -104,6 +106,14 @@ def test_a_ledger_that_does_not_answer_says_why() -> None:
 )
 def test_time_limits_are_judged_by_what_a_second_delivery_would_do(visibility: float, level: Level) -> None:
     assert judge_times(visibility=visibility, item_deadline=900, call_timeout=120).level is level
+
+
+def test_a_misspelt_variable_is_named_with_the_setting_that_is_meant() -> None:
+    names = ["TAMIS_LIMIT_RMP", "TAMIS_XYZ", "TAMIS_MODEL", "TAMIS_LLM_API_KEY_FILE", "TAMIS_BROKER_URL_FILE", "PATH"]
+    assert [(one.what, one.mend) for one in judge_names(names, WorkerSettings.model_fields)] == [
+        ("TAMIS_LIMIT_RMP is no setting, so it has no effect", "write TAMIS_LIMIT_RPM"),
+        ("TAMIS_XYZ is no setting, so it has no effect", "see the names on the page Settings, or remove it"),
+    ]
 
 
 def test_clocks_are_compared_in_both_directions() -> None:
