@@ -60,10 +60,10 @@ def judge_names(environment: Collection[str], settings: Collection[str]) -> Iter
 
     `environment`: the names of all variables. `settings`: the names of the settings' fields.
     """
-    known = {f"TAMIS_{name.upper()}" for name in settings} | OTHER_VARIABLES
+    variables = {f"TAMIS_{name.upper()}" for name in settings} | OTHER_VARIABLES
     for name in sorted(environment):
-        if name.startswith("TAMIS_") and name not in known and name.removesuffix("_FILE") not in known:
-            meant = get_close_matches(name, known, n=1)
+        if name.startswith("TAMIS_") and name not in variables and name.removesuffix("_FILE") not in variables:
+            meant = get_close_matches(name, variables, n=1, cutoff=0.8)
             mend = f"write {meant[0]}" if meant else "see the names on the page Settings, or remove it"
             yield warning("settings", f"{name} is no setting, so it has no effect", mend)
 
