@@ -6,10 +6,13 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
+
 from llm_double import Double
 from stage import WorkerProcess, abstracts, tamis
 
 
+@pytest.mark.night
 def test_a_screening_stops_at_its_budget_goes_on_with_a_larger_one_and_says_what_it_cost(
     double: Double, environment: dict[str, str], start_worker: Callable[..., WorkerProcess], tmp_path: Path
 ) -> None:

@@ -123,6 +123,7 @@ def _of_workers(settings: ProducerSettings, double: Double, limiter: str) -> dic
     }
 
 
+@pytest.mark.night
 def test_a_service_without_tamis_has_results_in_order_and_each_callback_once_though_a_worker_is_killed(
     service: Service,
 ) -> None:

@@ -105,6 +105,7 @@ def refused_connections(house: FaultHouse, faults: Faults, *, items: int, second
         )
 
 
+@pytest.mark.night
 def test_refused_connections_fail_no_item_and_work_resumes_within_five_seconds(
     tmp_path_factory: pytest.TempPathFactory, faults: Faults
 ) -> None:

@@ -134,7 +134,7 @@ def calls_until_now(house: FaultHouse) -> int:
 ADDRESSES = pytest.mark.parametrize(
     ("hosts", "items"),
     [
-        pytest.param(True, 300, id="hosts-short"),
+        pytest.param(True, 300, id="hosts-short", marks=pytest.mark.night),
         pytest.param(False, 300, id="address-short", marks=pytest.mark.night),
         pytest.param(True, 1_500, id="hosts-whole", marks=[pytest.mark.night, pytest.mark.timeout(300)]),
         pytest.param(False, 1_500, id="address-whole", marks=[pytest.mark.night, pytest.mark.timeout(300)]),

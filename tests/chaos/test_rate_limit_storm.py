@@ -42,6 +42,7 @@ def test_two_minutes_without_a_retry_after_fail_nothing(house: FaultHouse, fault
     weather(house, faults, items=400, seconds=120, retry_after=None, refused=40 * in_flight)
 
 
+@pytest.mark.night
 def test_a_refusal_by_everybody_is_heard_by_the_other_worker(house: FaultHouse) -> None:
     """One Retry-After stops all processes: while it lasts, no call is made by any but what was under way.
 

@@ -77,6 +77,7 @@ def test_a_batch_goes_on_at_the_replica_that_sentinels_promote_after_a_crash(
             assert broker.connection_pool.get_master_address() == (HOST, replica.port)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("items", LENGTHS)
 def test_a_batch_goes_on_when_the_address_of_redis_moves_to_another_primary(
     items: int, tmp_path_factory: pytest.TempPathFactory, faults: Faults

@@ -144,6 +144,7 @@ def test_the_only_worker_killed_in_the_middle_of_a_round_loses_and_repeats_nothi
     faults.record(row=17, reckoning=reckoning, faults=1, note="killed in round 2")
 
 
+@pytest.mark.night
 def test_of_two_who_retry_at_once_one_begins_the_round_and_the_other_is_told(
     client: Client, start_worker: StartWorker, double: Double, environment: dict[str, str], tmp_path: Path
 ) -> None:

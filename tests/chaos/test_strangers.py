@@ -87,6 +87,7 @@ def check_others(waits: Waits, limit: float = OTHERS_WAIT) -> None:
     assert waits.longest <= limit
 
 
+@pytest.mark.night
 @pytest.mark.chaos
 @pytest.mark.parametrize("callers", CALLERS)
 def test_who_stalls_hangs_up_or_never_says_what_it_wants_keeps_nobody_waiting(

@@ -79,22 +79,26 @@ def is_seen(client: Client, workers: int) -> Callable[[], bool]:
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(
-    "comes_back", [pytest.param(False, id="stays away"), pytest.param(True, id="comes back", marks=pytest.mark.night)]
+    ("items", "comes_back"),
+    [
+        pytest.param(120, False, id="stays away"),
+        pytest.param(360, True, id="comes back", marks=pytest.mark.night),
+    ],
 )
 def test_a_batch_completes_though_one_of_three_machines_is_cut_off_and_that_machine_works_again_once_it_is_back(
-    client: Client, sites: list[Site], double: Double, faults: Faults, comes_back: bool
+    client: Client, sites: list[Site], double: Double, faults: Faults, items: int, comes_back: bool
 ) -> None:
     double.script(latency=0.4)
     everybody = workers_seen(client)
     assert len(everybody) == 3
     lost = sites[0]
-    batch = client.submit(ONCOLOGY, abstracts(360))
-    wait_until(lambda: batch.status().counts.decided >= 60, within=60, what="a sixth is decided")
+    batch = client.submit(ONCOLOGY, abstracts(items))
+    wait_until(lambda: batch.status().counts.decided >= items // 6, within=60, what="a sixth is decided")
     wait_until(lambda: double.in_flight() > 2 * CONCURRENCY, within=30, what="all three machines call")
     lost.machine.cut()
     assert not batch.status().finished
     wait_until(is_seen(client, 2), within=GONE_WITHIN, what="two workers are left")
-    assert batch.wait(timeout=120).decided == 360
+    assert batch.wait(timeout=120).decided == items
     lost.worker.check()  # it waits: to end itself would mend nothing
     double.wait(in_flight=0, bound=30)
     calls_afterwards = work_again(client, sites, everybody) if comes_back else 0

@@ -63,7 +63,9 @@ def test_phrases_that_must_be_read_twice_are_rare(phrase: str) -> None:
 
 
 def test_a_variable_is_named_after_what_it_holds() -> None:
-    variables: Counter[str] = sum((module.variables for module in source()), Counter())
+    variables: Counter[str] = Counter()
+    for module in source():
+        variables.update(module.variables)
     assert {name: variables[name] for name, most in MOST_VARIABLES.items() if variables[name] > most} == {}
 
 

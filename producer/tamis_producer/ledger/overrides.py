@@ -66,7 +66,8 @@ human_decisions = table(
 # The final decision on each item, and who made it: all counts of decisions come from this view.
 item_decisions = table(
     "item_decisions",
-    *(column("batch_id", Uuid), column("idx", Integer), column("record", Integer), column("confidence", Double)),
+    *(column("batch_id", Uuid), column("idx", Integer), column("confidence", Double)),
+    *(column(name, Integer) for name in ("record", "source")),
     *(column(name, Text) for name in ("item_id", "decision", "model_decision", "human", "reviewer", "reason")),
     *(column(name, Boolean) for name in ("by_human", "settled", "marked", "unverified")),
 )

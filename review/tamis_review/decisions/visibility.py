@@ -62,7 +62,7 @@ class Visibility:
     def check_whole(self) -> None:
         """Raise `Blinded` while a record is hidden in any stage, because the answer covers all records.
 
-        The answer may also have a hash of the examples, from which a reader could work them out.
+        The answer may also have a hash of the examples, and a reader could work them out from it.
         """
         for part in (self, *self.stages, *self.sources):
             if part.hidden:

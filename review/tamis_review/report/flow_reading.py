@@ -12,13 +12,13 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 from sqlalchemy import ColumnElement, Connection, Row, Select, String, case, cast, func, literal, select, true
 
-from tamis_producer.ledger.overrides import standing_at, standing_decisions
+from tamis_producer.ledger.overrides import item_decisions, standing_at, standing_decisions
 from tamis_producer.ledger.remarks import listed_remarks
 from tamis_producer.ledger.sources import read_sources
 from tamis_schemas import HumanStage, OperationFailed, RemarkKind, Source, SourceKind
 from tamis_schemas.answers.override import UNSURE
 from tamis_schemas.batches.flow import Flow, FlowSource, FlowStage, PreviousVersion, ReportFlow, Tally, total
-from tamis_schemas.ledger import batches, items, payloads, remarks
+from tamis_schemas.ledger import batches, payloads, remarks
 from tamis_schemas.ledger.verdicts import is_value
 from tamis_schemas.operations import kind_of
 
@@ -110,23 +110,22 @@ def read_reports(connection: Connection, batch: Row[Any], of: OfRecords | None =
 def read_report_rows(connection: Connection, batch: Row[Any]) -> tuple[ReportRow, ...]:
     """Return each report that was sought, in the order of the records, with people's decisions."""
     item = _each_report(batch, None).subquery("each_report")
-    there = (items.c.batch_id == batch.id) & (items.c.idx == item.c.idx)
+    # For a join, Postgres may read the view once for each record.
+    of_item = (payloads.c.batch_id == batch.id, payloads.c.idx == item.c.idx)
+    fields = [
+        select(payloads.c.payload.op("->>")(name)).where(*of_item).scalar_subquery().label(name)
+        for name in ("title", "doi", "pmid")
+    ]
+    statement = select(
+        *(item.c.record.label("index"), item.c.way, item.c.reason, item.c.study, item.c.got_by, item.c.read_by),
+        *(item.c.idx, item.c.item_id, *fields),
+    ).order_by(item.c.record)
     noted = listed_remarks(batch.id, remarks.c.kind == RemarkKind.NOTE.value)
-    statement = (
-        select(
-            *(item.c.record.label("index"), item.c.way, item.c.reason, item.c.study, item.c.got_by, item.c.read_by),
-            *(items.c.item_id, *(payloads.c.payload.op("->>")(name).label(name) for name in ("title", "doi", "pmid"))),
-            noted.c.remarks,
-        )
-        .join(items, there)
-        .join(payloads, (payloads.c.batch_id == items.c.batch_id) & (payloads.c.idx == items.c.idx))
-        .outerjoin(noted, noted.c.idx == item.c.idx)
-        .order_by(item.c.record)
-    )
+    notes = {row.idx: [note["text"] for note in row.remarks] for row in connection.execute(select(noted))}
     rows = []
     for row in connection.execute(statement):
         reviewers = tuple(sorted({decision["reviewer"] for decision in (*(row.got_by or ()), *(row.read_by or ()))}))
-        full_text = full_text_of(note["text"] for note in row.remarks or ())
+        full_text = full_text_of(notes.get(row.idx, ()))
         rows.append(ReportRow.model_validate(row._asdict() | {"reviewers": reviewers, "full_text": full_text}))
     return tuple(rows)
 
@@ -152,7 +151,7 @@ def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
     study = case((way == ReportWay.INCLUDED.value, func.substring(read.c.note, STUDY)), else_=None)
     statement = (
         select(
-            *(item.c.idx, item.c.record, way.label("way"), why.label("reason"), study.label("study")),
+            *(item.c.idx, item.c.item_id, item.c.record, way.label("way"), why.label("reason"), study.label("study")),
             *(got.c.decisions.label("got_by"), read.c.decisions.label("read_by")),
         )
         .select_from(item)
@@ -207,23 +206,12 @@ def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[FlowSource
     sources = read_sources(batch)
     if not sources:
         return ()
-    item = outcomes(batch.id).subquery("each")
-    place = func.coalesce(payloads.c.source, 0)
-    statement = (
-        select(
-            place.label("place"),
-            func.count().label("identified"),
-            func.count().filter(item.c.outcome == Outcome.DUPLICATE.value).label("duplicates"),
-            func.count()
-            .filter(item.c.outcome.not_in([outcome.value for outcome in BEFORE_SCREENING]))
-            .label("screened"),
-        )
-        .join(item, item.c.idx == payloads.c.idx)
-        .where(payloads.c.batch_id == batch.id)
-        .group_by(place)
-        .order_by(place)
-    )
-    counts = {row.place: row._asdict() for row in connection.execute(statement)}
+    item, n = item_decisions.c, func.count()
+    screened = item.decision.not_in([outcome.value for outcome in BEFORE_SCREENING])
+    duplicates = n.filter(item.decision == Outcome.DUPLICATE.value).label("duplicates")
+    statement = select(item.source, n.label("identified"), duplicates, n.filter(screened).label("screened"))
+    rows = connection.execute(statement.where(item.batch_id == batch.id).group_by(item.source))
+    counts = {row.source: row._asdict() for row in rows}
     nothing = {"identified": 0, "duplicates": 0, "screened": 0}
     return tuple(
         FlowSource.model_validate({"name": source.name, "kind": source.kind} | counts.get(place, nothing))

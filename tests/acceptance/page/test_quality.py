@@ -240,7 +240,7 @@ def test_a_pilot_is_labelled_blind_goes_on_after_a_break_and_says_where_people_a
 def test_a_panel_says_what_each_model_brought_and_where_they_differ(client: Client, key: str, opened: Open) -> None:
     browser = opened()
     batch = client.batch(write(client, of_a_panel(), operation=PANELLED, model="small, large"))
-    decide(batch, [HumanDecision(place, "include", "Reviewer B") for place in range(3)])
+    decide(batch, [HumanDecision(n, "include" if n < 3 else "exclude", "Reviewer B") for n in range(6)])
     page = quality(browser, key, batch)
     assert not any(address.endswith("/panel") for address in browser.requests)
     section = page.get_by_role("region", name="Panel")

@@ -17,23 +17,20 @@ from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Filter
 
 HERE = Path(__file__).parent
-# The phases of a form, and how many requests are drawn at random for each route. The phase `coverage` goes through the
-# boundary values of every parameter, which takes most of the time.
-SHORT, LONG = ("examples,fuzzing", 1), ("examples,coverage,fuzzing", 10)
+PHASES = "examples,coverage,fuzzing"  # `coverage` goes through the boundary values of every parameter
+EXAMPLES = 10  # requests drawn at random for each route
 WITHIN = 900.0  # s; at night a small model runs beside it
 
 pytestmark = pytest.mark.timeout(1_000)
 
 
-@pytest.mark.parametrize(("phases", "examples"), [SHORT, pytest.param(*LONG, marks=pytest.mark.night)])
+@pytest.mark.night
 def test_requests_made_from_the_description_are_answered_as_it_says(
     client: Client,
     start_worker: Callable[..., WorkerProcess],
     double: Double,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    phases: str,
-    examples: int,
 ) -> None:
     for burst in ("BURST", "BURST_OF_ALL"):  # each route is asked with wrong keys, faster than anybody may go on
         monkeypatch.setattr(wrong_keys, burst, 10_000)
@@ -52,8 +49,8 @@ def test_requests_made_from_the_description_are_answered_as_it_says(
                 "run",
                 f"{base}/openapi.json",
                 f"--header=Authorization: Bearer {key}",
-                f"--phases={phases}",
-                f"--max-examples={examples}",
+                f"--phases={PHASES}",
+                f"--max-examples={EXAMPLES}",
                 "--exclude-path=/v1/events",  # it has no end of its own
                 "--seed=1",
                 "--continue-on-failure",

@@ -102,6 +102,7 @@ def asked_without_a_leak(ours: httpx.Client, batch: Batch, index: int) -> int:
     return asked
 
 
+@pytest.mark.night
 @PAIRS
 def test_no_route_that_names_a_batch_tells_a_hidden_decision(client: Client, batch: Batch, mode: ScreeningMode) -> None:
     set_screening_mode(batch, mode, set_by="Lead")
@@ -351,6 +352,7 @@ def audited(client: Client) -> Batch:
     return batch
 
 
+@pytest.mark.night
 def test_no_route_tells_what_the_model_said_of_a_record_that_is_drawn_and_not_judged(
     client: Client, audited: Batch
 ) -> None:

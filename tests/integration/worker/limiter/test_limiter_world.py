@@ -191,7 +191,7 @@ def test_others_with_the_same_key_are_left_room_and_none_of_ours_is_refused(
     assert share(world.begun, world.now - 20, world.now)[0] > 0.9
 
 
-@pytest.mark.parametrize("retry_after", [None, 10.0])
+@pytest.mark.parametrize("retry_after", [None, pytest.param(10.0, marks=LONG_FORM)])
 def test_after_a_minute_of_429s_90_percent_of_the_limit_are_used_again_within_20_seconds(
     redis: "Redis", retry_after: float | None
 ) -> None:

@@ -108,7 +108,7 @@ FROM (
 -- What the software decided about each item, before any person. The words of its operation are in its batch.
 CREATE VIEW software_decisions AS
 SELECT i.batch_id, b.label, b.operation, b.includes, b.excludes, i.idx, i.item_id, coalesce(p.origin, i.idx) AS record,
-       i.state,
+       coalesce(p.source, 0) AS source, i.state,
        CASE WHEN i.state = 'decided' THEN
                 CASE WHEN b.includes IS NULL OR r.value #>> '{}' = b.includes THEN 'passed'
                      WHEN r.value #>> '{}' = b.excludes THEN 'excluded'
@@ -130,7 +130,7 @@ SELECT i.batch_id, b.label, b.operation, b.includes, b.excludes, i.idx, i.item_i
        -- a judgement that blocks a result; an exclusion that is uncertain for want of a verified quote
        b.operation = 'judge' AND i.state = 'decided' AND coalesce(r.detail ->> 'blocked' = 'true', false) AS marked,
        b.operation = 'inclusion' AND i.state = 'decided'
-           AND coalesce(r.detail ->> 'uncertain_reason' = 'unverified', false) AS unverified
+           AND coalesce(r.detail ->> 'uncertain_reason' = 'no verified quote', false) AS unverified
 FROM item_states i
 JOIN batches b ON b.id = i.batch_id
 LEFT JOIN payloads p ON p.batch_id = i.batch_id AND p.idx = i.idx
@@ -171,7 +171,7 @@ WITH joined AS (
                 WHEN said IS NOT NULL THEN 'changed' END AS human
     FROM decided
 )
-SELECT batch_id, label, operation, idx, item_id, record, state,
+SELECT batch_id, label, operation, idx, item_id, record, source, state,
        coalesce(human_decision, model_decision) AS decision, model_decision, human_decision, human,
        coalesce(human IN ('changed', 'confirmed'), false) AS by_human,
        reviewer, note, decided_at, reason, confidence, model_value, human_value, reviewers, conflict, settled, decisions,
