@@ -380,8 +380,14 @@ WRONG: dict[str, tuple[Call, str]] = {
     "no concurrency": (lambda service: service.filter_batch([ITEM], "Is it?", max_concurrent=0), "max_concurrent: 0"),
     "one item for many": (lambda service: service.filter_batch(ITEM, "Is it?"), "items: a dict, not a list"),
     "no items at all": (lambda service: service.filter_batch(None, "Is it?"), "items: a NoneType"),  # type: ignore[arg-type] # the mistake under test
-    "item of no kind": (lambda service: service.filter_batch([ITEM, "text"], "Is it?"), "item 1: a str is not an item"),
-    "not a number": (lambda service: service.filter({"share": float("nan")}, "Is it?"), "item 0: .*not JSON compliant"),
+    "item of no kind": (
+        lambda service: service.filter_batch([ITEM, "text"], "Is it?"),
+        r"No. 2 \(index 1\): a str is not an item",
+    ),
+    "not a number": (
+        lambda service: service.filter({"share": float("nan")}, "Is it?"),
+        r"No. 1 \(index 0\): .*not JSON compliant",
+    ),
 }
 
 

@@ -230,9 +230,9 @@ def test_an_unknown_model_leaves_every_paper_to_a_person_with_the_reason(house: 
 @pytest.mark.parametrize(
     ("given", "scores", "said"),
     [
-        ([{"title": "a"}, "b"], None, "paper 1: a str is not an item"),
+        ([{"title": "a"}, "b"], None, r"No. 2 \(index 1\): a str is not an item"),
         ([{"title": "a"}], [1.0, 2.0], "relevance_scores: 2 for 1 papers"),
-        ([{"title": "a"}], [float("nan")], "item 0"),
+        ([{"title": "a"}], [float("nan")], r"No. 1 \(index 0\)"),
     ],
 )
 def test_papers_that_are_none_are_refused_and_nothing_is_written(

@@ -7,22 +7,42 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from sqlalchemy import Engine
+from sqlalchemy import Engine, insert
 
 from stage.browser import CONTRAST, Pages, needs_chromium
+from stage.complete_flow import SOURCES
 from stage.gateway_page import decision, record
 from stage.screened import CRITERIA, Ledgered, decided, failed, kept_out, write_batch
 from tamis_review.decisions.record_overrides import HumanDecision
 from tamis_review.decisions.record_overrides import record as record_decisions
 from tamis_review.report import ReportForm, write_report
-from tamis_schemas import Exclusion, Inclusion, ItemStatus, SearchCriteria
+from tamis_schemas import Exclusion, HumanStage, Inclusion, ItemStatus, RemarkKind, SearchCriteria
 from tamis_schemas.answers.results import CriterionVerdict, Difference, Quote
+from tamis_schemas.ledger import remarks
 
 pytestmark = needs_chromium
 
 ROWS = 10_000
 SCRIPT = "window.ran = (window.ran || 0) + 1"
 HOSTILE = f'</script><script>{SCRIPT}</script><img src=x onerror="{SCRIPT}"> " \' & <!-- 🏃\u2028'
+# The words of a page that stand in two lines, without hyphens. Words over 20 letters may be wider than any column.
+BROKEN = """() => {
+  const broken = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  const words = /(?<![\\p{L}\\p{N}])[\\p{L}\\p{N}]{2,20}(?![\\p{L}\\p{N}])/gu;
+  for (let text; (text = texts.nextNode()); ) {
+    const above = text.parentElement;
+    const unseen = above.closest("thead")?.getBoundingClientRect().width < 2;
+    if (unseen || !above.checkVisibility() || above.closest("svg, .hidden")) continue;
+    for (const { index, 0: word } of text.data.matchAll(words)) {
+      range.setStart(text, index);
+      range.setEnd(text, index + word.length);
+      if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) broken.push(word);
+    }
+  }
+  return broken;
+}"""
 HOSTILE_CRITERIA = SearchCriteria(
     research_question=HOSTILE, inclusion_criteria=[f"I {HOSTILE}"], exclusion_criteria=[f"E {HOSTILE}"]
 )
@@ -50,11 +70,15 @@ def open_report(engine: Engine, pages: Pages, tmp_path: Path) -> Open:
         anchor: str = "",
         viewport: int = 1280,
         humans: Sequence[HumanDecision] = (),
+        notes: Sequence[tuple[int, str]] = (),
         **batch: object,
     ) -> Opened:
         with engine.begin() as connection:
             batch_id = write_batch(connection, rows, **batch)  # type: ignore[arg-type]  # passed on as they were given
             record_decisions(connection, batch_id, humans)
+            noted = {"batch_id": batch_id, "kind": RemarkKind.NOTE, "reviewer": "Reviewer A", "removes": False}
+            for place, text in notes:
+                connection.execute(insert(remarks).values(noted | {"idx": place, "text": text}))
         path = tmp_path / "report.html"
         with path.open("w", encoding="utf-8", newline="") as stream:
             write_report(engine, str(batch_id), ReportForm.HTML, stream)
@@ -325,6 +349,90 @@ def test_a_narrow_window_needs_no_sideways_scrolling(open_report: Open) -> None:
     page.get_by_role("button", name="Show all details on this page").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     expect(page.locator("#record-2 .narrow")).to_have_text("Animal studies")
+
+
+def reviewed(open_report: Open, **more: object) -> Page:
+    """A review from three sources to full texts; two people decided, and one noted where a full text is."""
+    title = "Perioperative rehabilitation after arthroplasty: a randomised multicentre noninferiority trial " * 2
+    doi = "10.1000/rehabilitation(20)30183-5"
+    rows = [decided(record(n, title=title, doi=doi, pmid="123"), decision(), source=n % 3) for n in range(4)]
+    rows += [decided(record(4), decision("exclude", exclusion_reason="Wrong population"), source=0)]
+    rows += [Ledgered(**vars(kept_out(record(5), Exclusion(rule="animal", reason="in rats"))) | {"source": 0})]
+    people = [HumanDecision(n, "include", name) for n in range(4) for name in ("Reviewer A", "Dr Wilhelmina Example")]
+    assessed = [
+        HumanDecision(0, "not retrieved", "Cy", stage=HumanStage.RETRIEVAL, reason="Interlibrary loan refused"),
+        HumanDecision(1, "exclude", "Cy", stage=HumanStage.FULL_TEXT, reason="Wrong age cohort"),
+        HumanDecision(2, "retrieved", "Cy", stage=HumanStage.RETRIEVAL),
+    ]
+    notes = [(2, "full text: old.pdf"), (2, "full text: https://example.org/a.pdf"), (1, "full text: example.pdf")]
+    return open_report(rows, humans=[*people, *assessed], notes=notes, source=SOURCES, **more).page
+
+
+def test_no_word_is_broken_and_nothing_is_wider_than_a_wide_or_a_narrow_window(open_report: Open) -> None:
+    page = reviewed(open_report)
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(BROKEN) == [], width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.night
+@pytest.mark.parametrize("width", [1024, 800, 640, 360, 320])
+def test_no_word_is_broken_in_any_window(open_report: Open, width: int) -> None:
+    page = reviewed(open_report, viewport=width)
+    page.get_by_role("button", name="Show all details on this page").click()
+    assert page.evaluate(BROKEN) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_phone_shows_every_box_of_the_figure_in_letters_of_a_text(open_report: Open) -> None:
+    page = reviewed(open_report, viewport=390)
+    boxes = page.locator(".flow-list li")
+    expect(page.locator("svg.flow")).to_be_hidden()
+    assert boxes.first.inner_text().replace("\u00a0", " ").splitlines() == [
+        *("Identification: via databases and registers", "Records identified from (n = 5)"),
+        *("Databases (n = 4)", "MEDLINE (n = 4)", "Registers (n = 1)", "Registry (n = 1)"),
+    ]
+    assert boxes.count() == page.locator("#flow tr.box").count()
+    assert page.evaluate("parseFloat(getComputedStyle(document.querySelector('.flow-list')).fontSize)") > 14
+    sides = page.locator(".flow-list .side").all_inner_texts()
+    assert "Reports not retrieved (n\u00a0=\u00a01)\nInterlibrary loan refused (n\u00a0=\u00a01)" in sides
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(page.locator(".flow-list")).to_be_hidden()
+    expect(page.locator("svg.flow")).to_be_visible()
+
+
+def test_reports_lead_to_the_resolvers_and_to_the_full_text(open_report: Open) -> None:
+    page = reviewed(open_report)
+    resolved = ["https://doi.org/10.1000/rehabilitation(20)30183-5", "https://pubmed.ncbi.nlm.nih.gov/123/"]
+    third, second = page.locator("#reports tbody tr").nth(2), page.locator("#reports tbody tr").nth(1)
+    links = "links => links.map(link => link.href)"
+    assert third.locator("a").evaluate_all(links) == [*resolved, "https://example.org/a.pdf"]  # the latest note
+    assert second.locator("a").evaluate_all(links) == resolved
+    expect(second).to_contain_text("full text: example.pdf")
+    page.get_by_role("button", name="Record 3: details").click()
+    details = page.locator("#detail-3")
+    assert details.locator("a").evaluate_all(links) == [*resolved, "https://example.org/a.pdf"]
+    page.fill("#search", "full text old")
+    expect(page.locator("#status")).to_contain_text("0 of 6")
+
+
+@pytest.mark.parametrize("tall", [False, pytest.param(True, marks=pytest.mark.night)])
+def test_the_first_printed_page_is_not_left_empty_below_the_heading(open_report: Open, tall: bool) -> None:
+    reason = "A reason of the model that is long enough to stand in several lines of a box of the drawing: number {}"
+    count = 12 if tall else 9
+    wordy = [decided(record(n), decision("exclude", exclusion_reason=reason.format(n) * 2)) for n in range(count)]
+    wordy += [kept_out(record(n), Exclusion(rule=f"rule_{n}", reason="why")) for n in range(count, 2 * count)]
+    page = open_report(wordy).page
+    assert page.locator("svg.flow-tall").count() == int(tall)
+    page.set_viewport_size({"width": 688, "height": 1001})  # of A4, between the margins: 182 mm, 265 mm
+    page.emulate_media(media="print")
+    edge = "part => part.getBoundingClientRect()"
+    head, drawing, outcome = (page.locator(part).evaluate(edge) for part in ("header", "#flow figure", "#outcome"))
+    if tall:  # the drawing has a page of its own, so another section follows the heading
+        assert head["bottom"] <= outcome["top"] < outcome["bottom"] <= drawing["top"]
+    else:
+        assert head["bottom"] < drawing["bottom"] < 1001
 
 
 def test_on_paper_there_are_rows_and_no_controls(open_report: Open) -> None:

@@ -36,7 +36,7 @@ def work_record(n: int, *, hidden: bool = False) -> dict[str, Any]:
         "id": f"r{n}",
         "title": f"Home exercise for adults after hip replacement: randomised trial {n + 1}",
         "by": "Berg A, Novak P, Ito K et al. · Journal of Rehabilitation · 2021",
-        "doi": f"10.1000/example.{n}",
+        "ids": [[f"id r{n}", None], [f"DOI 10.1000/example.{n}", f"https://doi.org/10.1000/example.{n}"]],
         "fields": [abstract],
     }
     if not hidden:

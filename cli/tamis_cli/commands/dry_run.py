@@ -16,7 +16,7 @@ from tamis_producer.submission.bounds import SubmissionBounds
 from tamis_producer.submission.new_batch import parameters, rows_of
 from tamis_schemas import dollars
 from tamis_schemas.extras import needs
-from tamis_schemas.values.printable import printable
+from tamis_schemas.values.printable import printable, printable_line
 from tamis_worker.config.settings import WorkerSettings
 
 from .app import out
@@ -70,8 +70,9 @@ def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = N
     """Print up to three prompts, then the figures."""
     system = None  # the system message, shown again only when it changes
     for number, sample in enumerate(rehearsal.samples, 1):
-        title = f"prompt {number} of {len(rehearsal.samples)}"
-        console.rule(f"[bold]{title}[/]: {escape(sample.item_id)}", style="dim", align="left")
+        place = f"prompt {number} of {len(rehearsal.samples)}"
+        name = f"{sample.title} ({sample.item_id})" if sample.title else sample.item_id
+        console.rule(f"[bold]{place}[/]: {escape(printable_line(name))}", style="dim", align="left")
         for message in sample.messages:
             if message.role == "system":
                 if message.content == system:

@@ -48,6 +48,7 @@ class _FirstQuestion:
     """A question of an item's first round."""
 
     item_id: str
+    title: str | None
     request: ChatRequest
     sample: int
     key: str
@@ -142,16 +143,18 @@ def _first_round(
     with suppress(StopIteration, EvaluationFailed):
         questions = next(program)
     program.close()
+    title = " ".join(str(item.get("title") or "").split()) or None
     for question in questions:
         request = chat_request(question, model, patience, steering)
-        yield _FirstQuestion(resolve_item_id(item), request, question.sample, fingerprint(request, question.sample))
+        key = fingerprint(request, question.sample)
+        yield _FirstQuestion(resolve_item_id(item), title, request, question.sample, key)
 
 
 def _samples(questions: list[_FirstQuestion]) -> Iterator[Sample]:
     of_items = {question.item_id: question for question in reversed(questions)}  # first question of each item
     for question in islice(reversed(of_items.values()), SAMPLES):
         messages = tuple(RehearsedMessage(message.role, message.content) for message in question.request.messages)
-        yield Sample(question.item_id, messages)
+        yield Sample(question.item_id, messages, question.title)
 
 
 def _look(settings: WorkerSettings, planned: Planned, model: str, questions: list[_FirstQuestion]) -> _Experience:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from tamis_schemas import NO_STEERING, InvalidParameters, Operation, Steering
+from tamis_schemas.records.record_number import indexed_words
 
 from ..config.settings import ProducerSettings
 from ..ledger import CallResult
@@ -232,7 +233,7 @@ async def _items(sources: Iterable[object]) -> list[dict[str, Any]]:
         try:
             items.append(to_item(source))
         except InvalidParameters as error:
-            raise InvalidParameters(f"item {index}: {error}") from error
+            raise InvalidParameters(f"{indexed_words(index)}: {error}") from error
         if len(items) % CONVERTED_AT_ONCE == 0:
             await asyncio.sleep(0)
     return items

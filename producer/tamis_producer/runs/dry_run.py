@@ -63,6 +63,7 @@ class Sample:
 
     item_id: str
     messages: tuple[RehearsedMessage, ...]
+    title: str | None = None  # the record's title, in one line
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from tamis_schemas import (
     Steering,
 )
 from tamis_schemas.operations.inclusion import UnclearPolicy, UnverifiedPolicy
+from tamis_schemas.records.record_number import indexed_words
 
 from ..client.batch import Batch
 from ..client.client import Client
@@ -166,7 +167,7 @@ def _items(papers: Sequence[object], scores: Sequence[float | None] | None) -> l
         try:
             item = to_item(paper)
         except InvalidParameters as error:
-            raise InvalidParameters(f"paper {index}: {error}") from error
+            raise InvalidParameters(f"{indexed_words(index)}: {error}") from error
         score = None if scores is None else scores[index]
         items.append(item if score is None else {**item, RELEVANCE: score})
     return items

@@ -27,6 +27,7 @@ from tamis_schemas import (
 from tamis_schemas.batches.callback import OnComplete
 from tamis_schemas.operations import OPERATIONS, as_asked_for
 from tamis_schemas.records.item import ID_FIELDS
+from tamis_schemas.records.record_number import indexed_words
 from tamis_schemas.values.unstorable import UNSTORABLE, to_json
 
 from ..process.waiting import ON_THREAD, Waiting
@@ -159,7 +160,9 @@ def rows_of(
     for index, item in enumerate(waiting.in_turns(items_of(items))):
         bounds.check_count(index + 1)
         if not isinstance(item, dict):
-            raise InvalidParameters(f"item {index}: a {type(item).__name__}, not a dict (convert objects first)")
+            raise InvalidParameters(
+                f"{indexed_words(index)}: a {type(item).__name__}, not a dict (convert objects first)"
+            )
         try:
             bounds.check_shape(item)  # first, as the later checks read the whole item
             source = bisect_right(ends, index) if ends else None
@@ -168,7 +171,7 @@ def rows_of(
             if extracts:
                 Retrieved.of(item)
         except (TypeError, ValueError) as error:
-            raise InvalidParameters(f"item {index}{_named(item)}: {error}") from error
+            raise InvalidParameters(f"{indexed_words(index)}{_named(item)}: {error}") from error
         rows.append(row, len(row.payload))
     if not len(rows):
         raise InvalidParameters("items: there are none; a batch needs at least one")

@@ -32,6 +32,7 @@ from tamis_schemas.values.frozen import Frozen
 from ..decisions.audits import AuditVerdict
 from ..decisions.human_agreement import AgreementFigures
 from ..quality.panel_figures import PanelFigures
+from .identifiers import Identifier, identifiers
 
 
 class SubjectKind(StrEnum):
@@ -62,7 +63,15 @@ class ReportRow(Frozen):
     way: ReportWay
     reason: str | None = None  # reason for its exclusion or missing retrieval
     study: str | None = None  # the study's name, if a reviewer noted it
+    doi: str | None = None
+    pmid: str | None = None
+    full_text: str | None = None  # address or file name of the full text, if a reviewer noted it
     reviewers: tuple[str, ...] = ()  # people with current decisions on it
+
+    @property
+    def identifiers(self) -> list[Identifier]:
+        """The identifiers of its record, and its full text."""
+        return identifiers(self.item_id, self.doi or "", self.pmid or "", self.full_text)
 
 
 BINS = 10  # bins of the confidence histogram, each 0.1 wide; 1.0 belongs to the last

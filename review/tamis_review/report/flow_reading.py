@@ -13,11 +13,12 @@ from pydantic import ValidationError
 from sqlalchemy import ColumnElement, Connection, Row, Select, String, case, cast, func, literal, select, true
 
 from tamis_producer.ledger.overrides import item_decisions, standing_at, standing_decisions
+from tamis_producer.ledger.remarks import listed_remarks
 from tamis_producer.ledger.sources import read_sources
-from tamis_schemas import HumanStage, OperationFailed, Source, SourceKind
+from tamis_schemas import HumanStage, OperationFailed, RemarkKind, Source, SourceKind
 from tamis_schemas.answers.override import UNSURE
 from tamis_schemas.batches.flow import Flow, FlowSource, FlowStage, PreviousVersion, ReportFlow, Tally, total
-from tamis_schemas.ledger import batches, payloads
+from tamis_schemas.ledger import batches, payloads, remarks
 from tamis_schemas.ledger.verdicts import is_value
 from tamis_schemas.operations import kind_of
 
@@ -25,6 +26,7 @@ from ..decisions.final_outcome import BEFORE_SCREENING, CONFIRMED, Outcome, outc
 from ..decisions.record_overrides import unpassed, unpassed_words
 from .figures import ReportRow, ReportWay
 from .flow_template import NO_REASON
+from .identifiers import full_text_of
 
 # A condition on records. Its argument is the column with their place in the review's first batch.
 OfRecords: TypeAlias = Callable[[ColumnElement[Any]], ColumnElement[bool]]
@@ -109,17 +111,22 @@ def read_report_rows(connection: Connection, batch: Row[Any]) -> tuple[ReportRow
     """Return each report that was sought, in the order of the records, with people's decisions."""
     item = _each_report(batch, None).subquery("each_report")
     # For a join, Postgres may read the view once for each record.
-    title = select(payloads.c.payload.op("->>")("title")).where(
-        payloads.c.batch_id == batch.id, payloads.c.idx == item.c.idx
-    )
+    of_item = (payloads.c.batch_id == batch.id, payloads.c.idx == item.c.idx)
+    fields = [
+        select(payloads.c.payload.op("->>")(name)).where(*of_item).scalar_subquery().label(name)
+        for name in ("title", "doi", "pmid")
+    ]
     statement = select(
         *(item.c.record.label("index"), item.c.way, item.c.reason, item.c.study, item.c.got_by, item.c.read_by),
-        *(item.c.item_id, title.scalar_subquery().label("title")),
+        *(item.c.idx, item.c.item_id, *fields),
     ).order_by(item.c.record)
+    noted = listed_remarks(batch.id, remarks.c.kind == RemarkKind.NOTE.value)
+    notes = {row.idx: [note["text"] for note in row.remarks] for row in connection.execute(select(noted))}
     rows = []
     for row in connection.execute(statement):
         reviewers = tuple(sorted({decision["reviewer"] for decision in (*(row.got_by or ()), *(row.read_by or ()))}))
-        rows.append(ReportRow.model_validate(row._asdict() | {"reviewers": reviewers}))
+        full_text = full_text_of(notes.get(row.idx, ()))
+        rows.append(ReportRow.model_validate(row._asdict() | {"reviewers": reviewers, "full_text": full_text}))
     return tuple(rows)
 
 

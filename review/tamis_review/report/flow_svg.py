@@ -154,6 +154,7 @@ SIDE_X, SIDE_WIDTH = 462.0, 420.0
 NARROW_MAIN, NARROW_SIDE, NARROW_GAP = 232.0, 262.0, 36.0  # for several columns
 GAP = 30.0  # between two steps, for an arrow
 SIDE_GAP = 14.0
+TALL = 1.2  # height relative to the width, from which a drawing has a printed page of its own
 MOST = 12  # parts of a box in the drawing; the table beside it has all
 
 # A standalone drawing is light, on white. In a page, the page sets its colours.
@@ -224,7 +225,7 @@ def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: boo
         above, y = mains, bottom + GAP
     size = (max(column.right for column in columns) + 2, y - GAP + 1)
     drawn = "\n".join([*(band_svg(*band) for band in bands), *parts])
-    kind = "flow flow-wide" if len(columns) > 1 else "flow"
+    kind = "flow" + " flow-wide" * (len(columns) > 1) + " flow-tall" * (size[1] > TALL * size[0])
     heard = " ".join([in_words(template), *[BY_HUMAN] * any(stage.decides for stage in flow.stages)])
     return _document(drawn, size, kind, (title, heard), standalone)
 

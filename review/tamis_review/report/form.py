@@ -17,6 +17,7 @@ from tamis_producer.results.results_file import replacing
 from tamis_schemas import ConfigurationError, InvalidRequest, Proportion
 from tamis_schemas.batches.flow import BY_HUMAN, FlowSource
 from tamis_schemas.extras import needs
+from tamis_schemas.records.record_number import record_number
 
 from ..decisions.human_agreement import DRAWN, SELECTED
 from . import sections
@@ -77,21 +78,26 @@ def _interval(share: Proportion) -> str:
 
 
 def _sources(rows: Sequence[tuple[FlowSource, str]]) -> list[str]:
-    head = ("source", "kind", "searched", "identified", "duplicates removed", "screened")
-    cells = [
-        (escaped(row.name), row.kind, searched, f"{row.identified:,}", f"{row.duplicates:,}", f"{row.screened:,}")
-        for row, searched in rows
-    ]
-    return _table(head, "lllrrr", cells) if rows else []
+    head = ("source", "kind", "searched", "identified", "duplicates removed", "removed otherwise", "screened")
+    cells = []
+    for row, searched in rows:
+        counts = (row.identified, row.duplicates, row.removed_otherwise, row.screened)
+        cells.append((escaped(row.name), row.kind, searched, *(f"{count:,}" for count in counts)))
+    return _table(head, "lllrrrr", cells) if rows else []
 
 
 def _reports(rows: tuple[ReportRow, ...]) -> list[str]:
     cells = [
-        (f"{row.index + 1}", escaped(row.title or row.item_id), row.way, escaped(row.reason or row.study or ""))
+        (str(record_number(row.index)), _report_words(row), row.way, escaped(row.reason or row.study or ""))
         for row in rows
     ]
     head = ("record", "report", "outcome", "reason or study")
     return ["", "## Reports", *_table(head, "rlll", cells)] if rows else []
+
+
+def _report_words(row: ReportRow) -> str:
+    linked = [f"[{escaped(text)}](<{url}>)" if url else escaped(text) for text, url in row.identifiers]
+    return f"{escaped(row.title or '(no title)')} ({', '.join(linked)})"
 
 
 def _panels(parts: tuple[sections.PanelPart, ...]) -> list[str]:
@@ -224,8 +230,9 @@ def form_of(path: Path | str) -> ReportForm:
 def as_json(figures: Figures) -> dict[str, Any]:
     """Return every figure, the boxes of the flow with their totals, and the methods as text."""
     boxes = [
-        {"phase": place, "box": box.title, "n": box.n, "parts": [asdict(line) for line in box.lines]}
-        for place, box in flow_template(figures.flow).boxes
+        {"phase": step.place, "box": box.title, "n": box.n, "side": side, "parts": [asdict(line) for line in box.lines]}
+        for step in flow_template(figures.flow).steps
+        for side, box in ((box is not step.box, box) for box in step.boxes)
     ]
     return {
         **figures.model_dump(mode="json"),

@@ -110,7 +110,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "excluded": total(screening.reasons),
         "errors": errors,
         "names": names,
-        "boxes": flow_template(figures.flow).boxes,
+        "steps": flow_template(figures.flow).steps,
         "sources": source_rows(figures),
         "reports": figures.reports[:MOST_REPORTS],
         "reports_left_out": len(figures.reports) > MOST_REPORTS,

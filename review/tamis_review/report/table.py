@@ -21,6 +21,7 @@ from tamis_schemas import (
     ItemStatus,
     Override,
     Quote,
+    RemarkKind,
 )
 from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.answers.results import CriterionVerdict, QuoteState
@@ -30,6 +31,7 @@ from tamis_schemas.records.item import shown_fields, shown_text
 
 from ..decisions.final_outcome import JUDGE, NO_REASON, Outcome, by_human
 from ..decisions.visibility import visible
+from .identifiers import full_text_of, identifiers
 from .wording import error_words
 
 Row = dict[str, Any]  # one JSON object of the page's data, without empty parts
@@ -130,8 +132,9 @@ Marks = dict[str, list[list[Any]]]  # field -> start, end and label of each pass
 def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) -> Row:
     """Return a record's row of the table. `later`: the record's results in later stages of the review."""
     fields = _fields(result.item, _marks(result), JUDGED if operation == JUDGE else None)
-    more = {"cut": result.cut_words, "fields": fields, "later": list(later)}
-    return _present(_named(result) | _in_the_end(operation, result) | more)
+    full_text = full_text_of(remark.text for remark in result.remarks if remark.kind is RemarkKind.NOTE)
+    more = {"cut": result.cut_words, "fields": fields, "full_text": full_text, "later": list(later)}
+    return _present(_named(result, full_text) | _in_the_end(operation, result) | more)
 
 
 def blind_row(result: ItemResult) -> Row:
@@ -145,13 +148,14 @@ def stage_row(stage: int, operation: str, result: ItemResult) -> Row:
     return _present(head | _in_the_end(operation, result) | {"cut": result.cut_words})
 
 
-def _named(result: ItemResult) -> Row:
+def _named(result: ItemResult, full_text: str | None = None) -> Row:
+    doi, pmid = (_short(_text(result.item.get(name))) for name in ("doi", "pmid"))
     return {
         "i": result.index,
         "id": result.item_id,
         "title": _text(result.item.get("title") or "")[:LONGEST_TEXT],
         "by": _byline(result.item),
-        **{name: _short(_text(result.item.get(name))) for name in ("doi", "pmid")},
+        "ids": identifiers(result.item_id, doi, pmid, full_text),
     }
 
 

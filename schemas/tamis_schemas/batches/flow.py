@@ -173,6 +173,11 @@ class FlowSource(Frozen):
     duplicates: int = Field(default=0, ge=0)  # of `identified`: removed as copies of records from any source
     screened: int = Field(ge=0)
 
+    @property
+    def removed_otherwise(self) -> int:
+        """The number of records that the initial filter removed, or that were removed for other reasons."""
+        return self.identified - self.duplicates - self.screened
+
 
 class PreviousVersion(Frozen):
     """The results of earlier versions of a review, which an update extends."""

@@ -80,6 +80,14 @@ def test_the_report_of_a_record_that_passed_is_retrieved_and_assessed_with_a_rea
     detail.get_by_label("Reason").fill("wrong age")
     detail.get_by_role("button", name="Exclude full text").click()
     expect(page.locator("#said")).to_contain_text("Record 1: “Exclude full text” by you, wrong age.")
+    place = detail.get_by_label("Link to the full text, or its file name")
+    for address in ("https://example.org/first.pdf", "https://example.org/second.pdf"):
+        place.fill(address)
+        detail.get_by_role("button", name="Save full text").click()
+        expect(detail.get_by_role("link", name="full text")).to_have_attribute("href", address)
+    (row,) = client.batch(batch_id).results([0])
+    assert row.notes == ("Reviewer A: full text: https://example.org/second.pdf",)
+    expect(place).to_have_value(address)
     said = [(one.index, one.stage, one.value, one.reason) for one in list_overrides(client.batch(batch_id))]
     assert said == [
         (0, HumanStage.RETRIEVAL, "retrieved", None),

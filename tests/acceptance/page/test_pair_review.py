@@ -34,7 +34,7 @@ MODELS = "quixotic"  # a word of the model's, that stands in no record
 ALONE = "Decide alone: other decisions appear once two people have decided."
 KEYS = {"include": "i", "exclude": "e", "uncertain": "u"}
 TURN = 8  # records that one decides before the other does
-OF_HIDDEN = {"i", "id", "title", "fields", "by", "doi", "pmid"}  # what is told of a record before
+OF_HIDDEN = {"i", "id", "ids", "title", "fields", "by"}  # what is told of a record before
 REASONS = len(CRITERIA.inclusion_criteria) + len(CRITERIA.exclusion_criteria)
 
 

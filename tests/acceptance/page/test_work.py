@@ -354,6 +354,32 @@ def test_of_a_hidden_record_only_its_own_text_is_shown(client: Client, key: str,
     expect(page.locator(".work-card mark, .work-said, .work-card .badge")).to_have_count(0)
 
 
+def test_the_criteria_stand_beside_a_text_that_is_read_alone(client: Client, key: str, opened: Open) -> None:
+    double = WorkDouble([work_record(0, hidden=True), work_record(1)])
+    page = work(client, key, opened(), double)
+    criteria = page.get_by_role("region", name="Criteria")
+    expect(criteria.get_by_role("listitem")).to_have_text(
+        ["I1 Adults after a total hip replacement", "I2 A randomised controlled trial", "E1 Animal studies"]
+    )
+    page.keyboard.press("j")
+    at_record(page, 2)
+    expect(criteria).to_have_count(0)  # the model's verdicts name them
+
+
+def test_identifiers_and_addresses_in_notes_are_links_that_leave_the_work_open(
+    client: Client, key: str, opened: Open
+) -> None:
+    double = WorkDouble([work_record(0)])
+    double.records[0]["notes"] = ["Reviewer A: full text: https://example.org/a.pdf, see page 3"]
+    page = work(client, key, opened(), double)
+    links = page.locator(".work-card a")
+    expect(links).to_have_text(["DOI 10.1000/example.0", "https://example.org/a.pdf"])
+    assert links.evaluate_all("links => links.map(({ href, target, rel }) => [href, target, rel])") == [
+        ["https://doi.org/10.1000/example.0", "_blank", "noreferrer"],
+        ["https://example.org/a.pdf", "_blank", "noreferrer"],
+    ]
+
+
 @pytest.mark.night
 def test_words_of_the_criteria_are_marked_by_shape_and_the_switch_is_remembered(
     client: Client, key: str, opened: Open
@@ -400,8 +426,13 @@ def test_nothing_that_a_record_or_a_person_says_is_run(client: Client, key: str,
     double, browser = records(1), opened()
     hostile = '<img src=x onerror="window.ran = 1"><script>window.ran = 1</script>'
     one = double.records[0]
-    one |= {"labels": [hostile], "notes": [hostile], "mine": {"value": hostile, "reason": hostile, "note": hostile}}
-    one["row"] |= {"title": hostile, "by": hostile, "doi": "javascript:window.ran=1", "why": hostile, "id": hostile}
+    unsafe = f"javascript:window.ran=1 https://example.org/{hostile}"
+    one |= {
+        "labels": [hostile],
+        "notes": [hostile, unsafe],
+        "mine": {"value": hostile, "reason": hostile, "note": hostile},
+    }
+    one["row"] |= {"title": hostile, "by": hostile, "ids": [[hostile, None]], "why": hostile, "id": hostile}
     one["row"]["fields"] = [{"name": hostile, "text": hostile}]
     page = work(client, key, browser, double)
     page.get_by_label("Show", exact=True).select_option("All records")

@@ -192,7 +192,7 @@ def test_status_and_results_show_the_metrics(house: House, tmp_path: Path) -> No
 
 
 def test_chunks_that_are_none_are_refused_before_anything_is_written(house: House) -> None:
-    with pytest.raises(InvalidParameters, match=r"item 1 \(id 'rec-2'\): chunks\.0\.text: missing or blank"):
+    with pytest.raises(InvalidParameters, match=r"No. 2 \(index 1\) \(id 'rec-2'\): chunks\.0\.text: missing or blank"):
         house.client.submit(SIZE, [item(1), {"id": "rec-2", "chunks": [{"text": ""}]}])
 
 

@@ -13,6 +13,7 @@ const REPORT = [
   ["Not retrieved", { stage: "retrieval", value: "not retrieved" }],
   ["Include full text", { stage: "full-text", value: "include" }],
   ["Exclude full text", { stage: "full-text", value: "exclude" }],
+  ["Save full text", { stage: "full-text" }], // where it is, and no decision
 ];
 const KEYS = { i: "include", e: "exclude", w: "withdraw" };
 
@@ -54,13 +55,25 @@ export const decider = (id, operation, table) => {
     }
   };
 
+  // A note says where a full text is: the new one is added before the old one goes.
+  const keepFullText = async (index) => {
+    const [before, now] = [table().row(index).full_text || "", at(`full-text-${index}`).value.trim()];
+    if (now === before) return;
+    const send = (text, remove) => text && ask(`${records}/items/${index}/remarks`, { method: "POST", json: { notes: [`full text: ${text}`], remove } });
+    await send(now, false);
+    await send(before, true);
+  };
+
   const assess = async (index, said, { stage, value }) => {
     if (busy.has(index)) return;
     busy.add(index);
     const reason = at(`reason-${index}`).value.trim() || null;
     try {
-      await ask(`${records}/items/${index}/override`, { method: "POST", json: { value, stage, reason } });
-      say(`Record ${index + 1}: “${said}” by you${reason ? `, ${reason}` : ""}.`);
+      await keepFullText(index);
+      if (value) await ask(`${records}/items/${index}/override`, { method: "POST", json: { value, stage, reason } });
+      const fresh = await (await ask(`${records}/records?index=${index}`)).json();
+      table().change(fresh.rows[0]);
+      say(`Record ${index + 1}: ${value ? `“${said}” by you${reason ? `, ${reason}` : ""}` : "full text saved"}.`);
       changed();
     } catch (error) {
       complain(error);
@@ -72,19 +85,23 @@ export const decider = (id, operation, table) => {
 
   // What stands below that of a record that passed: its report.
   const report = (row) => {
-    const reason = make("input", "");
-    Object.assign(reason, { type: "text", id: `reason-${row.i}`, maxLength: 2000, autocomplete: "off" });
-    reason.dataset.part = "reason";
-    const label = make("label", "", "Reason, if not retrieved or excluded");
-    label.htmlFor = reason.id;
+    const field = (part, text, value = "") => {
+      const input = make("input", "");
+      Object.assign(input, { type: "text", id: `${part}-${row.i}`, maxLength: 2000, autocomplete: "off", value });
+      input.dataset.part = part;
+      const label = make("label", "", text);
+      label.htmlFor = input.id;
+      return make("p", "field", label, input);
+    };
     const buttons = REPORT.map(([said, what]) => {
       const button = make("button", "", said);
       button.type = "button";
-      button.dataset.part = `${what.stage}-${what.value}`;
+      button.dataset.part = `${what.stage}-${what.value ?? "place"}`;
       button.addEventListener("click", () => assess(row.i, said, what));
       return button;
     });
-    return [make("h3", "", "Report"), make("p", "field", label, reason), make("div", "actions", ...buttons)];
+    const fields = [field("full-text", "Link to the full text, or its file name", row.full_text), field("reason", "Reason, if not retrieved or excluded")];
+    return [make("h3", "", "Report"), ...fields, make("div", "actions", ...buttons)];
   };
 
   // What stands below the reasons of an open record.

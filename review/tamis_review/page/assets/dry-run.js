@@ -48,8 +48,8 @@ const Model = ({ model, alone }) => html`<li>
 const sameSystem = (message, first) => message.role === "system" && first.messages.some((one) => one.role === "system" && one.content === message.content);
 
 const Prompts = ({ samples }) => samples.length > 0 && html`<div class="story"><h2>The first ${samples.length === 1 ? "prompt" : `${samples.length} prompts`}, as ${samples.length === 1 ? "it" : "they"} would be sent</h2>
-  ${samples.map((sample, n) => html`<details key=${sample.item_id}><summary>Prompt ${n + 1}: ${sample.item_id}</summary>
-    ${sample.messages.map((message) => n > 0 && sameSystem(message, samples[0]) ? html`<p class="small">${message.role}: as in prompt 1</p>` : html`<h3>${message.role}</h3><pre tabindex="0" role="region" aria-label=${`${message.role}, ${sample.item_id}`}>${message.content}</pre>`)}</details>`)}</div>`;
+  ${samples.map((sample, n) => html`<details key=${sample.item_id}><summary>Prompt ${n + 1}: ${sample.title || sample.item_id}</summary>
+    ${sample.messages.map((message) => n > 0 && sameSystem(message, samples[0]) ? html`<p class="small">${message.role}: as in prompt 1</p>` : html`<h3>${message.role}</h3><pre tabindex="0" role="region" aria-label=${`${message.role}, ${sample.title || sample.item_id}`}>${message.content}</pre>`)}</details>`)}</div>`;
 
 const Takes = ({ run }) => html`<ul class="small">${run.models.map((model) => html`<${Model} model=${model} alone=${run.models.length === 1} />`)}
     ${run.models.some((model) => model.more_rounds) && html`<li>These are the calls of the first round. Later rounds depend on the answers.</li>`}

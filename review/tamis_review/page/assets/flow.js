@@ -12,6 +12,17 @@ const box = (given) => {
   return [first, ...parts];
 };
 
+// The drawing's boxes as a list, which a narrow window shows in its place.
+const listed = (boxes) => {
+  const counted = (text, n) => (n === null ? text : `${text} (n\u00a0=\u00a0${number(n)})`);
+  const items = boxes.map((given, place) => {
+    const begins = !given.side && given.phase !== boxes[place - 1]?.phase;
+    const parts = given.parts.map((part) => make("span", `depth${part.depth}`, counted(part.text, part.n)));
+    return make("li", given.side ? "side" : "", ...(begins ? [make("span", "phase", given.phase)] : []), make("b", "", counted(given.box.replace(/:$/, ""), given.n)), ...parts);
+  });
+  return make("ol", "flow-list", ...items);
+};
+
 // Of a batch or of a review, by its path.
 export const showFlow = async (path) => {
   const route = `${path}/report`;
@@ -28,7 +39,7 @@ export const showFlow = async (path) => {
   const drawing = await askDocument(`${route}?form=svg`);
   const svg = drawing.documentElement;
   for (const style of svg.querySelectorAll("style")) style.remove(); // the page's own follows light and dark
-  at("drawing").replaceChildren(document.importNode(svg, true));
+  at("drawing").replaceChildren(document.importNode(svg, true), listed(figures.boxes));
   at("drawing").nextElementSibling.hidden = false;
   at("boxes").replaceChildren(...figures.boxes.flatMap(box));
   at("warnings").replaceChildren(...figures.warnings.map((text) => make("p", "notice", text)));

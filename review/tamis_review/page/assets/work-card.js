@@ -15,9 +15,13 @@ export const Marked = ({ text, marks, finders, criteria }) =>
     return html`<mark class=${altered ? "altered" : ""} title=${title}>${inner}${ends.length > 0 && html`<sup>${ends.join(", ")}</sup>`}</mark>`;
   });
 
-export const Identifiers = ({ row }) => {
-  const known = [row.id && `id ${row.id}`, row.doi && row.doi !== row.id && `DOI ${row.doi}`, row.pmid && row.pmid !== row.id && `PMID ${row.pmid}`];
-  return html`<p class="by ids">${known.filter(Boolean).join(" · ")}</p>`;
+export const Identifiers = ({ row }) => html`<p class="by ids">${(row.ids || []).map(([text, address], n) => html`${n > 0 && " · "}${address ? html`<a href=${address} target="_blank" rel="noreferrer">${text}</a>` : text}`)}</p>`;
+
+// What a record is read for: it stands beside a text alone, where no verdicts repeat it.
+const Criteria = ({ criteria }) => {
+  const list = (excludes) => Object.entries(criteria).filter(([, criterion]) => criterion.excludes === excludes);
+  const part = (heading, entries) => entries.length > 0 && html`<h3>${heading}</h3><ul>${entries.map(([name, { text }]) => html`<li key=${name}><b>${name}</b> ${text}</li>`)}</ul>`;
+  return html`<section class="work-criteria" aria-label="Criteria">${part("Include if it meets all of", list(false))}${part("Exclude if it meets any of", list(true))}</section>`;
 };
 
 export const Texts = ({ row, shown }) => {
@@ -63,14 +67,18 @@ const ALONE = {
 // What the software and others said. Of a hidden record the gateway sends nothing of it.
 const Said = ({ record, facts }) => {
   const { row } = record;
-  if (record.hidden) return html`<p class="notice">${ALONE[facts.mode]}</p>`;
+  if (record.hidden) return html`<p class="notice">${ALONE[facts.mode]}</p><${Criteria} criteria=${facts.criteria} />`;
   const others = (row.voices || (row.human ? [{ ...row.human, value: facts.names[row.outcome] }] : [])).filter(({ by }) => by !== facts.me);
   return html`<section class="work-said" aria-labelledby="said-title">
     <h3 id="said-title">The software’s decision</h3>
     <${Software} row=${row} facts=${facts} />
+    ${!row.verdicts && html`<${Criteria} criteria=${facts.criteria} />`}
     ${others.length > 0 && html`<h3>Others’ decisions</h3>${others.map((one) => html`<p key=${one.by}>${one.by}: ${one.value}${one.settles ? ", settles the record" : ""}${one.note ? ` (“${one.note}”)` : ""}</p>`)}`}
   </section>`;
 };
+
+// Only addresses of the web become links.
+const Linked = ({ text }) => text.split(/(https?:\/\/[^\s<>"]*[^\s<>".,;:!?])/).map((part, n) => (n % 2 ? html`<a href=${part} target="_blank" rel="noreferrer">${part}</a>` : part));
 
 // `own`: labels and notes can be taken off, `take(field, text)`.
 export const Card = ({ record, facts, finders, own, take }) => {
@@ -86,7 +94,7 @@ export const Card = ({ record, facts, finders, own, take }) => {
     <${Identifiers} row=${row} />
     ${mine && html`<p class="work-mine"><span class=${`badge ${{ include: "passed", exclude: "excluded", uncertain: "uncertain" }[wordOf(facts, mine)] || ""}`}>${sayingOf(facts, wordOf(facts, mine))}</span> decided by me${mine.reason ? `: ${mine.reason}` : ""}${mine.note ? ` (${mine.note})` : ""}</p>`}
     ${record.labels.length > 0 && html`<ul class="work-labels" aria-label="Labels">${record.labels.map((text) => html`<li key=${text}>${text}${off("labels", text)}</li>`)}</ul>`}
-    ${record.notes.length > 0 && html`<ul class="work-notes" aria-label="Notes">${record.notes.map((text) => html`<li key=${text}>${text}${text.startsWith(signed) && off("notes", text.slice(signed.length))}</li>`)}</ul>`}
+    ${record.notes.length > 0 && html`<ul class="work-notes" aria-label="Notes">${record.notes.map((text) => html`<li key=${text}><${Linked} text=${text} />${text.startsWith(signed) && off("notes", text.slice(signed.length))}</li>`)}</ul>`}
     <${Texts} row=${row} shown=${shown} />
     <${Said} record=${record} facts=${facts} />
   </article>`;

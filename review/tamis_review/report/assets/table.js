@@ -24,6 +24,12 @@ const decisionTable = (facts, rows, decide = null) => {
     element.append(...children);
     return element;
   };
+  const link = (text, address) => {
+    const made = make("a", "", text);
+    made.href = address;
+    if (!address.startsWith("#")) Object.assign(made, { target: "_blank", rel: "noreferrer" }); // the table stays open
+    return made;
+  };
   const quotes = quotesMadeWith(make);
   const byHand = (row) => row.human && !row.human.confirms; // what the software gives as reason and confidence is not theirs
   const inConflict = (row) => row.outcome === "conflict"; // people decided differently: nobody's decision counts
@@ -33,7 +39,7 @@ const decisionTable = (facts, rows, decide = null) => {
   // Search: every word, or "phrase", somewhere in the record or in what was said of it; accents and case do not count.
   const fold = (text) => text.normalize("NFKD").replace(/\p{M}+/gu, "").toLowerCase();
   const words = (row) => [
-    row.id, row.title, row.by, row.doi, row.pmid, reasonOf(row), row.why, row.error, row.matched,
+    row.id, row.title, row.by, ...(row.ids || []).map(([text]) => text), reasonOf(row), row.why, row.error, row.matched,
     row.systemReason, row.because, row.value, row.human?.by, row.human?.note, row.human?.value,
     ...(row.voices || []).flatMap((voice) => [voice.by, voice.note]),
     ...(row.fields || []).map((field) => field.text),
@@ -181,9 +187,8 @@ const decisionTable = (facts, rows, decide = null) => {
     if (row.values) part("Fields", values(row.values));
     saying(row.outcome === "duplicate" || row.outcome === "ineligible" ? "Why" : byHand(row) || inConflict(row) ? "Rationale of the software" : "Rationale", row.why);
     if (row.outcome === "duplicate" && row.copy !== undefined) {
-      const link = make("a", "", `Record ${number(row.copy + 1)}`);
-      link.href = `#record-${row.copy + 1}`;
-      part("Record kept instead", make("p", "", link, rows[row.copy]?.title ? `: ${rows[row.copy].title}` : ""));
+      const copied = link(`Record ${number(row.copy + 1)}`, `#record-${row.copy + 1}`);
+      part("Record kept instead", make("p", "", copied, rows[row.copy]?.title ? `: ${rows[row.copy].title}` : ""));
     }
     saying("Not sent to the model in full", row.cut);
     saying("Matched text", row.matched);
@@ -198,8 +203,12 @@ const decisionTable = (facts, rows, decide = null) => {
     if (!reasons.childNodes.length) saying("Decision", outcomeOf(row));
 
     const record = make("div", "");
-    const ids = [`No. ${number(row.i + 1)}`, row.id && `id ${row.id}`, row.doi && row.doi !== row.id && `DOI ${row.doi}`, row.pmid && row.pmid !== row.id && `PMID ${row.pmid}`];
-    record.append(make("h3", "", "Record"), make("p", "", ids.filter(Boolean).join(" · ")));
+    const ids = (row.ids || []).flatMap(([text, address]) => [" · ", address ? link(text, address) : text]);
+    record.append(make("h3", "", "Record"), make("p", "", `No. ${number(row.i + 1)}`, ...ids));
+    if (row.hidden) {
+      const criteria = Object.entries(facts.criteria).map(([name, { text }]) => make("p", "", make("b", "", name), ` ${text}`));
+      if (criteria.length) part("Criteria", ...criteria);
+    }
     for (const field of row.fields || []) {
       const more = field.cut ? [` […] ${number(field.cut)} more characters are in the ledger.`] : [];
       record.append(make("h3", "", label(field.name)), make("p", "text", ...marked(field), ...more));

@@ -39,6 +39,7 @@ def test_what_is_shown_is_what_is_sent_and_what_was_answered_is_not_counted(
     sent = {call.prompt for call in double.calls()}
     assert {"\n".join(message.content for message in one.messages) for one in rehearsal.samples} <= sent
     assert [one.item_id for one in rehearsal.samples] == ["rec-0", "rec-1", "rec-2"]
+    assert [one.title for one in rehearsal.samples] == [item["title"] for item in items[:3]]
 
     again = rehearse(Planned(ONCOLOGY, items, None), settings)
     assert (again.cached, again.calls) == (25, 5)

@@ -100,7 +100,7 @@ async def test_a_review_is_submitted_and_controlled(asynchronous: AsyncClient, c
 async def test_what_is_wrong_is_told_as_by_the_synchronous_client(asynchronous: AsyncClient) -> None:
     with pytest.raises(UnknownBatch):
         await asynchronous.batch("abcdef")
-    with pytest.raises(InvalidParameters, match="item 1"):
+    with pytest.raises(InvalidParameters, match=r"No. 2 \(index 1\)"):
         await asynchronous.submit(IS_IT, [{"id": "a"}, {"id": "b", "n": float("nan")}])
     with pytest.raises(InvalidParameters, match="there are none"):
         await asynchronous.submit(IS_IT, [])

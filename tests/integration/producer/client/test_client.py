@@ -113,11 +113,11 @@ def test_a_key_reused_for_another_batch_is_refused(
 @pytest.mark.parametrize(
     ("bad", "named"),
     [
-        ({"id": "x", "title": "a\x00b"}, "item 2 .*'x'.*NUL"),
-        ({"id": "x", "score": float("nan")}, "item 2 .*'x'"),
-        ({"id": "x", "title": "\ud800"}, "item 2 .*'x'"),
-        ({"id": "x", "when": object()}, "item 2 .*'x'.*serializable"),
-        (["not", "a", "dict"], "item 2: a list, not a dict"),
+        ({"id": "x", "title": "a\x00b"}, r"No. 3 \(index 2\) .*'x'.*NUL"),
+        ({"id": "x", "score": float("nan")}, r"No. 3 \(index 2\) .*'x'"),
+        ({"id": "x", "title": "\ud800"}, r"No. 3 \(index 2\) .*'x'"),
+        ({"id": "x", "when": object()}, r"No. 3 \(index 2\) .*'x'.*serializable"),
+        (["not", "a", "dict"], r"No. 3 \(index 2\): a list, not a dict"),
     ],
     ids=["nul", "nan", "surrogate", "object", "list"],
 )

@@ -146,7 +146,7 @@ def test_a_record_is_told_of_as_it_is_to_be_read_until_it_opens(
     with people(client, OURS, THEIRS) as (ours, theirs):
         decide(theirs, batch, 1, "include", note="seen")
         (row,) = ours.get(f"/v1/batches/{batch.id}/records", params={"index": 1}).json()["rows"]
-        assert row.keys() == {"i", "id", "title", "fields", "outcome", "hidden"}
+        assert row.keys() == {"i", "id", "ids", "title", "fields", "outcome", "hidden"}
         assert row["fields"] == [{"name": "abstract", "text": "A randomised trial of walking."}]
         hidden = problem(ours.get(f"/v1/batches/{batch.id}/records/1/explanation"))
         assert "No. 2 (index 1) is still read blind" in hidden

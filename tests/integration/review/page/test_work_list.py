@@ -70,12 +70,12 @@ def test_in_pairs_a_record_waits_for_the_second_person_and_hides_what_the_first_
 ) -> None:
     blind(client, batch, ScreeningMode.PAIR)
     decide(batch, [HumanDecision(3, False, "Reviewer B"), HumanDecision(2, True, "Reviewer A")])
-    remark(batch, [3], labels=["rats"], reviewer="Reviewer B")
+    remark(batch, [3], labels=["rats"], notes=["full text: rats.pdf"], reviewer="Reviewer B")
     told = asked(http, batch)
     assert (places(told), told["mode"]) == ([0, 1, 3, 4, 5], "pair")
     (other,) = [one for one in told["records"] if one["index"] == 3]
     assert (other["hidden"], other["mine"], other["labels"]) == (True, None, [])
-    assert set(other["row"]) <= {"i", "id", "title", "by", "doi", "pmid", "fields"}
+    assert set(other["row"]) <= {"i", "id", "ids", "title", "by", "fields"}
     assert places(asked(http, batch, show="all", outcome="excluded")) == []
     assert places(asked(http, batch, show="all", label="rats")) == []
 

@@ -61,6 +61,13 @@ def test_three_prompts_and_the_figures() -> None:
     assert "900" in text.split("calls")[1].splitlines()[0]
 
 
+def test_a_prompt_is_named_by_the_title_of_its_record() -> None:
+    named = replace(sample(0), title="Walking [bold]home\x1b[2J")
+    text = shown(replace(REHEARSAL, samples=(named, sample(1))))
+    assert "prompt 1 of 2: Walking [bold]home\ufffd[2J (id-0) " in text
+    assert "prompt 2 of 2: id-1 " in text
+
+
 def test_the_system_message_is_shown_once_as_long_as_it_is_the_same() -> None:
     assert shown(REHEARSAL).count("You judge.") == 1
     changing = replace(REHEARSAL, samples=(sample(0), sample(1, "You rate."), sample(2, "You rate.")))

@@ -57,7 +57,7 @@ def test_bytes_of_an_item_are_counted_as_utf_8(character: str) -> None:
     fits = (1000 - 17) // len(character.encode())
     rows_of([{"id": "7", "t": character * fits}], bounds=bounds(max_item_bytes=1000))
     message = refused([{"id": "7", "t": character * (fits + 1)}], max_item_bytes=1000)
-    assert message.startswith("item 0 (id '7'): field 't': the item has 1,00")
+    assert message.startswith("No. 1 (index 0) (id '7'): field 't': the item has 1,00")
     assert "the maximum is 1,000 (TAMIS_MAX_ITEM_BYTES)" in message
 
 
@@ -68,7 +68,7 @@ def test_the_largest_field_is_named() -> None:
 def test_depth_counts_values_inside_values() -> None:
     rows_of([{"f": nested(20)}], bounds=bounds())
     message = refused([{"id": "7"}, {"id": "8", "f": nested(21)}])
-    assert message.startswith("item 1 (id '8'): field 'f': nested more than 20 deep (TAMIS_MAX_ITEM_DEPTH)")
+    assert message.startswith("No. 2 (index 1) (id '8'): field 'f': nested more than 20 deep (TAMIS_MAX_ITEM_DEPTH)")
     assert "TAMIS_MAX_ITEM_DEPTH" in refused([{"f": nested(100_000)}])
 
 
@@ -90,7 +90,7 @@ def test_a_long_id_is_refused_and_not_repeated_in_the_message() -> None:
     rows_of([{"id": "i" * LONGEST_ID}], bounds=bounds())
     message = refused([{"id": "i" * (LONGEST_ID + 1)}])
     assert "i" * 81 not in refused([{"id": "i" * LONGEST_ID, "f": nested(21)}])
-    assert message == "item 0: its id has 1,001 characters; the maximum is 1,000"
+    assert message == "No. 1 (index 0): its id has 1,001 characters; the maximum is 1,000"
 
 
 def test_parameters_are_bounded_and_the_largest_is_named() -> None:

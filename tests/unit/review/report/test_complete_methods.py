@@ -116,7 +116,7 @@ def test_agreement_of_people_is_told_by_stage_and_how_conflicts_were_settled() -
     page, markdown = written(given), write_markdown(given)
     assert "<h3>Agreement of software and humans, and of humans</h3>" in page
     for name, n in (("Reviewer A and Reviewer B", 100), ("Reviewer A and Reviewer B (full text)", 10)):
-        assert f'<th scope="row">{name}</th><td class="number">{n}</td>' in page
+        assert f'<th scope="row">{name}</th><td class="number" data-name="n">{n}</td>' in page
         assert f"| {name} | {n} |" in markdown
 
 
@@ -176,14 +176,23 @@ def test_the_page_says_how_far_the_figure_goes_and_lists_the_sources() -> None:
     page = written(complete_figures())
     assert "It covers the review from the searches to the included studies." in page
     assert "are not included" not in page
-    assert '<th scope="row">Citation searching</th><td>other</td>' in page
+    assert '<th scope="row">Citation searching</th><td data-name="Kind">other</td>' in page
     assert "<h3>Sources</h3>" not in written(figures())
     assert "Human decisions and full-text assessment are not included" in written(figures())
 
 
 def test_every_report_is_listed_with_its_reason_in_page_and_markdown() -> None:
     rows = (
-        ReportRow(index=4, item_id="r4", title="Hips | knees", way=ReportWay.EXCLUDED, reason="Wrong <age>"),
+        ReportRow(
+            index=4,
+            item_id="r4",
+            title="Hips | knees",
+            way=ReportWay.EXCLUDED,
+            reason="Wrong <age>",
+            doi="10.1000/<x>",
+            pmid="77",
+            full_text="a|b.pdf",
+        ),
         ReportRow(
             index=7, item_id="r7", title=None, way=ReportWay.INCLUDED, study="One cohort", reviewers=("Reviewer A",)
         ),
@@ -191,10 +200,12 @@ def test_every_report_is_listed_with_its_reason_in_page_and_markdown() -> None:
     given = complete_figures(reports=rows)
     page, text = written(given), write_markdown(given)
     assert "Wrong &lt;age&gt;" in page
-    assert "<td>One cohort</td><td>Reviewer A</td>" in page
+    assert '>One cohort</td><td data-name="Decided by">Reviewer A</td>' in page
     assert "studies included in review" in page
-    assert r"| 5 | Hips \| knees | excluded | Wrong \<age\> |" in text
-    assert "| 8 | r7 | included | One cohort |" in text
+    linked = r"[DOI 10.1000/\<x\>](<https://doi.org/10.1000/%3Cx%3E>), [PMID 77](<https://pubmed.ncbi.nlm.nih.gov/77/>)"
+    assert rf"| 5 | Hips \| knees (id r4, {linked}, full text: a\|b.pdf) | excluded | Wrong \<age\> |" in text
+    assert "| 8 | (no title) (id r7) | included | One cohort |" in text
+    assert '<a href="https://doi.org/10.1000/%3Cx%3E">DOI 10.1000/&lt;x&gt;</a>' in page
     assert 'id="reports"' not in written(figures())
     assert "## Reports" not in write_markdown(figures())
 

@@ -150,9 +150,13 @@ def test_table_markdown_and_json_name_the_column_of_each_box() -> None:
     assert "| Screening: via databases and registers | **Records screened** | **75** |" in said
     assert "| Screening: via other methods | **Records screened** | **8** |" in said
     assert "| Included | **Studies included in review** | **4** |" in said
-    assert "| MEDLINE | database | 2026-03-01 | 70 | 5 | 61 |" in said
-    assert "| Citation searching | other | – | 9 | 1 | 8 |" in said
+    assert "| MEDLINE | database | 2026-03-01 | 70 | 5 | 4 | 61 |" in said
+    assert "| Citation searching | other | – | 9 | 1 | 0 | 8 |" in said
     listed = as_json(complete_figures())["boxes"]
+    branching = {box["box"] for box in listed if box["side"]}
+    assert branching == {
+        *("Records removed before screening:", "Records excluded", "Reports not retrieved", "Reports excluded"),
+    }
     assert {box["phase"] for box in listed if box["box"] == "Records screened"} == {
         "Screening: via databases and registers",
         "Screening: via other methods",

@@ -54,6 +54,7 @@ def test_a_decision_comes_with_reason_verdicts_quotes_and_the_quoted_place() -> 
     assert row == {
         "i": 0,
         "id": "7",
+        "ids": [("id 7", None)],
         "title": "Walking after surgery",
         "by": "2019",
         "outcome": "excluded",

@@ -71,7 +71,7 @@ def test_what_is_no_chunk_is_refused_when_it_is_submitted_naming_item_and_place(
 ) -> None:
     with pytest.raises(InvalidParameters) as caught:
         rows_of([{"id": "1", "title": "fine"}, {"id": "rec-7", **item}], operations=[operation])
-    assert str(caught.value).startswith(f"item 1 (id 'rec-7'): {place}")
+    assert str(caught.value).startswith(f"No. 2 (index 1) (id 'rec-7'): {place}")
     assert len(str(caught.value)) < 300
 
 
