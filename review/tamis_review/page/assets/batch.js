@@ -75,7 +75,7 @@ export const showBatch = async (id, scopes) => {
   const begin = (found) => {
     if (!decidedByPeople(found)) callValues();
     const write = decidedByPeople(found) ? decider : correctable(found) ? corrector : null;
-    const deciding = scopes.has("decide") && write ? write(id, found.operation, () => table) : null;
+    const deciding = scopes.has("decide") && write ? write(standing.batch.id, found.operation, () => table) : null;
     const explain = explainer(id);
     const below = (row) => make("div", "", ...(deciding ? [deciding.block(row)] : []), explain(row));
     table = decisionTable(found.facts, found.rows, below);
