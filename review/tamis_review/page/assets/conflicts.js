@@ -6,7 +6,7 @@ import { conflictSession } from "./conflicts-session.js";
 import { factsOf, NOT_YET, ORDERS, unsettled } from "./conflicts-state.js";
 import { findersOf } from "./marking.js";
 import { addressOf } from "./views.js";
-import { at, number } from "./words.js";
+import { at, number, scrollUpTo } from "./words.js";
 import { Bar } from "./work-bar.js";
 import { Help, useKeys } from "./work-keys.js";
 import { BADGES, Lines } from "./work-list.js";
@@ -105,7 +105,7 @@ const Conflicts = ({ id, me, may }) => {
   // Another record is read from its beginning. Whoever uses the buttons keeps the button.
   useLayoutEffect(() => {
     if (!document.activeElement?.closest("#work-bar .work-decide, #work-bar .work-tools, .work-side")) toTitle();
-    scrollTo(0, Math.min(scrollY, Math.max(0, at("work-view").getBoundingClientRect().top + scrollY - 12)));
+    scrollUpTo(at("work-view"));
   }, [record?.key ?? ""]);
 
   const write = (text) => setNote((others) => ({ ...others, [record.key]: text }));

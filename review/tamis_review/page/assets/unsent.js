@@ -2,9 +2,13 @@
 // refused. Whoever signs out or closes the tab meanwhile is told so.
 import { keptEntries, queue } from "./decision-queue.js";
 import { html, render, useLayoutEffect, useRef } from "./ui.js";
+import { addressOf } from "./views.js";
 import { at, say } from "./words.js";
 
 const PATIENCE = 1000; // ms for which the gateway may take its time
+
+// What else stays in sight at the top is below it.
+new ResizeObserver(([{ target }]) => document.documentElement.style.setProperty("--unsent", `${target.offsetHeight}px`)).observe(at("unsent"));
 
 let timer;
 let shown = false; // whether anything is said of those that wait
@@ -22,13 +26,15 @@ const areUnsent = (entries, of = "") => html`<b>${many(entries)}${of} ${entries.
 
 const Waiting = ({ person, waiting, problem, kept }) => {
   const [it, when] = [them(waiting), problem?.signedOut ? `when ${person} signs in with a valid key` : "later"];
-  if (!problem) return html`<p>${areUnsent(waiting)} The gateway has not answered yet.</p>`;
-  return html`<p>${areUnsent(waiting)} ${problem.text} ${kept ? `This browser keeps ${it} and sends ${it} ${when}.` : `This browser cannot store ${it}: keep this tab open.`}${!problem.signedOut && html` <button type="button" onClick=${queue.send}>Send now</button>`}</p>`;
+  if (!problem) return html`<p><span>${areUnsent(waiting)} The gateway has not answered yet.</span></p>`;
+  return html`<p><span>${areUnsent(waiting)} ${problem.text} ${kept ? `This browser keeps ${it} and sends ${it} ${when}.` : `This browser cannot store ${it}: keep this tab open.`}</span>${!problem.signedOut && html`<button type="button" onClick=${queue.send}>Send now</button>`}</p>`;
 };
 
-const Refused = ({ entry }) => html`<p><b>Record ${entry.index + 1}, “${entry.said}”, was not saved:</b> ${entry.refused} <button type="button" onClick=${queue.retry}>Send again</button> <button type="button" onClick=${() => queue.drop(entry)}>Discard it</button></p>`;
+const here = new URLSearchParams(location.search).get("batch");
 
-const Leaving = ({ entries, person, leave }) => {
+const Refused = ({ entry }) => html`<p><span><b>Record ${entry.index + 1}${entry.batch !== here && html` of <a href=${addressOf(entry.batch)}>batch ${entry.batch.slice(0, 8)}</a>`}, “${entry.said}”, was not saved:</b> ${entry.refused}</span><span class="actions"><button type="button" onClick=${queue.retry}>Send again</button><button type="button" onClick=${() => queue.drop(entry)}>Discard it</button></span></p>`;
+
+const Leaving = ({ entries, person, kept, leave }) => {
   const dialog = useRef();
   useLayoutEffect(() => dialog.current.showModal(), []);
   const stay = () => {
@@ -37,7 +43,7 @@ const Leaving = ({ entries, person, leave }) => {
   };
   const it = them(entries);
   return html`<dialog ref=${dialog} onClose=${stay} aria-labelledby="leaving-text">
-    <p id="leaving-text">${many(entries)} ${entries.length === 1 ? "is" : "are"} not in the ledger yet. This browser keeps ${it} for ${person}, and sends ${it} when ${person} signs in here again. It sends ${it} for nobody else.</p>
+    <p id="leaving-text">${many(entries)} ${entries.length === 1 ? "is" : "are"} not in the ledger yet. ${kept ? `This browser keeps ${it} for ${person}, and sends ${it} when ${person} signs in here again. It sends ${it} for nobody else.` : `This browser cannot store ${it}: signing out loses ${it}.`}</p>
     <p class="actions"><button type="button" class="main" onClick=${() => dialog.current.close()}>Stay</button><button type="button" onClick=${leave}>Sign out</button></p>
   </dialog>`;
 };
@@ -57,7 +63,7 @@ const draw = (entry) => {
   shown = waiting.length > 0 && (problem !== null || late <= 0);
   at("unsent").dataset.waiting = waiting.length + refused.length;
   render(html`${shown && html`<${Waiting} ...${state} />`}${refused.map((one) => html`<${Refused} key=${one.id} entry=${one} />`)}`, at("unsent"));
-  render(leaving && html`<${Leaving} entries=${pending()} person=${state.person} leave=${leaving} />`, at("leaving"));
+  render(leaving && html`<${Leaving} entries=${pending()} person=${state.person} kept=${state.kept} leave=${leaving} />`, at("leaving"));
   if (before && entry?.sent && !waiting.length && !refused.length) say("Everything is saved.");
 };
 
@@ -66,7 +72,7 @@ export const tellKept = (why) => {
   const all = keptEntries();
   const line = (person) => {
     const entries = all.filter((entry) => entry.person === person);
-    return html`<p key=${person}>${areUnsent(entries, ` of ${person}`)} ${why} This browser keeps ${them(entries)} and sends ${them(entries)} when ${person} signs in.</p>`;
+    return html`<p key=${person}><span>${areUnsent(entries, ` of ${person}`)} ${why} This browser keeps ${them(entries)} and sends ${them(entries)} when ${person} signs in.</span></p>`;
   };
   render([...new Set(all.map(({ person }) => person))].map(line), at("unsent"));
 };
@@ -79,7 +85,7 @@ export const beginSending = (person) => {
     inside = link?.origin === location.origin && !link.download && !(ctrlKey || metaKey || shiftKey);
   }, { capture: true });
   addEventListener("beforeunload", (event) => {
-    if (pending().length && !inside && !going) event.preventDefault();
+    if (pending().length && !(inside && queue.state().kept) && !going) event.preventDefault();
   });
 };
 

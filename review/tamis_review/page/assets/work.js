@@ -3,7 +3,7 @@ import { ask } from "./api.js";
 import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "./ui.js";
 import { queue } from "./decision-queue.js";
 import { findersOf } from "./marking.js";
-import { at, number } from "./words.js";
+import { at, number, scrollUpTo } from "./words.js";
 import { AuditEnd, Drawn, KEYS as AUDIT_KEYS, useVerdict } from "./work-audit.js";
 import { Bar } from "./work-bar.js";
 import { Card } from "./work-card.js";
@@ -83,7 +83,7 @@ const Work = ({ batch, may }) => {
   useLayoutEffect(() => {
     const kept = document.activeElement?.closest("#work-bar .work-decide, #work-bar .work-tools, .work-side");
     if (!kept) at("work-title")?.focus({ preventScroll: true });
-    scrollTo(0, Math.min(scrollY, Math.max(0, at("work-view").getBoundingClientRect().top + scrollY - 12)));
+    scrollUpTo(at("work-view"));
   }, [shown]);
 
   return html`<div class="work" id="work-view">
