@@ -1,9 +1,9 @@
 """Decisions arrive from whichever view is open, and every view says which of them have not."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from stage import one_ledger
+from stage import one_ledger, wait_until
 from stage.browser import needs_chromium
 from stage.gateway_page import Open, decision, everything_is_sent, few, record, write
 from stage.screened import decided
@@ -122,3 +122,25 @@ def test_a_key_that_is_revoked_is_named_and_a_tab_that_is_opened_anew_says_what_
     everything_is_sent(page)  # what the other tab has sent
     assert [one.reviewer for one in list_overrides(client.batch(batch_id))] == ["Reviewer A"]
     again.close()
+
+
+@pytest.mark.night
+def test_what_is_on_its_way_while_the_tab_is_closed_arrives_and_is_written_once(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch_id, browser, held = write(client, few()), opened(), list[Route]()
+    page = browser.sign_in(key, f"/?batch={batch_id}&view=work")
+    expect(page.locator(".work-card .eyebrow")).to_have_text("Record 1")
+    page.context.route(OVERRIDES, lambda route: held.append(route))
+    with page.expect_request(OVERRIDES):
+        page.keyboard.press("i")
+    with page.expect_event("dialog") as asked:
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.goto("about:blank")
+    assert asked.value.type == "beforeunload"
+    held[0].continue_()
+    wait_until(lambda: len(list_overrides(client.batch(batch_id))) == 1, within=30, what="the decision is written")
+    page.context.unroute(OVERRIDES)
+    page.goto(f"{browser.base}/?batch={batch_id}&view=run")  # it has not heard the answer
+    everything_is_sent(page)
+    assert len(list_overrides(client.batch(batch_id), history=True)) == 1

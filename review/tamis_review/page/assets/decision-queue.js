@@ -20,7 +20,7 @@ const silence = () => new Promise((_, refuse) => setTimeout(() => refuse(new Pro
 
 // Every entry that the browser keeps, of whoever decided it.
 export const keptEntries = () =>
-  Object.keys(localStorage).filter((name) => name.startsWith(PREFIX)).map((name) => JSON.parse(localStorage.getItem(name))).filter(Boolean);
+  Object.keys(localStorage).filter((name) => name.startsWith(PREFIX)).map((name) => JSON.parse(localStorage.getItem(name))).filter((entry) => entry?.person);
 
 const all = () => [...keptEntries().filter((entry) => entry.person === person), ...unkept.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 const put = (entry) => {
@@ -51,7 +51,7 @@ const drain = async () => {
     } catch (error) {
       if (!(error.status < 500) || error.status === NO_KEY || PASSING.has(error.status)) {
         problem = { text: error.message.startsWith(AWAY) ? AWAY : error.message, signedOut: error.status === NO_KEY };
-        timer = setTimeout(run, wait);
+        if (!problem.signedOut) timer = setTimeout(run, wait);
         wait = Math.min(2 * wait, LONGEST_WAIT);
         break;
       }

@@ -82,7 +82,7 @@ export const beginSending = (person) => {
   queue.begin(person);
   addEventListener("click", ({ target, ctrlKey, metaKey, shiftKey }) => {
     const link = target.closest?.("a[href]");
-    inside = link?.origin === location.origin && !link.download && !(ctrlKey || metaKey || shiftKey);
+    inside = link?.origin === location.origin && !link.hash && !(ctrlKey || metaKey || shiftKey);
   }, { capture: true });
   addEventListener("beforeunload", (event) => {
     if (pending().length && !(inside && queue.state().kept) && !going) event.preventDefault();
