@@ -61,13 +61,22 @@ def override(
 
 
 def withdraw_override(
-    batch: Batch, index: int, *, reviewer: str, note: str | None = None, stage: HumanStage = HumanStage.OWN
+    batch: Batch,
+    index: int,
+    *,
+    reviewer: str,
+    note: str | None = None,
+    stage: HumanStage = HumanStage.OWN,
+    decision_id: UUID | None = None,
 ) -> Override:
     """Withdraw a reviewer's decision about an item, so that the software's or other people's decision counts.
 
+    A `decision_id` that is already recorded withdraws nothing more.
+
     Raises `InvalidParameters` if this reviewer has no decision on the item, and the errors of `override`.
     """
-    return decide(batch, [HumanDecision(index, None, reviewer, note, withdraw=True, stage=stage)])[0]
+    withdrawal = HumanDecision(index, None, reviewer, note, withdraw=True, stage=stage, decision_id=decision_id)
+    return decide(batch, [withdrawal])[0]
 
 
 def decide(batch: Batch, decisions: Sequence[HumanDecision]) -> list[Override]:

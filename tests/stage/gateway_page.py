@@ -47,7 +47,7 @@ def send_again(page: Page) -> None:
 
 
 def everything_is_sent(page: Page) -> None:
-    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0", timeout=30_000)
+    expect(page.locator("#unsent")).to_have_attribute("data-waiting", "0", timeout=30_000)
 
 
 def record(n: int, **changes: object) -> dict[str, object]:

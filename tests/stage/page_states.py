@@ -261,11 +261,11 @@ def work(stage: Stage) -> Iterator[str]:
     expect(page.locator("#work-title")).to_be_focused()
     double.away = True
     page.keyboard.press("u")
-    expect(page.locator(".work-waiting")).to_contain_text("1 decision waits")
+    expect(page.locator("#unsent")).to_contain_text("1 decision is unsent")
     yield "a decision waits"
     double.away, double.refusal = False, "the record is being settled"
     send_again(page)
-    expect(page.locator(".work-waiting")).to_contain_text("was not saved")
+    expect(page.locator("#unsent")).to_contain_text("was not saved")
     yield "a decision is refused"
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("dialog")).to_contain_text("not in the ledger yet")

@@ -62,7 +62,7 @@ class WorkDouble:
 
     def stand_in(self, page: Page) -> None:
         page.route("**/v1/batches/*/work?*", self._work)
-        page.route("**/v1/batches/*/items/*/override", self._override)
+        page.route("**/v1/batches/*/items/*/override*", self._override)
         page.route("**/v1/batches/*/items/*/remarks", self._remarks)
 
     def said(self) -> list[tuple[int, Any, str | None]]:

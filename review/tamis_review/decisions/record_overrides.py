@@ -240,8 +240,8 @@ def _row(operation: Operation, decision: HumanDecision) -> dict[str, Any]:
     """Return the values to write for a decision, without its place in the batch."""
     reviewer, note = checked_words(decision.reviewer, decision.note)
     if decision.withdraw:
-        nothing = {"value": WITHDRAWN, "reason": None, "settles": False, "decision_id": None, "in_order": False}
-        return {**nothing, "reviewer": reviewer, "note": note}
+        nothing = {"value": WITHDRAWN, "reason": None, "settles": False, "in_order": False}
+        return {**nothing, "reviewer": reviewer, "note": note, "decision_id": decision.decision_id}
     reason = checked_text("reason", decision.reason, LONGEST_REASON)
     value = checked_value(operation, decision)
     words = {"value": value, "reviewer": reviewer, "note": note, "reason": reason}
@@ -302,7 +302,11 @@ _UNSAID = {"decision_id", "in_order"}  # columns of a row that are no part of th
 
 
 def _says(decision: Override, row: dict[str, Any]) -> bool:
-    return all(getattr(decision, name) == value for name, value in row.items() if name not in _UNSAID)
+    withdrawn = row["value"] is WITHDRAWN
+    said = {**row, "value": None} if withdrawn else row
+    return decision.withdrawn is withdrawn and all(
+        getattr(decision, name) == value for name, value in said.items() if name not in _UNSAID
+    )
 
 
 def _not_yours(voice: _Voice, before: Iterable[Override]) -> str:

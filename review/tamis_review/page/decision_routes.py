@@ -153,6 +153,7 @@ def override_item(batch_id: BatchId, index: Index, decision: Decision, client: O
     "/items/{index}/override",
     status_code=HTTPStatus.NO_CONTENT,
     summary="Withdraw your decision on an item",
+    responses=problems.CONFLICT,
 )
 def withdraw_override(
     batch_id: BatchId,
@@ -161,8 +162,10 @@ def withdraw_override(
     key: Reviewer,
     reviewer: Annotated[str | None, Query(max_length=100, description="Default: the key's label.")] = None,
     stage: HumanStage = HumanStage.OWN,
+    decision_id: Annotated[UUID | None, Query(description="The caller's id; sent again, nothing is withdrawn.")] = None,
 ) -> None:
-    overrides.withdraw_override(client.batch(batch_id), index, reviewer=reviewer or key.label, stage=stage)
+    batch = client.batch(batch_id)
+    overrides.withdraw_override(batch, index, reviewer=reviewer or key.label, stage=stage, decision_id=decision_id)
 
 
 def _value(client: Client, batch_id: str, decision: Decision) -> Any:

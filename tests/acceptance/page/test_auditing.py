@@ -99,7 +99,7 @@ def test_two_people_share_a_sample_and_quality_leads_to_it(client: Client, key: 
     # Who has the same record before them still, and says otherwise, is told so.
     expect(page.locator("#work-title")).to_have_text(f"Title {audit.items[1].index}")
     page.get_by_role("button", name="Should have been included").click()
-    expect(page.locator(".work-waiting")).to_contain_text("Reviewer B said exclude before")
+    expect(page.locator("#unsent")).to_contain_text("Reviewer B said exclude before")
     page.get_by_role("button", name="Discard it").click()
     assert [item.include for item in audits.audit(client, audit.id).items] == [False, False, None]
 

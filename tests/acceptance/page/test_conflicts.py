@@ -131,19 +131,34 @@ def test_what_is_refused_because_its_record_is_hidden_keeps_back_nothing_behind_
     page.route("**/override", lambda route: route.abort())
     page.keyboard.press("i")
     page.keyboard.press("i")
-    expect(page.locator(".work-waiting")).to_contain_text("2 decisions wait to be sent")
+    expect(page.locator("#unsent")).to_contain_text("2 decisions are unsent")
     set_screening_mode(client.batch(batch_id), ScreeningMode.PAIR, set_by="Lead")
     withdraw_override(client.batch(batch_id), 1, reviewer="Reviewer B")
     page.unroute("**/override")
     send_again(page)
-    bar = page.locator("#work-bar")
-    expect(bar).to_have_attribute("data-waiting", "1", timeout=30_000)
-    expect(page.locator(".work-waiting")).to_contain_text("Record 2, “include”, was not saved: No. 2 (index 1) is")
+    expect(page.locator("#unsent")).to_have_attribute("data-waiting", "1", timeout=30_000)
+    expect(page.locator("#unsent")).to_contain_text("Record 2, “include”, was not saved: No. 2 (index 1) is")
     assert [
         (one.index, one.settles) for one in list_overrides(client.batch(batch_id)) if one.reviewer == "Reviewer C"
     ] == [(2, True)]
     page.get_by_role("button", name="Discard it").click()
     everything_is_sent(page)
+
+
+def test_a_record_is_said_to_be_settled_once_the_gateway_has_answered(client: Client, key: str, opened: Open) -> None:
+    batch_id = differed(client, 1, 2)
+    page = conflicts(key, opened(), batch_id)
+    page.route("**/override", lambda _: None)  # it is not answered
+    page.keyboard.press("i")
+    page.keyboard.press("i")
+    expect(page.get_by_role("heading", name="Every conflict is decided")).to_be_visible()
+    card = page.locator(".work-card")
+    expect(card).to_contain_text("2 decisions are unsent.You settled 0 records.")
+    expect(page.locator(".work-line .badge")).to_have_text(["include, not sent"] * 2)
+    page.unroute("**/override")  # it goes on
+    expect(page.get_by_role("heading", name="Every conflict is settled")).to_be_visible()
+    expect(card).to_contain_text("You settled 2 records.")
+    expect(page.locator(".work-status")).to_have_text("Record 3 is settled: include.")
 
 
 @pytest.mark.night
@@ -152,7 +167,7 @@ def test_what_settles_is_sent_again_once_the_gateway_is_back(client: Client, key
     page = conflicts(key, browser, batch_id)
     page.route("**/override", lambda route: route.abort())
     page.keyboard.press("i")
-    expect(page.locator(".work-waiting")).to_contain_text("1 decision waits to be sent")
+    expect(page.locator("#unsent")).to_contain_text("1 decision is unsent")
     page.on("dialog", lambda asked: asked.accept())
     page.reload()
     expect(page.get_by_role("article", name="Record 3")).to_be_visible()  # the first is known to be settled

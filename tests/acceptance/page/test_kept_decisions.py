@@ -73,7 +73,7 @@ def test_each_decision_is_written_once_in_order_though_worker_gateway_and_networ
     with ExitStack() as gateways:
         gateway = gateways.enter_context(serving(environment, tmp_path, port=port)).process
         page = opened().sign_in(key, f"/?batch={batch.id}&view=work")
-        waiting = page.locator(".work-waiting")
+        waiting = page.locator("#unsent")
         page.on("dialog", lambda asked: asked.accept())
         _decide(page, 1, 4)
         wait_until(lambda: batch.status().counts.decided > 0, within=60, what="the model has decided, too")
@@ -83,7 +83,7 @@ def test_each_decision_is_written_once_in_order_though_worker_gateway_and_networ
         gateway.kill()
         gateway.wait()
         _decide(page, 11, 16)
-        expect(waiting).to_contain_text("decisions wait to be sent. The gateway does not answer.")
+        expect(waiting).to_contain_text("decisions are unsent. The gateway does not answer.")
         with pytest.raises(Error, match="ERR_"):
             page.reload()
         start_worker(**given)
@@ -102,7 +102,7 @@ def test_each_decision_is_written_once_in_order_though_worker_gateway_and_networ
         network.cut()
         assert again.wait(30)  # the browser itself asks once more, where a connection that it had used before is gone
         network.cut()
-        expect(waiting).to_contain_text("4 decisions wait to be sent. The gateway does not answer.")
+        expect(waiting).to_contain_text("4 decisions are unsent. The gateway does not answer.")
         network.let_go()
         _decide(page, 25, COUNT)
         everything_is_sent(page)

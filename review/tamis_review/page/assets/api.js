@@ -8,7 +8,7 @@ export const key = {
   forget: () => sessionStorage.removeItem(KEY),
 };
 
-const AWAY = "The gateway does not answer. Try again in a moment.";
+export const AWAY = "The gateway does not answer.";
 
 // What the gateway refused, or that it does not answer, in words for people.
 export class Problem extends Error {
@@ -32,12 +32,12 @@ const unreadable = async (body) => {
   return null;
 };
 
-export const ask = async (path, { method = "GET", json, body, headers = {} } = {}) => {
+export const ask = async (path, { method = "GET", json, body, headers = {}, keepalive = false } = {}) => {
   const sent = json === undefined ? { body } : { body: JSON.stringify(json) };
   const typed = json === undefined ? headers : { ...headers, "Content-Type": "application/json" };
-  const answer = await fetch(path, { method, headers: headed(typed), cache: "no-store", ...sent }).catch(async () => {
+  const answer = await fetch(path, { method, headers: headed(typed), cache: "no-store", keepalive, ...sent }).catch(async () => {
     const gone = await unreadable(body);
-    throw gone ? new Problem(422, `${gone} was changed, moved or deleted after it was chosen: choose it again.`) : new Problem(503, AWAY);
+    throw gone ? new Problem(422, `${gone} was changed, moved or deleted after it was chosen: choose it again.`) : new Problem(503, `${AWAY} Try again in a moment.`);
   });
   if (answer.ok) return answer;
   if (answer.status === 401) throw new Problem(401, "This key is not valid here: it is mistyped or revoked.");
@@ -53,7 +53,7 @@ export const askDocument = (path) =>
     asked.setRequestHeader("Authorization", `Bearer ${key.get()}`);
     asked.responseType = "document";
     asked.onload = () => (asked.status === 200 && asked.response ? resolve(asked.response) : reject(new Problem(asked.status, `The gateway answered with status ${asked.status}.`)));
-    asked.onerror = () => reject(new Problem(503, AWAY));
+    asked.onerror = () => reject(new Problem(503, `${AWAY} Try again in a moment.`));
     asked.send();
   });
 

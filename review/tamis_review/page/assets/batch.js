@@ -2,6 +2,7 @@
 import { ask } from "./api.js";
 import { correctable, corrector } from "./correcting.js";
 import { decider } from "./deciding.js";
+import { queue } from "./decision-queue.js";
 import { explainer } from "./explaining.js";
 import { showFlow } from "./flow.js";
 import { progressOf } from "./progress.js";
@@ -25,7 +26,10 @@ export const showBatch = async (id, scopes) => {
   let stale = false;
   let known = ""; // what was counted when they were read last
   let reading = false;
-  let decisions = 0; // made here; what was asked for before one of them does not know it
+  let decisions = 0; // that arrived; what was asked for before one of them does not know it
+  queue.watch((entry) => {
+    if (entry?.sent && entry.batch === standing.batch.id) decisions += 1;
+  });
   let pause = READ_AGAIN;
   let readAt = -Infinity;
   const read = async () => {
@@ -45,7 +49,8 @@ export const showBatch = async (id, scopes) => {
       const [found] = await Promise.all([ask(`${path}/records`).then((answer) => answer.json()), showFlow(path)]);
       if (found.left_out) leaveOut(found.left_out);
       else if (table === null) begin(found);
-      else if (decisions !== before || !table.replace(found.rows)) stale = true; // or somebody writes a note: later
+      else if (decisions === before && !table.replace(found.rows)) stale = true; // somebody writes a note: later
+      if (decisions !== before) stale = true;
     } catch (error) {
       complain(error);
     }
@@ -75,14 +80,13 @@ export const showBatch = async (id, scopes) => {
   const begin = (found) => {
     if (!decidedByPeople(found)) callValues();
     const write = decidedByPeople(found) ? decider : correctable(found) ? corrector : null;
-    const deciding = scopes.has("decide") && write ? write(id, found.operation, () => table) : null;
+    const deciding = scopes.has("decide") && write ? write(standing.batch.id, found.operation, () => table) : null;
     const explain = explainer(id);
     const below = (row) => make("div", "", ...(deciding ? [deciding.block(row)] : []), explain(row));
     table = decisionTable(found.facts, found.rows, below);
     if (found.operation === "inclusion" || found.operation === "filter") offerOrder(path, table);
     let later;
     deciding?.whenChanged(() => {
-      decisions += 1;
       clearTimeout(later); // one drawing for several decisions in a row
       later = setTimeout(() => showFlow(path).catch(complain), DRAW_AFTER);
     });

@@ -39,14 +39,14 @@ const Abstract = ({ row, shown, folded, fold }) => {
 };
 
 // `note`: { text, write }, of the decision that settles; null where the key does not decide.
-export const Conflict = ({ record, row, facts: all, finders, folded, fold, note }) => {
+export const Conflict = ({ record, unsent, row, facts: all, finders, folded, fold, note }) => {
   const facts = factsOf(all, record.stage);
   return html`
     <p class="eyebrow">Record ${record.number.toLocaleString("en")}${ASKED[record.stage]}</p>
     <h2 id="work-title" tabindex="-1">${row?.title || record.title || `(no title) ${record.item_id}`}</h2>
     ${row?.by && html`<p class="by">${row.by}</p>`}
     ${row && html`<${Identifiers} row=${row} />`}
-    ${record.settled && html`<p class="work-mine"><${Said} facts=${facts} decision=${record.settled} /> settled by me${record.settled.reason ? `: ${record.settled.reason}` : ""}${record.settled.note ? ` (${record.settled.note})` : ""}</p>`}
+    ${record.settled && html`<p class="work-mine"><${Said} facts=${facts} decision=${record.settled} /> ${unsent ? "decided by me, not sent yet" : "settled by me"}${record.settled.reason ? `: ${record.settled.reason}` : ""}${record.settled.note ? ` (${record.settled.note})` : ""}</p>`}
     ${record.system_differs && html`<p>People agree, but the software decided differently.</p>`}
     <ul class="conflicts-voices" aria-label="Who decided what">${record.decisions.map((one) => html`<${Voice} key=${one.reviewer} one=${one} facts=${facts} />`)}</ul>
     ${row ? html`<${Abstract} row=${row} shown=${{ finders, criteria: all.criteria }} folded=${folded} fold=${fold} />

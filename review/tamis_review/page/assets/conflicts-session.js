@@ -1,7 +1,6 @@
 // One person who settles the conflicts of a batch: reads them, and hands what settles them to the queue of decisions.
 import { ask } from "./api.js";
-import { decisionQueue } from "./decision-queue.js";
-import { newId, senderOf } from "./decision-sending.js";
+import { queue } from "./decision-queue.js";
 import { readPairs } from "./conflicts-agreement.js";
 import { begun, factsOf, orderOf, reduce } from "./conflicts-state.js";
 import { current, sayable, sayingOf, wordOf } from "./work-state.js";
@@ -11,7 +10,7 @@ const ROWS = 50; // records whose text is read at once
 const keyOf = ({ index, stage = "own" }) => `${index}.${stage}`;
 const settling = (decision) => (decision?.settles ? decision : null);
 
-export const conflictSession = ({ id, me, owner, changed }) => {
+export const conflictSession = ({ id, me, changed }) => {
   const batch = `/v1/batches/${encodeURIComponent(id)}`;
   const settled = new Map(); // by key, what was said here and the gateway may not have yet
   let state = begun(orderOf(location.search));
@@ -22,8 +21,15 @@ export const conflictSession = ({ id, me, owner, changed }) => {
     changed();
     readRows();
   };
-  const queue = decisionQueue({ owner, batch: id, send: senderOf(batch, me), told: () => changed() });
-  for (const { kind, stage = "own", index, mine } of queue.state().waiting) if (kind !== "remark") settled.set(keyOf({ index, stage }), settling(mine));
+  for (const { kind, mine, refused, ...entry } of queue.of(id)) if (kind !== "remark" && !refused) settled.set(keyOf(entry), settling(mine));
+  queue.watch((entry) => {
+    if (entry?.batch !== id || !entry.mine) return changed();
+    const key = keyOf(entry);
+    if (entry.sent && entry.mine.settles) return tell({ kind: "told", said: `Record ${entry.index + 1} is settled: ${entry.said}.` });
+    if (!entry.dropped) return changed();
+    settled.set(key, settling(entry.before));
+    return tell({ kind: "dropped", key, settled: settling(entry.before), id: entry.id });
+  });
 
   const seen = (conflict) => {
     const key = keyOf(conflict);
@@ -34,7 +40,7 @@ export const conflictSession = ({ id, me, owner, changed }) => {
 
   const load = async () => {
     tell({ kind: "loading" });
-    queue.forgetSent(settled, keyOf);
+    queue.forgetSent(id, settled, keyOf);
     try {
       const [found, facts, pairs] = await Promise.all([
         ask(`${batch}/conflicts`).then((answer) => answer.json()),
@@ -63,20 +69,20 @@ export const conflictSession = ({ id, me, owner, changed }) => {
     }
   };
 
-  const keep = ({ key, index, stage, number }, entry) => {
+  const keep = ({ key, index, stage }, entry) => {
     settled.set(key, settling(entry.mine));
-    return queue.add({ ...entry, index, stage, number, key });
+    return queue.add(id, { ...entry, index, stage });
   };
   const say = (record, { value, reason, note, settles }) => {
     const facts = factsOf(state.facts, record.stage);
-    const body = { value, settles, decision_id: newId(), stage: record.stage, ...(reason && { reason }), ...(note && { note }) };
+    const body = { value, settles, stage: record.stage, ...(reason && { reason }), ...(note && { note }) };
     const mine = { value, reason, note, settles };
-    return keep(record, { kind: "decide", body, mine, before: record.settled || record.own, said: sayingOf(facts, wordOf(facts, mine)) });
+    return keep(record, { kind: "decide", body, mine, before: record.settled || record.own, said: `${sayingOf(facts, wordOf(facts, mine))}${reason ? `, ${reason}` : ""}` });
   };
 
   return {
     get state() { return state; },
-    queue,
+    unsent: () => new Set(queue.of(id).filter(({ kind }) => kind !== "remark").map(keyOf)), // keys
     load,
     tell,
     settle: (word, { reason = null, note = null } = {}) => {
@@ -85,7 +91,7 @@ export const conflictSession = ({ id, me, owner, changed }) => {
       if (!record || !sayable(facts, word)) return;
       const decision = { value: facts.values[word], reason, note, settles: true };
       const entry = say(record, decision);
-      tell({ kind: "settled", key: record.key, settled: decision, id: entry, said: `Record ${record.number} is settled: ${sayingOf(facts, word)}${reason ? `, ${reason}` : ""}.` });
+      tell({ kind: "settled", key: record.key, settled: decision, id: entry, said: `Record ${record.number}: ${sayingOf(facts, word)}${reason ? `, ${reason}` : ""}.` });
     },
     // Back to what was said before it: a decision of the pair stands again as it was.
     undo: () => {
@@ -93,17 +99,11 @@ export const conflictSession = ({ id, me, owner, changed }) => {
       if (!last) return tell({ kind: "told", said: "There is nothing to undo." });
       const record = state.records.find(({ key }) => key === last.key);
       const before = last.before || record.own;
-      if (queue.state().refused.some((one) => one.id === last.id)) queue.drop(last.id);
-      else if (before) say(record, before);
-      else keep(record, { kind: "withdraw", mine: null, said: "withdrawn" });
+      const dropped = queue.dropRefused(last.id); // then the gateway has nothing to take back
+      if (!dropped && before) say(record, before);
+      else if (!dropped) keep(record, { kind: "withdraw", mine: null, said: "withdrawn" });
       settled.set(last.key, last.before);
       tell({ kind: "undone", key: last.key, settled: last.before, said: `Record ${record.number}: decision undone.` });
-    },
-    drop: ({ id: entry, key, before = null }) => {
-      queue.drop(entry);
-      if (!key) return; // one of the Work view
-      settled.set(key, settling(before));
-      tell({ kind: "dropped", key, settled: settling(before), id: entry });
     },
     order: (order) => {
       history.replaceState(null, "", `?${new URLSearchParams([["batch", id], ["view", "conflicts"], ...(order === "apart" ? [["order", order]] : [])])}`);

@@ -1,5 +1,6 @@
 // Values that a person puts right, below a record's reasons: what `tamis override` does of operations that decide nothing.
 import { ask } from "./api.js";
+import { queue } from "./decision-queue.js";
 import { at, complain, make, say } from "./words.js";
 
 // A value as a person writes it; the gateway reads it as the terminal does.
@@ -46,16 +47,15 @@ export const corrector = (id, operation, table) => {
     changed();
   };
 
-  const send = async (index, json) => {
-    const path = `${batch}/items/${index}/override`;
-    try {
-      await (json ? ask(path, { method: "POST", json }) : ask(path, { method: "DELETE" }));
-      await redraw(index, json ? "your value is saved beside the software’s." : "your value is withdrawn.");
-    } catch (error) {
-      complain(error);
-      say(`Record ${index + 1}: not saved. ${error.message}`);
-    }
-  };
+  const send = (index, body) => queue.add(id, body ? { kind: "decide", index, body, said: "your value" } : { kind: "withdraw", index, said: "withdrawn" });
+  queue.watch((entry) => {
+    if (entry?.batch !== id) return;
+    if (entry.sent) redraw(entry.index, entry.body ? "your value is saved beside the software’s." : "your value is withdrawn.").catch(complain);
+    if (!entry.refused || entry.dropped) return;
+    queue.drop(entry); // the field still has it
+    complain(entry.refused);
+    say(`Record ${entry.index + 1}: not saved. ${entry.refused}`);
+  });
 
   const open = async (index, place) => {
     let value;

@@ -1,5 +1,6 @@
 // Decisions of the person who reads: by one key in a row, or by the buttons below its reasons.
 import { ask } from "./api.js";
+import { queue } from "./decision-queue.js";
 import { at, complain, make, say } from "./words.js";
 
 // What a human may say, by operation; of the others, values are put right with `tamis override`.
@@ -22,66 +23,58 @@ export const decider = (id, operation, table) => {
   if (!values) return null;
   const records = `/v1/batches/${encodeURIComponent(id)}`;
   const word = { include: operation === "filter" ? "Yes" : "Include", exclude: operation === "filter" ? "No" : "Exclude", withdraw: "Withdraw" };
-  const busy = new Set(); // one decision on a record at a time
   let changed = () => {};
 
-  const decide = async (index, what) => {
-    const row = table().row(index);
-    if (!row || busy.has(index)) return;
-    if (what === "withdraw" && !row.human && !row.voices && !row.hidden) {
+  const decide = (index, what) => {
+    const row = table()?.row(index);
+    if (!row) return;
+    if (what === "withdraw" && !row.human && !row.voices && !row.hidden && !queue.of(id).some((entry) => entry.index === index)) {
       say(`Record ${index + 1}: there is no decision to withdraw.`);
       return;
     }
-    busy.add(index);
-    const path = `${records}/items/${index}/override`;
-    const note = at(`note-${index}`)?.value.trim() || null;
-    const settles = at(`settles-${index}`)?.checked || false;
-    try {
-      if (what === "withdraw") await ask(path, { method: "DELETE" });
-      else await ask(path, { method: "POST", json: { value: values[what], note, settles, in_order: table().arranged() } });
-      const fresh = await (await ask(`${records}/records?index=${index}`)).json();
-      table().change(fresh.rows[0]);
-      const now = fresh.rows[0];
-      const told = fresh.facts.names[now.outcome];
-      if (now.hidden) say(`Record ${index + 1}: ${what === "withdraw" ? "withdrawn" : "your decision is saved"}. All decisions are hidden until the record has been read.`);
-      else if (now.outcome === "conflict") say(`Record ${index + 1}: people decided differently. No decision counts until a person settles the record.`);
-      else say(what === "withdraw" ? `Record ${index + 1}: withdrawn. It is “${told}” again.` : `Record ${index + 1}: “${told}” by you. Press W to withdraw it.`);
-      changed();
-    } catch (error) {
-      complain(error);
-      say(`Record ${index + 1}: not saved. ${error.message}`);
-    } finally {
-      busy.delete(index);
+    if (what === "withdraw") {
+      queue.add(id, { kind: "withdraw", index, mine: null, said: "withdrawn" });
+      return;
     }
+    const decision = { value: values[what], note: at(`note-${index}`)?.value.trim() || null, settles: at(`settles-${index}`)?.checked || false };
+    queue.add(id, { kind: "decide", index, body: { ...decision, in_order: table().arranged() }, mine: { ...decision, reason: null }, said: word[what].toLowerCase() });
   };
 
   // A note says where a full text is: the new one is added before the old one goes.
-  const keepFullText = async (index) => {
+  const keepFullText = (index) => {
     const [before, now] = [table().row(index).full_text || "", at(`full-text-${index}`).value.trim()];
     if (now === before) return;
-    const send = (text, remove) => text && ask(`${records}/items/${index}/remarks`, { method: "POST", json: { notes: [`full text: ${text}`], remove } });
-    await send(now, false);
-    await send(before, true);
+    const add = (text, remove) => text && queue.add(id, { kind: "remark", index, body: { notes: [`full text: ${text}`], remove }, said: "full text" });
+    add(now, false);
+    add(before, true);
   };
 
-  const assess = async (index, said, { stage, value }) => {
-    if (busy.has(index)) return;
-    busy.add(index);
+  const assess = (index, said, { stage, value }) => {
     const reason = at(`reason-${index}`).value.trim() || null;
-    try {
-      await keepFullText(index);
-      if (value) await ask(`${records}/items/${index}/override`, { method: "POST", json: { value, stage, reason } });
-      const fresh = await (await ask(`${records}/records?index=${index}`)).json();
-      table().change(fresh.rows[0]);
-      say(`Record ${index + 1}: ${value ? `“${said}” by you${reason ? `, ${reason}` : ""}` : "full text saved"}.`);
-      changed();
-    } catch (error) {
-      complain(error);
-      say(`Record ${index + 1}: not saved. ${error.message}`);
-    } finally {
-      busy.delete(index);
-    }
+    keepFullText(index);
+    if (value) queue.add(id, { kind: "decide", index, stage, body: { value, stage, reason }, said });
   };
+
+  // What the gateway has made of a decision on the batch, whichever view it was made in.
+  const show = async ({ kind, index, stage, body, said }) => {
+    const name = `Record ${index + 1}`;
+    const fresh = await (await ask(`${records}/records?index=${index}`)).json();
+    const [now] = fresh.rows;
+    table()?.change(now);
+    if (kind === "remark" || (stage && stage !== "own")) {
+      say(kind === "remark" ? `${name}: ${said} saved.` : `${name}: “${said}” by you${body?.reason ? `, ${body.reason}` : ""}.`);
+      return;
+    }
+    const told = fresh.facts.names[now.outcome];
+    if (now.hidden) say(`${name}: ${kind === "withdraw" ? "withdrawn" : "your decision is saved"}. All decisions are hidden until the record has been read.`);
+    else if (now.outcome === "conflict") say(`${name}: people decided differently. No decision counts until a person settles the record.`);
+    else say(kind === "withdraw" ? `${name}: withdrawn. It is “${told}” again.` : `${name}: “${told}” by you. Press W to withdraw it.`);
+  };
+  queue.watch((entry) => {
+    if (entry?.batch !== id || !entry.sent || !["decide", "withdraw", "remark"].includes(entry.kind)) return;
+    show(entry).catch(complain);
+    changed();
+  });
 
   // What stands below that of a record that passed: its report.
   const report = (row) => {

@@ -1,5 +1,6 @@
 // What this address shows. Every view is a page load of its own: the browser's history, focus and title work as ever.
 import { ask, key, Problem } from "./api.js";
+import { beginSending, leave, tellKept } from "./unsent.js";
 import { isView, leadToViews, showPlace } from "./views.js";
 import { at, calm, complain, nameOf } from "./words.js";
 
@@ -14,6 +15,7 @@ const title = (text) => {
 const show = async () => {
   const about = await (await ask("/v1/about")).json();
   const scopes = new Set(about.key.scopes);
+  beginSending(about.key.label);
   at("site").hidden = false;
   const here = asked.has("batch") || asked.has("review") ? null : asked.get("new") === "operation" ? "to-operation" : asked.has("new") ? "to-new" : "to-batches";
   if (here) at(here).setAttribute("aria-current", "page");
@@ -23,7 +25,7 @@ const show = async () => {
     at("to-flower").href = about.flower_url;
     at("to-flower").hidden = false;
   }
-  // Such a view is a module of its own: `show({ standing, batch, me, owner, scopes }, element)` fills the element.
+  // Such a view is a module of its own: `show({ standing, batch, me, scopes }, element)` fills the element.
   if (asked.has("batch") && isView(asked.get("view"))) {
     title("Batch");
     const standing = await (await ask(`/v1/batches/${encodeURIComponent(asked.get("batch"))}`)).json();
@@ -31,7 +33,7 @@ const show = async () => {
     leadToViews(at("views"), standing.batch, asked.get("view"));
     showPlace(at("eyebrow"), standing.batch, asked.get("view"));
     const { show: view } = await import(`./${asked.get("view")}.js`);
-    await view({ standing, batch: standing.batch, me: about.key.label, owner: about.key.id, scopes }, at("view"));
+    await view({ standing, batch: standing.batch, me: about.key.label, scopes }, at("view"));
   } else if (asked.has("batch")) {
     title("Batch");
     await (await import("./batch.js")).showBatch(asked.get("batch"), scopes);
@@ -54,6 +56,7 @@ const signIn = () => {
   title("Sign in to Tamis");
   at("site").hidden = true;
   at("sign-in").hidden = false;
+  tellKept("Nobody is signed in.");
   at("key").focus();
 };
 
@@ -64,7 +67,7 @@ const begin = async () => {
     if (error instanceof Problem && (error.status === 401 || error.status === 403) && at("site").hidden) {
       key.forget();
       signIn();
-    }
+    } else if (at("site").hidden) tellKept(error.message);
     complain(error);
   }
 };
@@ -93,10 +96,10 @@ at("sign-in").addEventListener("submit", async (event) => {
   at("title").focus({ preventScroll: true });
   await begin();
 });
-at("sign-out").addEventListener("click", () => {
+at("sign-out").addEventListener("click", () => leave(() => {
   key.forget();
   location.assign("/");
-});
+}));
 
 keyOfTheAddress();
 if (key.get()) begin();

@@ -1,5 +1,6 @@
 // Audits of exclusions: a random sample is drawn, a person judges it, and its verdict says how many were missed at most.
 import { ask } from "./api.js";
+import { queue } from "./decision-queue.js";
 import { html, useEffect, useState } from "./ui.js";
 import { addressOf } from "./views.js";
 import { number, say } from "./words.js";
@@ -20,17 +21,13 @@ const Audit = ({ batch, path, audit, decide, changed }) => {
     const places = audit.items.slice(0, MOST).map((item) => `index=${item.index}`).join("&");
     ask(`${path}/records?${places}`).then((answer) => answer.json()).then((found) => setRows(new Map(found.rows.map((row) => [row.i, row]))), (error) => setProblem(error.message));
   }, [audit.id]);
-  const judge = async (item, include) => {
-    setProblem("");
-    try {
-      const answer = await ask(`/v1/audits/${audit.id}/decisions`, { method: "POST", json: { decisions: [{ index: item.index, include }] } });
-      const recorded = await answer.json();
-      changed(recorded.audit);
-      say(`Recorded. ${number(recorded.audit.verdict.decided)} of ${number(recorded.audit.items.length)} are judged.`);
-    } catch (error) {
-      setProblem(error.message);
-    }
-  };
+  const judge = ({ index }, include) => queue.add(batch.id, { kind: "audit", audit: audit.id, index, body: { decisions: [{ index, include }] }, said: include ? "should have been included" : "rightly excluded" });
+  useEffect(() => queue.watch((entry) => {
+    if (entry?.audit !== audit.id || !entry.answer) return;
+    const recorded = JSON.parse(entry.answer);
+    changed(recorded.audit);
+    say(`Recorded. ${number(recorded.audit.verdict.decided)} of ${number(recorded.audit.items.length)} are judged.`);
+  }), [audit.id]);
   return html`<section aria-label=${`Audit with seed ${audit.seed}`}>
     <p>${audit.verdict.words}</p>
     ${[...rows.values()].some(({ hidden }) => hidden) && html`<p>People judge it blind: <a href=${addressOf(batch.id, "work")}>Work</a> shows its records without the model’s decisions.</p>`}

@@ -9,6 +9,9 @@ export const make = (name, className, ...children) => {
   return element;
 };
 
+// Never downwards, and not behind what stays in sight at the top.
+export const scrollUpTo = (element) => scrollTo(0, Math.min(scrollY, Math.max(0, element.getBoundingClientRect().top + scrollY - at("unsent").offsetHeight - 12)));
+
 export const number = (n) => n.toLocaleString("en");
 
 export const rate = (perSecond) => {

@@ -1,5 +1,6 @@
 // Work where the model decides and people audit it: a sample is drawn, judged blind, and its verdict told.
 import { ask } from "./api.js";
+import { queue } from "./decision-queue.js";
 import { html, useEffect, useState } from "./ui.js";
 import { addressOf } from "./views.js";
 import { number } from "./words.js";
@@ -58,11 +59,11 @@ const Judged = ({ batch, audit }) => html`<h2 id="work-title" tabindex="-1">All 
 export const AuditEnd = ({ batch, may, facts, again }) => html`<div class="work-card">${facts.audit ? html`<${Judged} batch=${batch} audit=${facts.audit} />` : html`<${None} batch=${batch} may=${may} again=${again} />`}</div>`;
 
 // The verdict is made by the gateway, from what has reached it: asked for once nothing waits to be sent.
-export const useVerdict = (session) => {
+export const useVerdict = (session, batch) => {
   const { state } = session;
-  const { waiting, refused } = session.queue.state();
+  const unsent = queue.of(batch).length;
   const due = isAudited(state.facts) && state.facts.audit && !state.facts.audit.words && state.counts?.todo === 0;
   useEffect(() => {
-    if (due && waiting.length + refused.length === 0) session.filter({});
-  }, [due, waiting.length + refused.length]);
+    if (due && unsent === 0) session.filter({});
+  }, [due, unsent]);
 };

@@ -41,26 +41,14 @@ const Writing = ({ field, known, keep, close }) => {
   </form>`;
 };
 
-// What waits to be sent, and what was refused, each with what can be done about it.
-const Waiting = ({ queue, drop, retry, send }) => {
-  const { waiting, refused, away, kept } = queue;
-  const them = waiting.length === 1 ? "it" : "them";
-  const many = waiting.length === 1 ? "1 decision waits" : `${waiting.length} decisions wait`;
-  return html`<div class="work-waiting" role="status">
-    ${waiting.length > 0 && away && html`<p><b>${many} to be sent.</b> The gateway does not answer. ${kept ? `This browser keeps ${them} and sends ${them} later.` : `This browser cannot store ${them}: keep this tab open.`} <button type="button" onClick=${send}>Send now</button></p>`}
-    ${refused.map((entry) => html`<p key=${entry.id}><b>Record ${entry.number}, “${entry.said}”, was not saved:</b> ${entry.refused} <button type="button" onClick=${retry}>Send again</button> <button type="button" onClick=${() => drop(entry)}>Discard it</button></p>`)}
-  </div>`;
-};
-
 // `without`: tools that the view does not have.
-export const Bar = ({ state, queue, may, labels, act, without = [] }) => {
+export const Bar = ({ state, may, labels, act, without = [] }) => {
   const { facts, open, said } = state;
   const here = Boolean(state.records[state.place]);
   const words = may && facts ? Object.keys(LETTERS).filter((word) => sayable(facts, word)) : [];
   const close = () => act("close");
-  return html`<div class="work-bar" id="work-bar" data-waiting=${queue.waiting.length + queue.refused.length} role="region" aria-label="Decision">
+  return html`<div class="work-bar" id="work-bar" role="region" aria-label="Decision">
     <div class="work-inner">
-      <${Waiting} queue=${queue} drop=${(entry) => act("drop", entry)} retry=${() => act("retry")} send=${() => act("send")} />
       ${open === "reasons" && html`<${Reasons} reasons=${facts.reasons} exclude=${(reason) => act("reason", reason)} close=${close} />`}
       ${(open === "notes" || open === "labels") && html`<${Writing} key=${open} field=${open} known=${labels} keep=${(field, text) => act("remark", { field, text })} close=${close} />`}
       <p class="work-status" role="status" aria-live="polite">${said || (may ? "" : "To decide, use a key with the scope decide.")}</p>

@@ -80,8 +80,8 @@ const Said = ({ record, facts }) => {
 // Only addresses of the web become links.
 const Linked = ({ text }) => text.split(/(https?:\/\/[^\s<>"]*[^\s<>".,;:!?])/).map((part, n) => (n % 2 ? html`<a href=${part} target="_blank" rel="noreferrer">${part}</a>` : part));
 
-// `own`: labels and notes can be taken off, `take(field, text)`.
-export const Card = ({ record, facts, finders, own, take }) => {
+// `unsent`: the decision has not reached the gateway; `own`: labels and notes can be taken off, `take(field, text)`.
+export const Card = ({ record, unsent, facts, finders, own, take }) => {
   const { row, mine } = record;
   const shown = { finders, criteria: facts.criteria };
   const title = (row.fields || []).find(({ name }) => name === "title");
@@ -92,7 +92,7 @@ export const Card = ({ record, facts, finders, own, take }) => {
     <h2 id="work-title" tabindex="-1"><${Marked} text=${row.title || `(no title) ${row.id}`} marks=${title?.marks} ...${shown} /></h2>
     ${row.by && html`<p class="by">${row.by}</p>`}
     <${Identifiers} row=${row} />
-    ${mine && html`<p class="work-mine"><span class=${`badge ${{ include: "passed", exclude: "excluded", uncertain: "uncertain" }[wordOf(facts, mine)] || ""}`}>${sayingOf(facts, wordOf(facts, mine))}</span> decided by me${mine.reason ? `: ${mine.reason}` : ""}${mine.note ? ` (${mine.note})` : ""}</p>`}
+    ${mine && html`<p class="work-mine"><span class=${`badge ${{ include: "passed", exclude: "excluded", uncertain: "uncertain" }[wordOf(facts, mine)] || ""}`}>${sayingOf(facts, wordOf(facts, mine))}</span> decided by me${unsent ? ", not sent yet" : ""}${mine.reason ? `: ${mine.reason}` : ""}${mine.note ? ` (${mine.note})` : ""}</p>`}
     ${record.labels.length > 0 && html`<ul class="work-labels" aria-label="Labels">${record.labels.map((text) => html`<li key=${text}>${text}${off("labels", text)}</li>`)}</ul>`}
     ${record.notes.length > 0 && html`<ul class="work-notes" aria-label="Notes">${record.notes.map((text) => html`<li key=${text}><${Linked} text=${text} />${text.startsWith(signed) && off("notes", text.slice(signed.length))}</li>`)}</ul>`}
     <${Texts} row=${row} shown=${shown} />

@@ -1,13 +1,12 @@
 // The work of one person on one batch: loads records ahead, and hands decisions to the queue.
 import { ask } from "./api.js";
-import { decisionQueue } from "./decision-queue.js";
-import { newId, senderOf } from "./decision-sending.js";
+import { queue } from "./decision-queue.js";
 import { begun, current, filtersOf, queryOf, isAudited, reduce, sayable, sayingOf, wordOf } from "./work-state.js";
 
 const PAGE = 50;
 const AHEAD = 20; // records that are still to come when more are asked for
 
-export const workSession = ({ id, me, owner, changed }) => {
+export const workSession = ({ id, changed }) => {
   const batch = `/v1/batches/${encodeURIComponent(id)}`;
   const mine = new Map(); // by index, what was decided here and the gateway may not have yet
   let state = begun(filtersOf(location.search));
@@ -19,14 +18,19 @@ export const workSession = ({ id, me, owner, changed }) => {
     if (state.next && !state.loading && !state.problem && state.records.length - state.place < AHEAD) load();
   };
 
-  const queue = decisionQueue({ owner, batch: id, send: senderOf(batch, me), told: () => changed() });
-  for (const { kind, index, stage = "own", mine: said } of queue.state().waiting) if (kind !== "remark" && stage === "own") mine.set(index, said);
+  for (const { index, stage = "own", mine: said, refused } of queue.of(id)) if (said !== undefined && stage === "own" && !refused) mine.set(index, said);
+  queue.watch((entry) => {
+    const { batch: of, index, stage = "own", mine: said, before = null, dropped } = entry || {};
+    if (of !== id || !dropped || !said || stage !== "own") return changed();
+    mine.set(index, before);
+    return tell({ kind: "dropped", index, mine: before, id: entry.id });
+  });
 
   const load = async ({ first = false } = {}) => {
     asked += 1;
     const number = asked;
     tell({ kind: "loading" });
-    queue.forgetSent(mine, ({ index }) => index);
+    queue.forgetSent(id, mine, ({ index }) => index);
     const query = queryOf(state.filters);
     query.set("limit", PAGE);
     if (!first && state.next) query.set("after", state.next);
@@ -46,7 +50,7 @@ export const workSession = ({ id, me, owner, changed }) => {
 
   const keep = (record, said) => {
     mine.set(record.index, said.mine);
-    return queue.add({ ...said, index: record.index, number: record.number });
+    return queue.add(id, { ...said, index: record.index });
   };
   const judging = (record, decision) => {
     const include = decision.value === state.facts.values.include;
@@ -55,13 +59,12 @@ export const workSession = ({ id, me, owner, changed }) => {
   };
   const deciding = (record, decision) => {
     if (isAudited(state.facts)) return judging(record, decision);
-    const body = { value: decision.value, decision_id: newId(), ...(decision.reason && { reason: decision.reason }), ...(decision.note && { note: decision.note }), ...(decision.settles && { settles: true }), ...(state.filters.order === "next" && { in_order: true }) };
+    const body = { value: decision.value, ...(decision.reason && { reason: decision.reason }), ...(decision.note && { note: decision.note }), ...(decision.settles && { settles: true }), ...(state.filters.order === "next" && { in_order: true }) };
     return keep(record, { kind: "decide", body, mine: decision, before: record.mine, said: sayingOf(state.facts, wordOf(state.facts, decision)) });
   };
 
   return {
     get state() { return state; },
-    queue,
     load,
     tell,
     decide: (word, reason = null) => {
@@ -76,25 +79,19 @@ export const workSession = ({ id, me, owner, changed }) => {
       const last = state.history.at(-1);
       if (!last) return tell({ kind: "told", said: "There is nothing to undo. To change an earlier decision, choose “Decided by me”." });
       const record = { index: last.index, number: last.index + 1, mine: last.mine };
-      if (queue.state().refused.some((one) => one.id === last.id)) queue.drop(last.id);
-      else if (last.before) deciding(record, last.before);
-      else keep(record, { kind: "withdraw", mine: null, said: "withdrawn" });
+      const dropped = queue.dropRefused(last.id); // then the gateway has nothing to take back
+      if (!dropped && last.before) deciding(record, last.before);
+      else if (!dropped) keep(record, { kind: "withdraw", mine: null, said: "withdrawn" });
       mine.set(last.index, last.before);
       tell({ kind: "undone", index: last.index, mine: last.before, said: `Record ${record.number}: decision undone.` });
-    },
-    drop: ({ id: entry, kind, index, stage = "own", before = null }) => {
-      queue.drop(entry);
-      if (!["decide", "audit"].includes(kind) || stage !== "own") return;
-      mine.set(index, before);
-      tell({ kind: "dropped", index, mine: before, id: entry });
     },
     remark: (field, text, remove = false) => {
       const record = current(state);
       if (!record || !text.trim()) return;
       const body = { [field]: [text.trim()], ...(remove && { remove }) };
-      queue.add({ kind: "remark", index: record.index, number: record.number, body, said: text.trim() });
+      queue.add(id, { kind: "remark", index: record.index, body, said: text.trim() });
       const shown = field === "notes" ? `${state.facts.me}: ${text.trim()}` : text.trim();
-      tell({ kind: "remarked", index: record.index, field, text: shown, remove, said: `Record ${record.number}: ${field === "labels" ? "label" : "note"} ${remove ? "removed" : "saved"}.` });
+      tell({ kind: "remarked", index: record.index, field, text: shown, remove, said: `Record ${record.number}: ${field === "labels" ? "label" : "note"} ${remove ? "removed" : "added"}.` });
     },
     filter: (change) => {
       const filters = { ...state.filters, ...change };

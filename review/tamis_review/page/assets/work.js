@@ -1,13 +1,13 @@
 // The Work view: one record after the other is read and decided, with the keyboard or by touch.
 import { ask } from "./api.js";
 import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "./ui.js";
+import { queue } from "./decision-queue.js";
 import { findersOf } from "./marking.js";
-import { at, number } from "./words.js";
+import { at, number, scrollUpTo } from "./words.js";
 import { AuditEnd, Drawn, KEYS as AUDIT_KEYS, useVerdict } from "./work-audit.js";
 import { Bar } from "./work-bar.js";
 import { Card } from "./work-card.js";
 import { Help, useKeys } from "./work-keys.js";
-import { Leaving, useLeaving } from "./work-leaving.js";
 import { List } from "./work-list.js";
 import { workSession } from "./work-session.js";
 import { current, isAudited } from "./work-state.js";
@@ -28,15 +28,13 @@ const Nothing = ({ state, batch, may, again }) => {
     <p class="actions"><button type="button" onClick=${again}>Reload records</button></p></div>`;
 };
 
-const Work = ({ batch, me, owner, may }) => {
+const Work = ({ batch, may }) => {
   const { id } = batch;
   const [, draw] = useReducer((n) => n + 1, 0);
-  const session = useMemo(() => workSession({ id, me, owner, changed: draw }), [id]);
+  const session = useMemo(() => workSession({ id, changed: draw }), [id]);
   const [labels, setLabels] = useState([]);
   const [marking, setMarking] = useState(remembered);
-  const [leaving, setLeaving] = useLeaving(session.queue);
   const { state } = session;
-  const queue = session.queue.state();
   const record = current(state);
   const audited = isAudited(state.facts);
   const undrawn = audited && !state.facts.audit; // nothing to choose from, nothing to decide
@@ -68,9 +66,6 @@ const Work = ({ batch, me, owner, may }) => {
         if (given.field === "labels") setLabels((known) => [...new Set([...known, given.text.trim()])]);
         at("work-title")?.focus({ preventScroll: true });
       },
-      drop: () => session.drop(given),
-      retry: () => session.queue.retry(),
-      send: () => session.queue.send(),
       close,
     };
     if (typeof what === "number") inReasons(what);
@@ -79,30 +74,28 @@ const Work = ({ batch, me, owner, may }) => {
 
   useEffect(() => {
     session.load({ first: true });
-    session.queue.send();
     ask(`/v1/batches/${encodeURIComponent(id)}/labels`).then((answer) => answer.json()).then((known) => setLabels(Object.keys(known)), () => {});
   }, [session]);
-  useVerdict(session);
+  useVerdict(session, id);
   useKeys(act, () => session.state.open === "reasons");
   // Another record is read from its beginning. Whoever uses the buttons keeps the button.
   const shown = record?.index ?? -1;
   useLayoutEffect(() => {
     const kept = document.activeElement?.closest("#work-bar .work-decide, #work-bar .work-tools, .work-side");
     if (!kept) at("work-title")?.focus({ preventScroll: true });
-    scrollTo(0, Math.min(scrollY, Math.max(0, at("work-view").getBoundingClientRect().top + scrollY - 12)));
+    scrollUpTo(at("work-view"));
   }, [shown]);
 
   return html`<div class="work" id="work-view">
     ${!undrawn && html`<div class="work-top">${audited ? html`<${Drawn} facts=${state.facts} counts=${state.counts} />` : state.counts && html`<p class="work-left">${number(state.counts.todo)} to do</p>`}<${Marking} on=${marking} turn=${(on) => { setMarking(on); localStorage.setItem(MARKING, on ? "yes" : "no"); }} /></div>`}
-    ${record ? html`<${Card} key=${record.index} record=${record} facts=${state.facts} finders=${finders} own=${may} take=${(field, text) => session.remark(field, text, true)} />` : html`<${Nothing} state=${state} batch=${batch} may=${may} again=${() => session.filter({})} />`}
+    ${record ? html`<${Card} key=${record.index} record=${record} unsent=${queue.of(id).some(({ index, kind }) => index === record.index && kind !== "remark")} facts=${state.facts} finders=${finders} own=${may} take=${(field, text) => session.remark(field, text, true)} />` : html`<${Nothing} state=${state} batch=${batch} may=${may} again=${() => session.filter({})} />`}
     ${!undrawn && html`<${List} state=${state} labels=${labels} filter=${session.filter} go=${(place) => session.tell({ kind: "went", place })} more=${() => session.load()} />`}
-    ${(!undrawn || queue.waiting.length + queue.refused.length > 0) && html`<${Bar} state=${state} queue=${queue} may=${may} labels=${labels} act=${act} without=${audited ? ["undo"] : []} />`}
+    ${!undrawn && html`<${Bar} state=${state} may=${may} labels=${labels} act=${act} without=${audited ? ["undo"] : []} />`}
     ${state.open === "help" && html`<${Help} close=${() => act("close")} keys=${audited ? AUDIT_KEYS : undefined} />`}
-    ${leaving > 0 && html`<${Leaving} count=${leaving} stay=${() => setLeaving(0)} />`}
   </div>`;
 };
 
-export const show = ({ batch, me, owner, scopes }, element) => {
+export const show = ({ batch, scopes }, element) => {
   document.documentElement.classList.add("working");
-  render(html`<${Work} batch=${batch} me=${me} owner=${owner} may=${scopes.has("decide")} />`, element);
+  render(html`<${Work} batch=${batch} may=${scopes.has("decide")} />`, element);
 };

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -36,6 +36,7 @@ from tamis_schemas import (
     Extract,
     ExtractFields,
     Filter,
+    IdempotencyConflict,
     Inclusion,
     InclusionDecision,
     InvalidParameters,
@@ -121,6 +122,17 @@ def test_a_reviewers_latest_decision_counts_and_a_withdrawal_gives_the_software_
     ]
     with pytest.raises(InvalidParameters, match="there is no human decision to withdraw"):
         withdraw_override(batch, 1, reviewer="Reviewer A")
+
+
+def test_a_withdrawal_that_arrives_again_leaves_what_was_decided_since(batch: Batch) -> None:
+    override(batch, 1, "include", reviewer="Reviewer A")
+    said = uuid4()
+    gone = withdraw_override(batch, 1, reviewer="Reviewer A", decision_id=said)
+    override(batch, 1, "exclude", reviewer="Reviewer A")
+    assert withdraw_override(batch, 1, reviewer="Reviewer A", decision_id=said) == gone
+    assert [one.value for one in list_overrides(batch)] == ["exclude"]
+    with pytest.raises(IdempotencyConflict, match="exists with other content"):
+        override(batch, 1, "exclude", reviewer="Reviewer A", decision_id=said)
 
 
 def test_the_same_said_twice_is_kept_once_and_another_voice_or_note_is_kept_too(batch: Batch) -> None:

@@ -187,6 +187,7 @@ TEXTS = {
     "only": ("include", "exclude", "uncertain"),
     "after": ("YWZ0ZXItMw",),
     "prefer": ("respond-async",),
+    "decision_id": ("7d444840-9dc0-41d1-b245-5ffdce74fad2",),
 }
 
 
