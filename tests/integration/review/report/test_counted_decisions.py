@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import Connection, text, update
 
 from stage.assessed import A, B, C, figures, record, said
-from stage.plain_counts import Reckoned, numbers, reckoned
+from stage.plain_counts import NO, YES, Reckoned, numbers, reckoned
 from stage.screened import CRITERIA, Ledgered, Place, answer, decided, failed, kept_out, write_batch, write_review
 from tamis_producer import Batch, Client
 from tamis_review import count_human_decisions, decide, import_decisions
@@ -41,8 +41,8 @@ SELECT idx, reviewer, value #>> '{}' AS word, settles FROM overrides WHERE batch
 """
 
 
-def independent(connection: Connection, batch_id: UUID, mode: ScreeningMode) -> dict[tuple[str, str], list[bool]]:
-    """Whether each pair of people agreed, record by record: a replay of their decisions, one after the other."""
+def independent(connection: Connection, batch_id: UUID, mode: ScreeningMode) -> dict[int, dict[str, str]]:
+    """The independent words on each record, by their people: a replay of all decisions, one after the other."""
     standing: dict[int, dict[str, str]] = {}
     first: dict[int, dict[str, tuple[str, bool] | None]] = {}  # word, and whether it settles; None: a third reader's
     opened: set[int] = set()
@@ -60,11 +60,18 @@ def independent(connection: Connection, batch_id: UUID, mode: ScreeningMode) -> 
             stood[row.reviewer] = None if row.word is None else (row.word, row.settles)
         if len(now) > 1:
             opened.add(row.idx)
+    return {
+        index: {who: word[0] for who, word in stood.items() if word is not None and not word[1]}
+        for index, stood in first.items()
+    }
+
+
+def pairs_of(words: dict[int, dict[str, str]]) -> dict[tuple[str, str], list[bool]]:
+    """Whether each pair of people agreed, record by record."""
     pairs: dict[tuple[str, str], list[bool]] = {}
-    for stood in first.values():
-        words = {who: word[0] for who, word in stood.items() if word is not None and not word[1]}
-        for one, other in combinations(sorted(words), 2):
-            pairs.setdefault((one, other), []).append(words[one] == words[other])
+    for of_record in words.values():
+        for one, other in combinations(sorted(of_record), 2):
+            pairs.setdefault((one, other), []).append(of_record[one] == of_record[other])
     return pairs
 
 
@@ -177,7 +184,8 @@ class Stage:
     """A stage's records by the tables, and its figures, its box and its sentences."""
 
     records: list[Reckoned]
-    pairs: dict[tuple[str, str], list[bool]]
+    words: dict[int, dict[str, str]]  # the independent ones
+    blind: bool
     flow: FlowStage
     batch: BatchFigures
     boxes: dict[str, Box]
@@ -232,11 +240,25 @@ class Stage:
             told,
         ) == (changed if human else [])
         assert numbers(rf"Reviewers disagreed on #{place};", told) == [finals["conflict"]] * bool(finals["conflict"])
-        for (one, other), alike in self.pairs.items():
+        for (one, other), alike in pairs_of(self.words).items():
             both = f"{one} and {other} both decided #{place} and agreed on @"
             assert numbers(both, told) == [len(alike), sum(alike)]
         asked = sum(software[way] for way in ("passed", "excluded", "uncertain", "failed"))
         assert numbers("# submitted to a language model", self.questions) == [asked]
+        assert humans.agreement is not None
+        compared = [*self.compared()]
+        assert (humans.agreement.overrides.n, humans.agreement.overrides.observed or 0) == (
+            len(compared),
+            pytest.approx(sum(compared) / max(1, len(compared))),
+        )
+
+    def compared(self) -> Iterator[bool]:
+        """Whether software and people agree on each record: by the words of people who had not seen the software's."""
+        for n, one in enumerate(self.records):
+            unseen = {*self.words.get(n, {}).values()} if self.blind else set()
+            word = unseen.pop() if len(unseen) == 1 else one.word
+            if one.by_human and word in (*YES, *NO) and one.software in ("passed", "excluded", "ineligible"):
+                yield (one.software == "passed") == (word in YES)
 
 
 def staged(found: Figures, past: list[Historian]) -> list[Stage]:
@@ -249,11 +271,21 @@ def staged(found: Figures, past: list[Historian]) -> list[Stage]:
     stages = []
     for n, (one, start, end) in enumerate(zip(past, starts, [*starts[1:], len(boxes)], strict=True)):
         with one.client.engine.connect() as connection:
-            pairs = independent(connection, UUID(one.batch.id), one.mode)
+            words = independent(connection, UUID(one.batch.id), one.mode)
         of = {box.title: box for box in boxes[start:end]}
         place = f" in stage {n + 1}" if len(past) > 1 else ""
         stages.append(
-            Stage(one.reckoned(), pairs, found.flow.stages[n], found.batches[n], of, place, told, questions[n])
+            Stage(
+                one.reckoned(),
+                words,
+                one.mode.blind,
+                found.flow.stages[n],
+                found.batches[n],
+                of,
+                place,
+                told,
+                questions[n],
+            )
         )
     return stages
 
@@ -269,7 +301,7 @@ def check(found: Figures, past: list[Historian]) -> None:
     assert numbers(r"# removed by software before screening", told) == [removals]
     referred = finals["uncertain"] + finals["conflict"] + finals["failed"]
     assert numbers("# neither included nor excluded", told) == [referred] * bool(referred)
-    assert told.count("both decided") == sum(len(stage.pairs) for stage in stages)
+    assert told.count("both decided") == sum(len(pairs_of(stage.words)) for stage in stages)
     assert told.count(BY_HUMAN) == sum(any(one.by_human for one in stage.records) for stage in stages)
     assert "read in the order" not in told
     for before, after, of in zip(stages, stages[1:], past[1:], strict=False):
