@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import Connection, func, insert, null
+from sqlalchemy import Connection, func, insert, null, update
 
 from tamis_producer import Batch, Client
 from tamis_schemas import (
@@ -154,6 +154,18 @@ def written_batch(client: Client, rows: Iterable[Ledgered], **batch: Any) -> Bat
     with client.engine.begin() as connection:
         batch_id = write_batch(connection, rows, **batch)
     return client.batch(str(batch_id))
+
+
+def answer(client: Client, batch_id: str, index: int, row: Ledgered) -> None:
+    """Let a failed or waiting record be asked again, and be answered as in `row`."""
+    key = {"batch_id": UUID(batch_id), "idx": index}
+    with client.engine.begin() as connection:
+        for state in ("pending", "running", "decided"):
+            of_item = (items.c.batch_id == key["batch_id"]) & (items.c.idx == index)
+            connection.execute(update(items).where(of_item, items.c.state != state).values(state=state))
+        connection.execute(results.delete().where(results.c.batch_id == key["batch_id"], results.c.idx == index))
+        values = _result(index, row) | {"fence": 2, "round": 2, "value": row.value, "detail": row.detail}
+        connection.execute(insert(results).values(**key, **values))
 
 
 @dataclass

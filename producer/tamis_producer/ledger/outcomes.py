@@ -3,7 +3,6 @@
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import compress
 from typing import Any
 from uuid import UUID
 
@@ -46,7 +45,7 @@ from tamis_schemas.operations import OPERATIONS, operation_name
 
 from .connection import ledger_errors
 from .exclusion_reasons import exclusion_reason
-from .overrides import overrides_of, standing_at
+from .overrides import item_decisions, overrides_of
 from .remarks import listed_remarks
 from .sources import source_name
 
@@ -116,7 +115,9 @@ def _read(
     planner may read the whole batch.
     """
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
-    decisions = standing_at(batch_id, items.c.idx)
+    view = item_decisions.c
+    of_item = select(view.decision, view.reviewer, view.decisions).where(view.batch_id == batch_id)
+    decisions = of_item.where(view.idx == items.c.idx).offset(0).lateral("own")  # not merged by the planner
     listed = listed_remarks(batch_id, of_page(remarks.c.idx))
     statement = (
         select(
@@ -130,7 +131,7 @@ def _read(
             ),
             exclusion_reason().label("excluded_because"),
             source_name().label("source"),
-            *(decisions.c.decisions, decisions.c.id.label("counts"), decisions.c.conflict),
+            *(decisions.c.decisions, decisions.c.reviewer, decisions.c.decision.label("outcome")),
             listed.c.remarks,
         )
         .select_from(items)
@@ -169,7 +170,6 @@ def read_originals(connection: Connection, batch_id: UUID) -> Sequence[int]:
 
 def _item_result(batch_id: UUID, row: Any) -> ItemResult:
     humans = overrides_of(batch_id, row, row.decisions or (), HumanStage.OWN, row.value)
-    counts = [decision["id"] == row.counts and not row.conflict for decision in row.decisions or ()]
     item = {
         "index": row.idx,
         "item_id": row.item_id,
@@ -177,7 +177,8 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
         "source": row.source,
         "status": row.state,
         "item": row.payload,
-        "override": next(compress(humans, counts), None),
+        "outcome": row.outcome,
+        "override": next((human for human in humans if human.reviewer == row.reviewer), None),
         "decisions": tuple(humans),
         "remarks": row.remarks or (),
     }

@@ -57,11 +57,11 @@ standing_decisions = Table(
     Column("created_at", DateTime(timezone=True)),
     Column("decisions", JSON),  # decisions of all reviewers, oldest first
 )
-# Every decision of a person, with two marks: `current` and `independent`.
+# Every decision of a person, with three marks: `current`, `independent` and `blind`.
 human_decisions = table(
     "human_decisions",
     *(column(name, kept.type) for name, kept in overrides.c.items()),
-    *(column("current", Boolean), column("independent", Boolean)),
+    *(column(name, Boolean) for name in ("current", "independent", "blind")),
 )
 # The final decision on each item, and who made it: all counts of decisions come from this view.
 item_decisions = table(
@@ -70,6 +70,7 @@ item_decisions = table(
     *(column(name, Integer) for name in ("record", "source")),
     *(column(name, Text) for name in ("item_id", "decision", "model_decision", "human", "reviewer", "reason")),
     *(column(name, Boolean) for name in ("by_human", "settled", "marked", "unverified")),
+    column("decisions", JSON),
 )
 _LISTED = (standing_decisions.c.stage, standing_decisions.c.decisions)
 

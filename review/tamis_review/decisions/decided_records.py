@@ -19,6 +19,7 @@ from ..intake.decision import (
     NOTES,
     REASON,
 )
+from .final_outcome import BEFORE_SCREENING
 
 CONFLICT = "conflict"  # people decided differently, not settled yet
 NOT_DECIDED = "not decided"  # failed, cancelled or pending: never an exclusion
@@ -27,11 +28,12 @@ NOT_DECIDED = "not decided"  # failed, cancelled or pending: never an exclusion
 def decision_of(row: ItemResult) -> str:
     """Return include, exclude, uncertain, duplicate, conflict or `not decided`.
 
-    A human decision overrides the software's. If the operation does not include or exclude, return the value as text.
+    A human decision overrides the software's. But a duplicate that a person excludes stays a duplicate.
+    If the operation does not include or exclude, return the value as text.
     """
     if row.conflict:
         return CONFLICT
-    if row.override is not None:
+    if row.override is not None and row.outcome not in BEFORE_SCREENING:
         return _text(row.override.value)
     if row.exclusion is not None:
         return DUPLICATE if row.exclusion.rule == DUPLICATE else InclusionStatus.EXCLUDE.value

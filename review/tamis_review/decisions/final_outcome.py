@@ -8,7 +8,7 @@ from sqlalchemy import Select, Text, Uuid, column, select, table
 
 from tamis_producer.ledger.overrides import item_decisions
 from tamis_schemas import Inclusion, Judge
-from tamis_schemas.operations import kind_of, operation_name
+from tamis_schemas.operations import operation_name
 
 INCLUSION, JUDGE = operation_name(Inclusion), operation_name(Judge)
 NO_REASON = "no reason recorded"
@@ -71,13 +71,3 @@ def software_outcomes(batch_id: UUID) -> Select[Any]:
     view = _SOFTWARE.c
     columns = (view.idx, view.state, view.model_decision.label("system"), view.reason)
     return select(*columns).where(view.batch_id == batch_id)
-
-
-def by_human(operation: str, value: object, system: Outcome) -> Outcome:
-    """Return a record's final outcome after a human decision, as in `outcomes`. `system`: the software's outcome."""
-    kind = kind_of(operation)
-    if not kind.decides() or kind.verdict(value):
-        return Outcome.PASSED
-    if kind.verdict(value) is None:
-        return Outcome.UNCERTAIN
-    return system if system in BEFORE_SCREENING else Outcome.EXCLUDED

@@ -30,7 +30,8 @@ _SAID = {Outcome.PASSED: INCLUDE, Outcome.EXCLUDED: EXCLUDE, Outcome.INELIGIBLE:
 
 SELECTED = (
     "Overridden records are not a random sample: people chose them for a reason, so agreement on them says little "
-    "about other records."
+    "about other records. Decisions of blind readers count as they were before the software's was shown. Other people "
+    "saw the software's decision first, which makes agreement look better."
 )
 DRAWN = (
     "Audited records are a random sample of exclusions only. The software excluded all of them, so kappa cannot "
@@ -59,7 +60,7 @@ class PairAgreement(Frozen):
 class AgreementFigures(Frozen):
     """The agreement of software and humans: for records that people chose, for drawn records, and for both together."""
 
-    overrides: Agreement  # on records with a current human decision, confirmations included
+    overrides: Agreement  # on records with a current human decision, confirmations included; of blind readers the first
     audits: Agreement  # on records drawn for audits of exclusions
     together: Agreement  # each record once; an override has priority over an audit
     undecided: int = 0  # omitted records without a software decision (uncertain, failed, cancelled, a duplicate)
@@ -77,7 +78,8 @@ def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], d
             f"batch {batch_id} has the operation {operation}: only `tamis filter` and `tamis screen` decide on records"
         )
     decided, audits = _decided(connection, batch_id), read_audits(connection, batch_id)
-    overridden = {index: INCLUDE if includes else EXCLUDE for index, includes in decided.items()}
+    unseen = {index: says for index, says in _blind(connection, batch_id).items() if index in decided}
+    overridden = {index: INCLUDE if says else EXCLUDE for index, says in (decided | unseen).items() if says is not None}
     places = set(overridden) | {item.index for audit in audits for item in audit.items}
     final = software_outcomes(batch_id).subquery("each")
     there = final.c.idx == any_(literal([*places], ARRAY(Integer)))
@@ -104,6 +106,15 @@ def _between_people(by_stage: dict[HumanStage, dict[str, dict[int, str]]]) -> tu
                 measured = agreement([*both.values()], categories=categories)
                 pairs.append(PairAgreement(stage=stage, first=first, second=second, agreement=measured))
     return tuple(pairs)
+
+
+def _blind(connection: Connection, batch_id: UUID) -> dict[int, bool | None]:
+    """Return the verdicts of blind readers who had not seen the software's, by place, where they agree."""
+    view, verdicts = human_decisions.c, dict[int, set[bool | None]]()
+    own = (view.batch_id == batch_id, view.stage == HumanStage.OWN.value, view.blind)
+    for index, value in connection.execute(select(view.idx, view.value).where(*own)):
+        verdicts.setdefault(index, set()).add(verdict(value))
+    return {index: says.pop() for index, says in verdicts.items() if len(says) == 1}
 
 
 def read_independent(connection: Connection, batch_id: UUID) -> dict[HumanStage, dict[str, dict[int, str]]]:

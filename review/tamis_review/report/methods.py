@@ -23,13 +23,16 @@ def disclosure(figures: Figures) -> str:
     flow = figures.flow
     first, quotes = flow.stages[0], figures.screening.quotes
     removed = flow.duplicates + total(flow.ineligible)
-    excluded = sum(stage.excluded_alone for stage in flow.stages)
     referred = sum(stage.referred for stage in flow.stages)
     sentences = [f"{were(removed)} removed by software before screening (duplicates and the initial filter)."]
     humans = list(_humans(figures))
     if kind_of(first.operation).decides():
-        alone = first.passed - first.passed_by_human
-        sentences.append(f"A language model alone excluded {records_n(excluded)} and included {records_n(alone)}.")
+        sentences += (
+            f"A language model alone excluded {records_n(stage.excluded_alone)} and included "
+            f"{records_n(stage.passed - stage.passed_by_human)}{place}."
+            for (place, _), stage in zip(figures.staged(" in stage {}"), flow.stages, strict=False)
+            if stage.decides
+        )
         if not any(batch.humans.decided for batch in figures.batches):
             verb = "counts yet" if any(batch.humans.reviewers for batch in figures.batches) else "is recorded"
             humans.insert(0, f"No human decision {verb}, so the number of records excluded by a human is 0.")
@@ -76,22 +79,22 @@ def _humans(figures: Figures) -> Iterator[str]:
                     f"By these decisions, {were(stage.excluded_by_human)} excluded by a human, and "
                     f"{records_n(stage.passed_by_human)} included. {BY_HUMAN}"
                 )
-        yield from _between_people(batch, HumanStage.OWN)
+        yield from _between_people(batch, HumanStage.OWN, place)
         if humans.resolved:
             who = listed(humans.resolvers)
-            yield f"For {records_n(humans.resolved)}, the decision of {who} overrode those of other reviewers."
+            yield f"For {records_n(humans.resolved)}{place}, the decision of {who} overrode those of other reviewers."
         if humans.conflicts:
-            yield f"Reviewers disagreed on {records_n(humans.conflicts)}; these conflicts are not resolved yet."
+            yield f"Reviewers disagreed on {records_n(humans.conflicts)}{place}; these conflicts are not resolved yet."
         yield from (audit.verdict.sentence for audit in humans.audits)
 
 
-def _between_people(batch: BatchFigures, stage: HumanStage) -> list[str]:
+def _between_people(batch: BatchFigures, stage: HumanStage, place: str = "") -> list[str]:
     """Return a sentence for each pair of reviewers: how far they agree on the same records of a stage."""
     people = () if batch.humans.agreement is None else batch.humans.agreement.people
-    return [_agree(pair) for pair in people if pair.stage is stage]
+    return [_agree(pair, place) for pair in people if pair.stage is stage]
 
 
-def _agree(pair: PairAgreement) -> str:
+def _agree(pair: PairAgreement, place: str) -> str:
     agreement = pair.agreement
     same = round(agreement.n * (agreement.observed or 0))
     kappa = ""
@@ -99,7 +102,7 @@ def _agree(pair: PairAgreement) -> str:
         between = range_words(agreement.kappa_low, agreement.kappa_high)
         interval = f", {agreement.level:.0%} interval {between}" if between else ""
         kappa = f" (Cohen's kappa {two_places(agreement.kappa)}{interval})"
-    both = f"{pair.first} and {pair.second} both decided {records_n(agreement.n)} and agreed on {same:,}{kappa}."
+    both = f"{pair.first} and {pair.second} both decided {records_n(agreement.n)}{place} and agreed on {same:,}{kappa}."
     return f"{both} Later changes do not count."
 
 

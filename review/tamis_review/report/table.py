@@ -29,7 +29,7 @@ from tamis_schemas.ledger import batches
 from tamis_schemas.operations import kind_of
 from tamis_schemas.records.item import shown_fields, shown_text
 
-from ..decisions.final_outcome import JUDGE, NO_REASON, Outcome, by_human
+from ..decisions.final_outcome import JUDGE, NO_REASON, Outcome
 from ..decisions.visibility import visible
 from .identifiers import full_text_of, identifiers
 from .wording import error_words
@@ -172,19 +172,18 @@ def _in_the_end(operation: str, result: ItemResult) -> Row:
         return row | system | {"outcome": Outcome.CONFLICT, "reason": None, "voices": _voices(result)}
     if human is None:
         return row
-    outcome = row["outcome"] if human.confirms else by_human(operation, human.value, row["outcome"])
     value = None if kind_of(operation).decides() else _short(_text(human.value)) or NOT_PRESENT
     by = {"by": human.reviewer, "at": _when(human), "note": human.note, "value": value, "confirms": human.confirms}
     # People's own reason for an exclusion comes before the model's.
     own_reason = human.reason if human.value in (InclusionStatus.EXCLUDE.value, False) else None
     return {
         **row,
-        "outcome": outcome,
+        "outcome": result.outcome,
         "human": _present(by),
         "voices": _voices(result) if len(result.decisions) > 1 else None,
         "system": row["outcome"],
         "systemReason": row.get("reason"),
-        "reason": own_reason or (row.get("reason") if outcome == row["outcome"] else None),
+        "reason": own_reason or (row.get("reason") if result.outcome == row["outcome"] else None),
     }
 
 

@@ -7,7 +7,7 @@ import json
 import re
 import unicodedata
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -43,7 +43,7 @@ from tamis_schemas.ledger import exclusions, items, payloads, results
 from tamis_schemas.ledger.verdicts import is_value
 from tamis_schemas.operations.criteria import reason_of
 
-from ..decisions.final_outcome import NO_REASON, Outcome, by_human, software_outcomes
+from ..decisions.final_outcome import NO_REASON, Outcome, outcomes, software_outcomes
 
 USUAL, MOST = 50, 200  # records of a page
 LONGEST_SEARCH = 200  # characters
@@ -97,7 +97,6 @@ class Said:
     settled: bool  # a settling decision overrides the others
     first: int  # id of the oldest decision; smaller ids are earlier
     reason: str | None = None  # the person's reason in the decision that counts
-    value: object = None  # value of the decision that counts
 
     def waits(self, mode: ScreeningMode, me: str) -> bool:
         """Return whether the record still needs a decision of the reviewer `me`."""
@@ -260,14 +259,14 @@ def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
         else_=cast(func.jsonb_path_query_array(several, literal_column("'$[*].reviewer'")), Text),
     )
     first = case((alone, human.id), else_=cast(several.op("->")(0).op("->>")("id"), BigInteger))
-    decision = (human.conflict, human.settles, human.reason, cast(human.value, Text).label("value"))
+    decision = (human.conflict, human.settles, human.reason)
     item = select(human.idx, names.label("names"), *decision, first.label("first")).subquery("each")
-    alike = (item.c.names, item.c.conflict, item.c.settles, item.c.reason, item.c.value)
+    alike = (item.c.names, item.c.conflict, item.c.settles, item.c.reason)
     rows = connection.execute(select(*alike, func.array_agg(item.c.idx), func.array_agg(item.c.first)).group_by(*alike))
     return {
-        place: Said(reviewers, conflict=conflict, settled=settled, first=made, reason=reason, value=value)
-        for names, conflict, settled, reason, written, places, numbers in rows
-        for reviewers, value in ((tuple(json.loads(names)), None if written is None else json.loads(written)),)
+        place: Said(reviewers, conflict=conflict, settled=settled, first=made, reason=reason)
+        for names, conflict, settled, reason, places, numbers in rows
+        for reviewers in (tuple(json.loads(names)),)
         for place, made in zip(places, numbers, strict=True)
     }
 
@@ -290,42 +289,28 @@ def read_matching(
     query: WorkQuery,
     reasons: Collection[str],
     said: Mapping[int, Said],
-    kept_out: Collection[int],
 ) -> set[int] | None:
     """Return the places that pass the filters on outcome, reason, label and flag, or None if no such filter is set.
 
-    `reasons`: the texts of the requested reason. `kept_out`: places of records that need no reading. If people exclude
-    such a record too, it keeps the software's outcome.
+    `reasons`: the texts of the requested reason.
     """
     parts: list[set[int]] = []
-    software = software_outcomes(batch_id).subquery("software")
+    final = outcomes(batch_id).subquery("final")
 
-    def final(place: int, system: Outcome) -> Outcome:
-        """Return a record's final outcome from people's decisions and the software's outcome."""
-        decision = said[place]
-        return Outcome.CONFLICT if decision.conflict else by_human(operation.operation, decision.value, system)
-
-    def ended(places: Collection[int]) -> Iterator[tuple[int, Outcome, Outcome]]:
-        """Yield the place, the final outcome and the software's outcome of each record at `places`.
-
-        Every record at `places` must have a human decision.
-        """
-        here = software.c.idx == any_(literal([*places], ARRAY(Integer)))
-        rows = connection.execute(select(software.c.idx, software.c.system).where(here)) if places else ()
-        return ((place, final(place, Outcome(system)), Outcome(system)) for place, system in rows)
+    def ended(places: Collection[int], outcome: object) -> set[int]:
+        """Return the places, among those of records with human decisions, with this final outcome."""
+        here = (final.c.idx == any_(literal([*places], ARRAY(Integer))), final.c.outcome == outcome)
+        return _places(connection, select(final.c.idx).where(*here)) if places else set()
 
     if query.outcome is not None:
+        software = software_outcomes(batch_id).subquery("software")
         matching = _places(connection, select(software.c.idx).where(software.c.system == query.outcome.value))
-        read = said.keys() - kept_out  # here the software's outcome does not decide
-        theirs = {place for place in read if final(place, Outcome.OPEN) is query.outcome}
-        theirs |= {place for place, outcome, _ in ended(said.keys() - read) if outcome is query.outcome}
-        parts.append(matching - said.keys() | theirs)
+        parts.append(matching - said.keys() | ended(said.keys(), query.outcome.value))
     if query.reason is not None:
         matching = set().union(*(_places(connection, part) for part in excluded_for(batch_id, operation, reasons)))
-        kept = {place for place, outcome, system in ended(matching & said.keys()) if outcome is system}
         decided = {place for place, decision in said.items() if decision.reason in reasons}
-        theirs = {place for place, outcome, _ in ended(decided) if outcome is Outcome.EXCLUDED}
-        parts.append(matching - said.keys() | kept | theirs)
+        theirs = ended(matching & said.keys(), final.c.system) | ended(decided, Outcome.EXCLUDED.value)
+        parts.append(matching - said.keys() | theirs)
     if query.label is not None:
         parts.append(set(read_labelled(connection, batch_id, " ".join(query.label.split()))))
     if query.flagged:

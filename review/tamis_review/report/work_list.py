@@ -195,7 +195,7 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
     shown = {WorkShow.TODO: todo, WorkShow.MINE: mine, WorkShow.CONFLICTS: conflicts, WorkShow.ALL: every}
     places = shown[query.show]
     matching = work_filter.read_matching(
-        connection, batch_id, operation, query, _reasons(labelled, query.reason), decisions, kept_out
+        connection, batch_id, operation, query, _reasons(labelled, query.reason), decisions
     )
     if matching is not None:
         places = places & matching - hidden

@@ -304,6 +304,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     error_kind: ErrorKind | None = None
     cut: dict[str, Cut] = Field(default_factory=dict)  # fields that were cut; empty: none
     provenance: Provenance | None = None
+    outcome: str | None = None  # final decision, as in the ledger's view item_decisions; None: hidden
     override: Override | None = None  # human decision that counts; None: no person decided, or people are in conflict
     decisions: tuple[Override, ...] = ()  # each reviewer's current decision, oldest first
     remarks: tuple[Remark, ...] = ()  # people's labels and notes, oldest first

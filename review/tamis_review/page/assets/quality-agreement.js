@@ -90,7 +90,7 @@ export const Agreement = ({ batch, found }) => {
         <caption class="hidden">Agreement on the records that both decided</caption>
         <thead><tr><th scope="col">Who</th><th scope="col" class="number">Records</th><th scope="col" class="number">Agree</th><th scope="col" class="number">Cohen’s kappa</th><th scope="col" class="number">Gwet’s AC1</th></tr></thead>
         <tbody>${tables.map(({ name, one }) => html`<${Figures} name=${name} one=${one} />`)}</tbody></table></div>
-      <p class="small">Brackets show 95% intervals. Overridden records are no random sample: people looked at them for a reason. Audited records are a random sample, but only of exclusions, so kappa says nothing about them.</p>
+      <p class="small">Brackets show 95% intervals. Overridden records are no random sample: people looked at them for a reason. Decisions of blind readers count as they were before the software’s was shown; other people saw it first. Audited records are a random sample, but only of exclusions, so kappa says nothing about them.</p>
       <h3>Records behind each number</h3>
       <div class="quality-pairs">${tables.map((table) => html`<${Table} key=${table.name} batch=${batch} table=${table} />`)}</div>`}
     ${found.undecided > 0 && html`<p class="small">${number(found.undecided)} omitted, without a decision of the software (uncertain, failed, cancelled, or a copy).</p>`}

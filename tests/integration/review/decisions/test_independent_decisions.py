@@ -60,9 +60,10 @@ def test_which_decision_is_independent(
         decide(batch, [HumanDecision(0, value, who, withdraw=value is None, unsure=value == "uncertain")])
     view = human_decisions.c
     with client.engine.connect() as connection:
-        rows = connection.execute(select(view.reviewer, view.value, view.independent, view.current).order_by(view.id))
-        marked = rows.all()
+        marks = (view.independent, view.blind, view.current)
+        marked = connection.execute(select(view.reviewer, view.value, *marks).order_by(view.id)).all()
     assert {row.reviewer: row.value for row in marked if row.independent} == expected
+    assert {row.reviewer: row.value for row in marked if row.blind} == (expected if mode.blind else {})
     assert [row.current for row in marked] == [
         value is not None and who not in dict(history[n + 1 :]) for n, (who, value) in enumerate(history)
     ]
@@ -73,3 +74,48 @@ def test_a_settling_decision_is_not_independent(client: Client) -> None:
     for who, value, settles in ((A, "include", False), (B, "exclude", False), (C, "include", True)):
         decide(batch, [HumanDecision(0, value, who, settles=settles)])
     assert [(pair.first, pair.second) for pair in measure_agreement(batch).people] == [(A, B)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "history", "compared"),
+    [
+        # the model includes; both give in to it, and their agreement with it stays what it was
+        (PAIR, [(A, "exclude"), (B, "exclude"), (A, "include"), (B, "include")], (1, 0.0)),
+        (SECOND, [(A, "exclude"), (A, "include")], (1, 0.0)),
+        (SINGLE, [(A, "exclude"), (A, "include")], (1, 1.0)),  # seen beside the model's from the start
+        (
+            PAIR,
+            [(A, "exclude"), (B, "include"), (A, "include")],
+            (1, 1.0),
+        ),  # blind they differed: what counts is compared
+        (
+            PAIR,
+            [(A, "uncertain"), (A, None), (A, "uncertain"), (B, "uncertain"), (A, "include"), (B, "include")],
+            (0, None),
+        ),
+        (PAIR, [(A, "exclude"), (A, None)], (0, None)),
+    ],
+)
+def test_software_is_compared_with_what_blind_readers_decided_before_they_saw_its_decision(
+    client: Client, mode: ScreeningMode, history: Sequence[Said], compared: tuple[int, float | None]
+) -> None:
+    batch = written_batch(client, [decided(record(0), said("include"))])
+    with client.engine.begin() as connection:
+        set_mode(connection, UUID(batch.id), mode, set_by="Lead")
+    for who, value in history:
+        decide(batch, [HumanDecision(0, value, who, withdraw=value is None, unsure=value == "uncertain")])
+    overrides = measure_agreement(batch).overrides
+    assert (overrides.n, overrides.observed) == compared
+
+
+def test_a_decision_made_in_sight_of_the_models_stays_so_when_people_begin_to_read_blind(client: Client) -> None:
+    batch = written_batch(client, [decided(record(0), said("include"))])
+    decide(batch, [HumanDecision(0, "exclude", A)])
+    with client.engine.begin() as connection:
+        set_mode(connection, UUID(batch.id), PAIR, set_by="Lead")
+    decide(batch, [HumanDecision(0, "uncertain", A, unsure=True)])
+    decide(batch, [HumanDecision(0, "include", B)])
+    with client.engine.connect() as connection:
+        view = human_decisions.c
+        blind = connection.execute(select(view.reviewer).where(view.blind)).scalars().all()
+    assert blind == [B]

@@ -98,7 +98,8 @@ def test_what_a_human_decides_stands_beside_the_models_result(batch: Batch) -> N
     assert (rows[1].value, rows[1].final_value, rows[1].overridden) == ("exclude", "include", True)
     assert rows[1].override == made
     assert (rows[0].final_value, rows[0].overridden, rows[0].override) == ("include", False, None)
-    own = {"override", "decisions", "final_value", "overridden", "conflict"}
+    assert [row.outcome for row in rows[:2]] == ["passed", "passed"]
+    own = {"outcome", "override", "decisions", "final_value", "overridden", "conflict"}
     assert [row.model_dump(exclude=own) for row in rows] == [
         {name: value for name, value in row.items() if name not in own} for row in before
     ]

@@ -41,7 +41,8 @@ SELECT batch_id, label, operation, round, n, passed, rate,
 FROM intervals;
 
 -- Every decision of a person. `current`: the reader's latest on the record and stage, and not withdrawn. `independent`: it
--- stood when the record opened to the reader, and settles nothing. A record opens when a second reader has decided about it;
+-- stood when the record opened to the reader, and settles nothing. `blind`: it is independent, and people read blind when
+-- the reader made it and when the reader first decided on the record. A record opens when a second reader has decided about it;
 -- where the model is the second reader, with the reader's own decision. In pairs, a third reader has seen both decisions.
 CREATE VIEW human_decisions AS
 WITH steps AS (
@@ -61,18 +62,21 @@ WITH steps AS (
     SELECT counted.*, min(id) FILTER (WHERE readers > 1) OVER (PARTITION BY batch_id, idx, stage) AS opened_id
     FROM counted
 ), stood AS (
-    SELECT opened.*, max(id) OVER reader AS last_id,
+    SELECT opened.*, max(id) OVER reader AS last_id, first_value(mode) OVER (reader ORDER BY id) AS first_mode,
            max(id) FILTER (
                WHERE id <= first_id OR (mode IS DISTINCT FROM 'model_second' AND (opened_id IS NULL OR id <= opened_id))
            ) OVER reader AS stood_id
     FROM opened
     WINDOW reader AS (PARTITION BY batch_id, idx, stage, reviewer)
 )
-SELECT id, batch_id, idx, stage, reviewer, value, reason, note, settles, in_order, created_at,
-       value IS NOT NULL AND id = last_id AS current,
-       value IS NOT NULL AND id = stood_id AND NOT settles
-           AND NOT coalesce(mode = 'pair' AND first_id > opened_id, false) AS independent
-FROM stood;
+SELECT id, batch_id, idx, stage, reviewer, value, reason, note, settles, in_order, created_at, current, independent,
+       independent AND coalesce(mode IN ('pair', 'model_second') AND first_mode IN ('pair', 'model_second'), false) AS blind
+FROM stood
+CROSS JOIN LATERAL (
+    SELECT value IS NOT NULL AND id = last_id AS current,
+           value IS NOT NULL AND id = stood_id AND NOT settles
+               AND NOT coalesce(mode = 'pair' AND first_id > opened_id, false) AS independent
+) marks;
 
 -- For each item and stage the latest row of each reviewer counts, unless it withdraws. If one of these settles, the latest
 -- that does is the decision; else what all of them say; else the record is in conflict, and no value counts.
