@@ -99,8 +99,8 @@ class Said:
     reason: str | None = None  # the person's reason in the decision that counts
     value: object = None  # value of the decision that counts
 
-    def waits(self, mode: ScreeningMode, me: str) -> bool:
-        """Return whether the record still needs a decision of the reviewer `me`."""
+    def waits(self, mode: ScreeningMode, me: str | None) -> bool:
+        """Return whether the record still needs a decision of the reviewer `me`; None: of any person."""
         return me not in self.reviewers and not self.settled and len(self.reviewers) < _READERS[mode]
 
 
