@@ -84,7 +84,10 @@ export const showBatch = async (id, scopes) => {
     deciding?.whenChanged(() => {
       decisions += 1;
       clearTimeout(later); // one drawing for several decisions in a row
-      later = setTimeout(() => showFlow(path).catch(complain), DRAW_AFTER);
+      later = setTimeout(() => {
+        showFlow(path).catch(complain);
+        progress.lookAtPeople();
+      }, DRAW_AFTER);
     });
     document.documentElement.dataset.ready = "true";
   };
