@@ -10,8 +10,9 @@ from http import HTTPStatus
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Body, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_producer import ledger
 from tamis_producer.client.batch import Batch
@@ -56,6 +57,14 @@ class ReviewStatusView(Frozen):
     next_step: str  # in a few words, for the key's holder
 
 
+class Invitation(BaseModel):
+    """The person to invite."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "Reviewer B"}]})
+
+    name: str = Field(min_length=1, max_length=LONGEST_LABEL, description="The name in all decisions.")
+
+
 class Invited(Frozen):
     """The key of a new reader."""
 
@@ -86,7 +95,6 @@ def next_step(state: str, left: Sequence[Team]) -> str:
 review_router = APIRouter(prefix="/v1", tags=["reviews"], responses=problems.KEYED | problems.UNKNOWN)
 report_router = APIRouter(prefix="/v1", tags=["batches"], responses=problems.KEYED)
 MOST_LISTED = 100
-Name = Annotated[str, Body(embed=True, min_length=1, max_length=LONGEST_LABEL, description="The name in decisions.")]
 ReviewId = Annotated[str, Path(description="The id of a review, or the beginning of the id.", examples=["3f2a"])]
 REPORT_TYPES = {
     ReportForm.HTML: "text/html",
@@ -100,10 +108,7 @@ REPORTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@review_router.get(
-    "/reviews",
-    summary="List the latest reviews, newest first, each with its next step",
-)
+@review_router.get("/reviews", summary="List the latest reviews, newest first, each with its next step")
 def list_reviews(
     client: Of,
     key: Reader,
@@ -115,10 +120,7 @@ def list_reviews(
     return _read(client, key.label, limit=limit, after=after)
 
 
-@review_router.get(
-    "/reviews/{review_id}",
-    summary="Get the state of a review, and its next step",
-)
+@review_router.get("/reviews/{review_id}", summary="Get the state of a review, and its next step")
 def get_review(review_id: ReviewId, client: Of, key: Reader) -> ReviewStatusView:
     return _read(client, key.label, review_id=UUID(find_review(client, review_id).id))[0]
 
@@ -137,9 +139,9 @@ async def get_review_report(
 
 
 @review_router.post("/readers", status_code=HTTPStatus.CREATED, summary="Invite a reader", responses=problems.OF_BODIES)
-def invite_reader(name: Name, client: Of, _: Operator, __: Reader, ___: Reviewer) -> Invited:
+def invite_reader(invitation: Invitation, client: Of, _: Operator, __: Reader, ___: Reviewer) -> Invited:
     """Make a key with the scopes `read` and `decide`. The caller needs them too: a key passes on only what it has."""
-    return Invited(key=reading.invite_reader(client, name))
+    return Invited(key=reading.invite_reader(client, invitation.name))
 
 
 def _read(

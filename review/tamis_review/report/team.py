@@ -58,7 +58,7 @@ def read_team(connection: Connection, view: BatchView, me: str | None, *, people
     """
     if not kind_of(view.operation).decides():
         return Team()
-    batch_id, human, judged = UUID(view.id), human_decisions.c, audit_decisions.c
+    batch_id, own, judged = UUID(view.id), human_decisions.c, audit_decisions.c
     mode, decisions = read_mode(connection, batch_id), work_filter.read_said(connection, batch_id)
     conflicts = {place for place, row in decisions.items() if row.conflict} | read_differing(connection, batch_id)
     if conflicts and me is not None and mode is not ScreeningMode.SINGLE:
@@ -77,8 +77,8 @@ def read_team(connection: Connection, view: BatchView, me: str | None, *, people
         due, to_read = False, view.counts.n_items - view.counts.excluded_by_filter
         read = sum(not row.waits(mode, None) for row in here)
         todo = to_read - sum(not row.waits(mode, me) for row in here)
-        own = (human.batch_id == batch_id, human.stage == HumanStage.OWN.value, human.current)
-        made = select(human.reviewer, human.created_at).where(*own)
+        current = (own.batch_id == batch_id, own.stage == HumanStage.OWN.value, own.current)
+        made = select(own.reviewer, own.created_at).where(*current)
     paces = _paces(connection, made) if people else None
     n = len(conflicts)
     return Team(mode=mode, to_read=to_read, read=read, todo=todo, conflicts=n, audit_due=due, people=paces)

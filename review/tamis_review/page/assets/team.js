@@ -28,7 +28,7 @@ const Invited = ({ name, secret, close }) => {
       say("The browser does not copy it: the key is selected, press Ctrl+C.");
     }
   };
-  return html`<p class="field"><label for="team-key">Key of ${name}</label><input type="text" id="team-key" ref=${field} readonly value=${secret} spellcheck="false" aria-describedby="team-once" /></p>
+  return html`<p class="field"><label for="team-key">Key of ${name}</label><input type="text" id="team-key" ref=${field} readonly value=${secret} onChange=${() => field.current.select()} spellcheck="false" aria-describedby="team-once" /></p>
     <p class="actions"><button type="button" class="main" onClick=${copy}>Copy</button><button type="button" onClick=${close}>Hide the key</button></p>
     <p class="small" id="team-once">This key is shown once: Tamis keeps only a hash. Send it to ${name} in private, with this page’s address: ${location.origin}/</p>`;
 };
