@@ -1,7 +1,10 @@
 """People's reading of a batch: visibility of decisions, next records, and when to stop."""
 
 from tamis_producer.client.batch import Batch
+from tamis_producer.client.client import Client
 from tamis_producer.client.session import Session
+from tamis_producer.gateway import api_keys
+from tamis_producer.ledger import read_views
 from tamis_producer.ledger.stop_samples import read_open_sample
 from tamis_producer.process.waiting import BesideLoop
 from tamis_schemas import (
@@ -21,6 +24,7 @@ from .order import next_records as reading_order
 from .order.exploration import EXPLORE
 from .order.next_records import NextQuery
 from .order.order_refits import OrderRefits
+from .report import team
 from .report.work_filter import WorkQuery
 from .report.work_list import WorkList, read_work
 
@@ -111,6 +115,27 @@ def list_work(batch: Batch, query: WorkQuery, *, reviewer: str) -> WorkList:
     Raises the errors of `next_records`, and `InvalidParameters` for an invalid cursor.
     """
     return read_work(batch.session.engine, batch.uuid, reviewer, query, order_refits(batch.session))
+
+
+def read_team(batch: Batch, *, people: bool = True) -> team.Team:
+    """Return how far people have read the batch; with `people`, also how much each of them has read.
+
+    Raises `LedgerUnavailable`, and `Blinded` as `read_visibility` does.
+    """
+    with batch.session.snapshot() as connection:
+        (view,) = read_views(connection, batch_id=batch.uuid)
+        return team.read_team(connection, view, visible(connection, batch).me, people=people)
+
+
+def invite_reader(client: Client, name: str) -> str:
+    """Make a key with the scopes `read` and `decide` for a new person, and return it. It cannot be read again.
+
+    Raises `InvalidParameters` if the name is invalid, or the label of a valid key: the holder of a second key with this
+    label would see and decide as that person.
+    """
+    if name.strip() in {key.label for key in api_keys.read_all(client.engine) if key.revoked_at is None}:
+        raise InvalidParameters(f"{name.strip()!r} has a key already: choose another name, or revoke that key first")
+    return api_keys.create(client.engine, name, [api_keys.Scope.READ, api_keys.Scope.DECIDE])
 
 
 def may_stop(

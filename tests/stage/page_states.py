@@ -330,6 +330,22 @@ def conflicts(stage: Stage) -> Iterator[str]:
     yield "all settled"
 
 
+def team(stage: Stage) -> Iterator[str]:
+    batch = stage.client.batch(write(stage.client, rows()))
+    for who, value in ((LONG, "include"), ("Reviewer B", "exclude")):
+        decide(batch, [HumanDecision(place, value, who) for place in (1, 5)])
+    page = stage.view(batch.id, "team")
+    page.get_by_label("Name in decisions").fill("Reviewer C")
+    page.get_by_role("button", name="Make a key").click()
+    expect(page.get_by_role("button", name="Copy")).to_be_visible()
+    yield "a key is made"
+    page.get_by_role("button", name="Hide the key").click()
+    page.get_by_label("Name in decisions").fill("Reviewer C")
+    page.get_by_role("button", name="Make a key").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    yield "a name that has a key"
+
+
 def quality(stage: Stage) -> Iterator[str]:
     batch = stage.client.batch(write(stage.client, rows()))
     page = stage.view(str(batch.id), "quality")
@@ -457,6 +473,7 @@ VIEWS: dict[str, Callable[[Stage], Iterator[str]]] = {
     "Work, alone": work_alone,
     "Work, in an audit": work_audited,
     "Conflicts": conflicts,
+    "Team": team,
     "Quality": quality,
     "Quality, of a panel": panel,
     "Run": run,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tamis_producer.client.batch import Batch
     from tamis_producer.ledger import HumanCounts
     from tamis_review.plans.reviews import Review
+    from tamis_review.report.team import Team
 
 
 def view_facts(view: BatchView) -> dict[str, Any]:
@@ -19,9 +20,19 @@ def view_facts(view: BatchView) -> dict[str, Any]:
     return view.model_dump(mode="json", exclude={"counts"}) | view.counts.model_dump() | {"waits_for": view.waits_for}
 
 
-def human_counts(batch: "Batch | BatchGlance") -> "HumanCounts | None":
-    """Return the counts of people's decisions; None if there are none."""
-    return batch.human_counts() if isinstance(batch, BatchGlance) else tamis_review.count_human_decisions(batch)
+def people_counts(batch: "Batch | BatchGlance") -> "tuple[HumanCounts | None, Team | None]":
+    """Return the counts of people's decisions, and how far people have read. None: people do not read the batch."""
+    if isinstance(batch, BatchGlance):
+        if not batch.read_by_people():
+            return None, None
+        from tamis_producer.client.client import Client  # reads these counts with statements of SQLAlchemy
+
+        with Client() as client:
+            return people_counts(client.batch(batch.id))
+    from tamis_review.reading import read_team
+
+    team = read_team(batch)
+    return tamis_review.count_human_decisions(batch), team if team.people or team.mode.blind else None
 
 
 def snapshot_change(batch: "Batch | BatchGlance") -> SnapshotChange | None:
@@ -35,13 +46,14 @@ def snapshot_change(batch: "Batch | BatchGlance") -> SnapshotChange | None:
 def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
     """Return a batch's state, people's decisions, rounds, and the summary of the present round (None: not written)."""
     view, summaries = batch.status(), batch.summaries()
-    humans = human_counts(batch)
+    humans, team = people_counts(batch)
     latest: Summary | None = summaries[-1] if summaries and summaries[-1].round == view.round else None
     change = None if latest is None else snapshot_change(batch)
     return view_facts(view) | {
         "human_decisions": 0 if humans is None else humans.decided,
         "overridden": 0 if humans is None else humans.overridden,
         "conflicts": 0 if humans is None else humans.conflicts,
+        "team": team,
         "rounds": [summary.model_dump(mode="json", include={"round", "counts", "errors"}) for summary in summaries],
         "snapshots": None if change is None else change.model_dump(mode="json"),
         "summary": None if latest is None else latest.model_dump(mode="json"),

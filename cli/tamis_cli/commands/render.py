@@ -26,6 +26,7 @@ from .tables import facts_by_name, listing, short
 if TYPE_CHECKING:
     from tamis_producer.ledger import HumanCounts
     from tamis_producer.ledger.snapshots import SnapshotChange
+    from tamis_review.report.team import Team
     from tamis_schemas import RetryBias
     from tamis_schemas.batches.retry_bias import Comparison
 
@@ -118,13 +119,14 @@ def _counts(counts: Counts) -> str:
     return f"{counts.n_items}: {', '.join(parts)}"
 
 
-def print_view(view: BatchView, console: Console) -> None:
-    """Print the state of a batch."""
+def print_view(view: BatchView, console: Console, team: "Team | None" = None) -> None:
+    """Print the state of a batch. `team`: how far people have read it."""
     by = "" if view.submitted_by is None else f" by {escape(view.submitted_by)}"
     rows = (
         ("batch", view.id),
         ("operation", escape(f"{view.operation} of {view.label or 'unnamed items'}")),
-        ("state", state_words(view) if view.pause is None else paused(view.id, view.pause)),
+        ("state", state_words(view, team) if view.pause is None else paused(view.id, view.pause)),
+        ("read", None if team is None else f"by people {team.read:,} of {team.to_read:,}"),
         ("waits", None if view.waits_for is None else f"[yellow]{escape(view.waits_for)}[/]"),
         ("items", _counts(view.counts)),
         ("priority", None if view.priority is Priority.NORMAL else view.priority.value),
@@ -138,8 +140,13 @@ def print_view(view: BatchView, console: Console) -> None:
     console.print(facts_by_name(rows))
 
 
-def state_words(view: BatchView) -> str:
-    """Return a batch's state, with markup. If the batch has ended with failed items, the text has their number."""
+def state_words(view: BatchView, team: "Team | None" = None) -> str:
+    """Return a batch's state, with markup. If the batch has ended with failed items, the text has their number.
+
+    `team`: how far people have read the batch. While they have work, only the model is finished.
+    """
+    if team is not None and team.open and view.state == "completed" and not view.lacks_decisions:
+        return "model finished"
     return f"[yellow]ended, {view.counts.failed:,} failed[/]" if view.lacks_decisions else view.state.value
 
 

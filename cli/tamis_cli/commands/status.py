@@ -15,7 +15,7 @@ from tamis_schemas import InvalidRequest, LedgerUnavailable
 
 from .app import EXIT_OK, EXIT_WRONG_USE, app, out, say_error
 from .commands import next_step
-from .facts import batch_facts, human_counts, snapshot_change, view_facts
+from .facts import batch_facts, people_counts, snapshot_change, view_facts
 from .json_document import AsJson, print_json
 from .render import (
     print_humans,
@@ -83,8 +83,8 @@ def status(
         if as_json:
             print_json(batch_facts(batch))
             return
-        view, summaries, humans = batch.status(), batch.summaries(), human_counts(batch)
-        print_view(view, out)
+        view, summaries, (humans, team) = batch.status(), batch.summaries(), people_counts(batch)
+        print_view(view, out, team)
         print_rounds(summaries, view, out)
         if summaries and summaries[-1].round == view.round:  # summaries of earlier rounds are outdated
             print_summary(summaries[-1], out)

@@ -11,7 +11,6 @@ from uuid import UUID
 
 from tamis_schemas import Summary
 
-from .. import ledger
 from ..config.settings import ProducerSettings
 from ..ledger.batch_view import BatchView, ServiceTraffic
 from ..ledger.direct import DirectConnection, direct_connection, driver_arguments
@@ -22,7 +21,6 @@ from ..ledger.views import read_service_traffic, read_summaries, read_views
 from ..ledger.worker_view import WorkerView, read_live_workers
 
 if TYPE_CHECKING:
-    from ..ledger.overrides import HumanCounts
     from .client import Client
 
 
@@ -41,15 +39,14 @@ def glance() -> "Iterator[Client | Glance]":
             yield client
         return
     with direct_connection(arguments, CLIENT) as connection:
-        yield Glance(connection, settings)
+        yield Glance(connection)
 
 
 class Glance:
     """A reader of the state of batches. Its methods return the same values as the methods of `Client`."""
 
-    def __init__(self, connection: DirectConnection, settings: ProducerSettings) -> None:
+    def __init__(self, connection: DirectConnection) -> None:
         self._connection = connection
-        self._settings = settings
 
     def batches(self, limit: int = 20) -> list[BatchView]:
         return read_views(self._connection, limit=limit)
@@ -61,15 +58,14 @@ class Glance:
         return read_live_workers(self._connection)
 
     def batch(self, batch_id: str) -> "BatchGlance":
-        return BatchGlance(self._connection, self._settings, find_batch(self._connection, batch_id))
+        return BatchGlance(self._connection, find_batch(self._connection, batch_id))
 
 
 class BatchGlance:
     """A reader of one batch's state. Its methods return the same values as the methods of `Batch`."""
 
-    def __init__(self, connection: DirectConnection, settings: ProducerSettings, batch_id: UUID) -> None:
+    def __init__(self, connection: DirectConnection, batch_id: UUID) -> None:
         self._connection = connection
-        self._settings = settings
         self._id = batch_id
 
     @property
@@ -86,12 +82,10 @@ class BatchGlance:
         """Return the models that answered the batch if they changed, else None."""
         return read_snapshot_change(self._connection, self._id)
 
-    def human_counts(self) -> "HumanCounts | None":
-        """Return the counts of people's decisions; None if there are none."""
-        decided = "SELECT 1 AS one FROM overrides WHERE batch_id = %(batch_id)s LIMIT 1"
-        if not list(self._connection.exec_driver_sql(decided, {"batch_id": self._id})):
-            return None
-        from .client import Client  # it compares people's decisions with the software's, in a statement of SQLAlchemy
-
-        with Client(self._settings) as client, client.reading() as connection:
-            return ledger.read_human_counts(connection, self._id)
+    def read_by_people(self) -> bool:
+        """Return whether people made decisions, or set a screening mode. Counts of these need a `Client`."""
+        rows = (
+            "SELECT 1 AS one FROM overrides WHERE batch_id = %(batch_id)s "
+            "UNION ALL SELECT 1 FROM screening_modes WHERE batch_id = %(batch_id)s LIMIT 1"
+        )
+        return bool(list(self._connection.exec_driver_sql(rows, {"batch_id": self._id})))

@@ -31,7 +31,6 @@ from sqlalchemy import (
     null,
     select,
     table,
-    true,
 )
 
 from tamis_schemas import HumanStage, ItemStatus, Operation, Override, UnknownBatch, parse_operation
@@ -101,12 +100,9 @@ def standing_at(batch_id: UUID, idx: ColumnElement[int], *, stage: HumanStage = 
 
 def read_reviewers(connection: Connection, batch_id: UUID, stage: HumanStage = HumanStage.OWN) -> tuple[str, ...]:
     """Return the names of the people who decided about records of a batch in a stage, sorted."""
-    human = standing(batch_id, stage=stage)
-    decision = func.json_array_elements(human.c.decisions).alias("one")
-    name = decision.column.op("->>")("reviewer").label("name")
-    return tuple(
-        connection.execute(select(name).select_from(human.join(decision, true())).distinct().order_by(name)).scalars()
-    )
+    view = human_decisions.c
+    names = select(view.reviewer).where(view.batch_id == batch_id, view.stage == stage.value, view.current).distinct()
+    return tuple(connection.execute(names.order_by(view.reviewer)).scalars())
 
 
 # Outcomes of the software that decide nothing.

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Operator, Reader
+from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.description import BatchId, Index
 from tamis_producer.gateway.etag import tagged
 from tamis_producer.gateway.streams import Stream
@@ -37,6 +38,7 @@ from ..order.next_records import LONGEST_NAME
 from ..order.next_records import MOST as MOST_NEXT
 from ..order.next_records import USUAL as USUAL_NEXT
 from ..report.table import read_table
+from ..report.team import Team
 from ..report.work_filter import LONGEST_SEARCH, MOST, USUAL, WorkOrder, WorkQuery, WorkShow
 from ..report.work_list import WorkList
 from .written import written
@@ -66,6 +68,12 @@ def get_screening_mode(batch_id: BatchId, client: Of, _: Reader) -> ScreeningMod
 )
 def set_screening_mode(batch_id: BatchId, wanted: NewMode, client: Of, key: Operator) -> ScreeningModeSet:
     return reading.set_screening_mode(client.batch(batch_id), wanted.mode, set_by=key.label)
+
+
+@work_router.get("/team", summary="Get how far people have read a batch, without their decisions")
+def get_team(batch_id: BatchId, client: Of, key: Reader) -> Team:
+    """Return the records that people have read, and the work left. Keys with `control` also get each person's pace."""
+    return reading.read_team(client.batch(batch_id), people=Scope.CONTROL in key.scopes)
 
 
 @work_router.get(

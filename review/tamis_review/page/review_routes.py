@@ -12,35 +12,35 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_producer import ledger
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
-from tamis_producer.gateway.access import Of, Reader
-from tamis_producer.gateway.api_keys import ApiKey
+from tamis_producer.gateway.access import Of, Operator, Reader, Reviewer
+from tamis_producer.gateway.api_keys import LONGEST_LABEL, ApiKey
 from tamis_producer.gateway.batch_status_view import BatchStatusView
 from tamis_producer.gateway.description import BatchId
 from tamis_producer.gateway.etag import tagged
 from tamis_producer.gateway.streams import Stream
 from tamis_producer.ledger import read_reviews
 from tamis_producer.ledger.batch_view import ReviewView
+from tamis_review import reading
 from tamis_review.plans.reviews import Review, find_review
 from tamis_review.reports import write_report
 from tamis_schemas import BatchStatus, cost_words
 from tamis_schemas.values.frozen import Frozen
 
 from ..report import ReportForm
-from ..report.work_list import WorkLeft, read_left
+from ..report.team import Team, read_team
 from .written import written
 
 
-class ReviewStageView(BatchStatusView):
-    """A stage of a review, which is a batch, and the work left in it for the key's holder."""
+class ReviewStageView(BatchStatusView, Team):
+    """A stage of a review, which is a batch, and the work left in it. `todo`: for the key's holder."""
 
     name: str  # in the review's plan
-    todo: int  # records that wait for the key's holder
-    conflicts: int  # records on which people differ, not settled yet
 
 
 class ReviewStatusView(Frozen):
@@ -57,7 +57,21 @@ class ReviewStatusView(Frozen):
     next_step: str  # in a few words, for the key's holder
 
 
-def next_step(state: str, left: Sequence[WorkLeft]) -> str:
+class Invitation(BaseModel):
+    """The person to invite."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "Reviewer B"}]})
+
+    name: str = Field(min_length=1, max_length=LONGEST_LABEL, description="The name in all decisions.")
+
+
+class Invited(Frozen):
+    """The key of a new reader."""
+
+    key: str  # shown only here: the ledger keeps a hash
+
+
+def next_step(state: str, left: Sequence[Team]) -> str:
     """Return the next step in a review as text.
 
     Conflicts have priority, then the software's work, then records to read, then audits.
@@ -73,6 +87,8 @@ def next_step(state: str, left: Sequence[WorkLeft]) -> str:
         return f"{todo:,} {'record' if todo == 1 else 'records'} to read"
     if any(work.audit_due for work in left):
         return "an audit to draw"
+    if others := sum(work.to_read - work.read for work in left):
+        return f"{others:,} {'record' if others == 1 else 'records'} for others to read"
     return "cancelled" if state == BatchStatus.CANCELLED else "finished"
 
 
@@ -92,10 +108,7 @@ REPORTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@review_router.get(
-    "/reviews",
-    summary="List the latest reviews, newest first, each with its next step",
-)
+@review_router.get("/reviews", summary="List the latest reviews, newest first, each with its next step")
 def list_reviews(
     client: Of,
     key: Reader,
@@ -107,10 +120,7 @@ def list_reviews(
     return _read(client, key.label, limit=limit, after=after)
 
 
-@review_router.get(
-    "/reviews/{review_id}",
-    summary="Get the state of a review, and its next step",
-)
+@review_router.get("/reviews/{review_id}", summary="Get the state of a review, and its next step")
 def get_review(review_id: ReviewId, client: Of, key: Reader) -> ReviewStatusView:
     return _read(client, key.label, review_id=UUID(find_review(client, review_id).id))[0]
 
@@ -128,18 +138,24 @@ async def get_review_report(
     return await report_stream(request, key, await run_in_threadpool(find_review, client, review_id), form)
 
 
+@review_router.post("/readers", status_code=HTTPStatus.CREATED, summary="Invite a reader", responses=problems.OF_BODIES)
+def invite_reader(invitation: Invitation, client: Of, _: Operator, __: Reader, ___: Reviewer) -> Invited:
+    """Make a key with the scopes `read` and `decide`. The caller needs them too: a key passes on only what it has."""
+    return Invited(key=reading.invite_reader(client, invitation.name))
+
+
 def _read(
     client: Client, me: str, *, review_id: UUID | None = None, limit: int = 1, after: str | None = None
 ) -> list[ReviewStatusView]:
     with client.snapshot() as connection:
         behind = None if after is None else ledger.find_review(connection, after)
         reviews = read_reviews(connection, review_id=review_id, limit=limit, after=behind)
-        return [_view(review, [read_left(connection, stage, me) for stage in review.stages]) for review in reviews]
+        return [_view(review, [read_team(connection, stage, me) for stage in review.stages]) for review in reviews]
 
 
-def _view(review: ReviewView, left: Sequence[WorkLeft]) -> ReviewStatusView:
+def _view(review: ReviewView, left: Sequence[Team]) -> ReviewStatusView:
     stages = tuple(
-        ReviewStageView(**dict(BatchStatusView.of(stage)), name=name, todo=here.todo, conflicts=here.conflicts)
+        ReviewStageView(**dict(BatchStatusView.of(stage)), name=name, **dict(here))
         for stage, name, here in zip(review.stages, review.planned, left, strict=False)
     )
     words = {"paid": cost_words(review.cost, review.unpriced), "next_step": next_step(review.state, left)}

@@ -98,8 +98,8 @@ class Said:
     first: int  # id of the oldest decision; smaller ids are earlier
     reason: str | None = None  # the person's reason in the decision that counts
 
-    def waits(self, mode: ScreeningMode, me: str) -> bool:
-        """Return whether the record still needs a decision of the reviewer `me`."""
+    def waits(self, mode: ScreeningMode, me: str | None) -> bool:
+        """Return whether the record still needs a decision of the reviewer `me`; None: of any person."""
         return me not in self.reviewers and not self.settled and len(self.reviewers) < _READERS[mode]
 
 

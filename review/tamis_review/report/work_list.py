@@ -8,32 +8,26 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Connection, Engine, Integer, any_, func, literal, select
+from sqlalchemy import Connection, Engine
 
 from tamis_producer.ledger import ledger_errors, read_results
-from tamis_producer.ledger.audits import find_reading_audit, read_audit, read_unjudged
-from tamis_producer.ledger.batch_view import BatchView
+from tamis_producer.ledger.audits import find_reading_audit, read_audit
 from tamis_producer.ledger.stop_samples import read_open_sample
 from tamis_schemas import (
     Audit,
-    BatchStatus,
     Criterion,
     HumanStage,
     Inclusion,
     ItemResult,
-    ItemStatus,
     Operation,
     RemarkKind,
     ScreeningMode,
-    Stratum,
 )
 from tamis_schemas.answers.override import AuditItem
-from tamis_schemas.ledger import items
-from tamis_schemas.operations import kind_of, panel_of
+from tamis_schemas.operations import panel_of
 from tamis_schemas.values.frozen import Frozen
 
-from ..decisions.audits import may_be_drawn, verdict
-from ..decisions.blindness import hidden_from, read_mode
+from ..decisions.audits import verdict
 from ..decisions.conflicts import read_differing
 from ..decisions.visibility import Visibility, read_visibility
 from ..order.candidates import checked_operation
@@ -296,41 +290,3 @@ def _marked(operation: Operation) -> dict[str, list[str]]:
         "include": [word for word in include if word not in exclude],
         "exclude": [word for word in exclude if word not in include],
     }
-
-
-class WorkLeft(Frozen):
-    """The work that a batch still needs from a person."""
-
-    todo: int = 0  # records that wait for the person
-    conflicts: int = 0  # unsettled conflicts between people
-    audit_due: bool = False  # people audit the model, but no audit is drawn
-
-
-def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
-    """Return the remaining work of the reviewer `me`. An operation that makes no decisions leaves no work."""
-    if not kind_of(view.operation).decides():
-        return WorkLeft()
-    batch_id = UUID(view.id)
-    mode, decisions = read_mode(connection, batch_id), work_filter.read_said(connection, batch_id)
-    conflicts = {place for place, row in decisions.items() if row.conflict} | read_differing(connection, batch_id)
-    if conflicts and mode is not ScreeningMode.SINGLE:
-        conflicts -= hidden_from(connection, batch_id, me, conflicts)
-    if mode is ScreeningMode.MODEL_AUDITED:
-        due = (
-            find_reading_audit(connection, batch_id) is None
-            and view.state == BatchStatus.COMPLETED
-            and may_be_drawn(connection, batch_id, Stratum.MODEL)
-        )
-        return WorkLeft(todo=len(read_unjudged(connection, batch_id)), conflicts=len(conflicts), audit_due=due)
-    done = [place for place, decision in decisions.items() if not decision.waits(mode, me)]
-    to_read = view.counts.n_items - view.counts.excluded_by_filter
-    return WorkLeft(todo=to_read - _to_read(connection, batch_id, done), conflicts=len(conflicts))
-
-
-def _to_read(connection: Connection, batch_id: UUID, places: list[int]) -> int:
-    """Return how many of the records at these places were not excluded before screening."""
-    if not places:
-        return 0
-    here = (items.c.batch_id == batch_id) & (items.c.idx == any_(literal(places, ARRAY(Integer))))
-    kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
-    return int(connection.execute(select(func.count()).select_from(items).where(here, ~kept_out)).scalar_one())

@@ -27,7 +27,7 @@ def test_a_screen_reader_finds_landmarks_headings_labels_and_news(client: Client
     expect(page.get_by_role("heading", level=1)).to_have_count(1)
     for region in ("Progress", "Flow of records", "Decisions"):
         expect(page.get_by_role("region", name=region)).to_be_visible()
-    expect(page.get_by_role("progressbar", name="5 of 5 done")).to_be_visible()
+    expect(page.get_by_role("progressbar", name="model finished: 5 of 5 done")).to_be_visible()
     expect(page.get_by_role("table", name=re.compile("Every record of the batch"))).to_be_visible()
     assert page.locator("html").get_attribute("lang") == "en"
     assert page.title() == "citations.ris – Tamis"

@@ -23,7 +23,7 @@ def test_a_review_leads_to_its_stages_and_each_stage_back(client: Client, key: s
     expect(page.get_by_role("heading", level=1)).to_have_text("Sieves in adults")
     stages = page.get_by_role("main").get_by_role("list").first.get_by_role("listitem")
     expect(stages).to_have_count(2)
-    expect(stages.nth(0)).to_contain_text("5 of 5 done")
+    expect(stages.nth(0)).to_contain_text("model finished: 5 of 5 done")
     expect(stages.nth(1)).to_contain_text("not started")
     expect(page.locator("#drawing svg")).to_be_visible()
     with page.expect_download() as saved:

@@ -45,8 +45,8 @@ def test_with_a_browser_alone_the_example_is_screened_overridden_and_reported(
     expect(page.get_by_role("heading", level=1)).to_have_text("citations.ris")
     expect(page.locator("#pace")).to_contain_text("to go", timeout=SCREENED_WITHIN)  # while it runs
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    expect(page.locator("#done")).to_have_text("24 of 24 done", timeout=SCREENED_WITHIN)
-    expect(page.locator("#state")).to_have_text("completed")
+    expect(page.locator("#done")).to_have_text("model finished: 24 of 24 done", timeout=SCREENED_WITHIN)
+    expect(page.locator("#state")).to_have_text("waits for people")
     expect(page.get_by_role("button", name="Pause")).to_be_hidden()
     expect(page.locator("#rows tr.row")).to_have_count(24)
     expect(page.locator("#rows .badge.open")).to_have_count(0, timeout=30_000)
@@ -108,7 +108,7 @@ def test_a_review_of_two_stages_is_begun_in_a_browser_and_home_shows_both_comple
     start_worker(concurrency="2")
     page.get_by_role("button", name="Screen these 6 records").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sieves")
-    expect(page.locator(".stages progress")).to_have_count(2, timeout=SCREENED_WITHIN)  # the second one as it begins
+    expect(page.locator(".stages progress")).to_have_count(3, timeout=SCREENED_WITHIN)  # with the second stage
     (view,) = list_reviews(client)
     first, second = find_review(client, view.id).wait(timeout=60).stages
     passed = [
@@ -121,8 +121,8 @@ def test_a_review_of_two_stages_is_begun_in_a_browser_and_home_shows_both_comple
 
     page.get_by_role("link", name="Batches").click()
     review = page.get_by_role("article", name="Sieves")
-    for name, n in (("1. inclusion", 6), ("2. extract", len(passed))):
-        bar = review.get_by_role("progressbar", name=f"Done of {name}, Sieves")
+    for name, model, n in (("1. inclusion", "model finished: ", 6), ("2. extract", "", len(passed))):
+        bar = review.get_by_role("progressbar", name=f"{name}, Sieves: {model}{n} of {n} done")
         expect(bar).to_have_js_property("value", n)
         expect(bar).to_have_js_property("max", n)
     expect(review.locator(".ahead")).to_have_count(0)

@@ -122,7 +122,7 @@ def test_a_batch_is_paused_resumed_and_cancelled(
     expect(dialog).to_contain_text(re.compile(r"Kept: \d+ decided and 0 failed"))
     dialog.get_by_role("button", name=re.compile(r"^Cancel \d+ records$")).click()
     expect(page.locator("#state")).to_have_text("cancelled")
-    expect(page.locator("#done")).to_have_text("200 of 200 done", timeout=30_000)
+    expect(page.locator("#done")).to_have_text("model: 200 of 200 done", timeout=30_000)
 
 
 @pytest.mark.night
@@ -139,7 +139,7 @@ def test_failed_records_are_asked_about_again(
     expect(page.locator("#state")).to_have_class("badge uncertain")
     page.get_by_role("button", name="Retry failed").click()
     expect(page.locator("#pace")).to_contain_text("round 2")
-    expect(page.locator("#state")).to_have_text("completed", timeout=60_000)
+    expect(page.locator("#state")).to_have_text("waits for people", timeout=60_000)
     expect(page.locator("#rows .badge.failed")).to_have_count(0, timeout=30_000)
     expect(page.get_by_role("button", name="Retry failed")).to_be_hidden()
     assert batch.status().counts.failed == 0

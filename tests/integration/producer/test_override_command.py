@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,6 +47,9 @@ def test_a_reviewer_decides_withdraws_and_sees_it(run: Run, batch: Batch) -> Non
     assert "2 records decided, 1 of them overridden, 1 confirmed" in run("status", batch.id).out
     stood = json.loads(run("status", batch.id, "--json").out)
     assert (stood["human_decisions"], stood["overridden"]) == (2, 1)
+    assert (stood["team"]["read"], stood["team"]["to_read"], stood["team"]["open"]) == (2, 4, True)
+    assert run("status", batch.id).out.count("completed") == 0
+    assert re.search(r"state +model finished +\nread +by people 2 of 4 ", run("status", batch.id).out)
     table = list(csv.DictReader(io.StringIO(run("results", batch.id).out)))
     assert [one["final_value"] for one in table] == ["include", "include", "uncertain", "exclude"]
     done = run("export", batch.id, "-o", "out.jsonl", "--only", "include")

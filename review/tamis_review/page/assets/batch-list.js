@@ -1,12 +1,14 @@
 // The batches of no review on the home page: the latest as they go, earlier ones a page at a time when asked for.
 import { ask } from "./api.js";
-import { at, complain, done, duration, make, nameOf, number, rate, say, showState, stateOf } from "./words.js";
+import { doneOf, newsOf, readTeam, showRead, showState } from "./bars.js";
+import { at, complain, done, duration, make, nameOf, number, rate, say } from "./words.js";
 
 const PAGE = 20;
 export const MOST = PAGE + 1; // one more than is shown: whether there are earlier ones
 
 const rows = new Map(); // id -> its row: kept, so that the focus stays where it is
 const states = new Map();
+const teams = new Map();
 
 const link = (batch) => {
   const to = make("a", "", nameOf(batch));
@@ -27,29 +29,37 @@ const begun = (batch) => {
     cell.dataset.name = title;
     return cell;
   });
-  const [share, state, why, paid, unpriced] = ["", "", "by", "", "by"].map((kind) => make("span", kind));
+  const [share, people, state, why, paid, unpriced] = ["", "people", "", "by", "", "by"].map((kind) => make("span", kind));
   cells[0].append(state, why);
-  cells[1].append(bar, share);
+  people.hidden = true;
+  cells[1].append(bar, share, people);
   cells[5].append(paid, unpriced);
-  return { row: make("tr", "", name, ...cells), cells, bar, share, state, why, paid, unpriced };
+  return { row: make("tr", "", name, ...cells), cells, bar, share, people, state, why, paid, unpriced };
 };
 
 const tell = (standing) => {
   const { batch } = standing;
   if (!rows.has(batch.id)) rows.set(batch.id, begun(batch));
-  const { row, cells, bar, share, state, why, paid, unpriced } = rows.get(batch.id);
+  const { row, cells, bar, share, people, state, why, paid, unpriced } = rows.get(batch.id);
   const running = !standing.finished && batch.state !== "paused";
   bar.value = done(batch.counts);
-  showState(state, batch);
+  showState(state, batch, teams.get(batch.id));
   why.textContent = batch.pause && batch.pause.kind !== "requested" ? batch.pause.kind.replaceAll("_", " ") : "";
-  share.textContent = `${number(done(batch.counts))} of ${number(batch.counts.n_items)}`;
+  share.textContent = doneOf(batch);
   cells[2].textContent = number(batch.counts.failed);
   cells[3].textContent = running ? rate(standing.rate) : "–";
   cells[4].textContent = running ? duration(standing.eta_seconds) : "–";
   [paid.textContent, unpriced.textContent] = standing.paid.split(/, (.*)/); // "$0.00, 3 items without a known price"
   const before = states.get(batch.id);
   states.set(batch.id, batch.state);
-  if (before && before !== batch.state) say(`${nameOf(batch)} is ${stateOf(batch)}`);
+  if (before && before !== batch.state) say(newsOf(batch, teams.get(batch.id)));
+  if (before !== batch.state) {
+    readTeam(batch).then((team) => {
+      teams.set(batch.id, team);
+      if (states.get(batch.id) === batch.state) showState(state, batch, team);
+      showRead(people, team, nameOf(batch));
+    });
+  }
   return row;
 };
 

@@ -88,7 +88,10 @@ export const showBatch = async (id, scopes) => {
     let later;
     deciding?.whenChanged(() => {
       clearTimeout(later); // one drawing for several decisions in a row
-      later = setTimeout(() => showFlow(path).catch(complain), DRAW_AFTER);
+      later = setTimeout(() => {
+        showFlow(path).catch(complain);
+        progress.lookAtPeople();
+      }, DRAW_AFTER);
     });
     document.documentElement.dataset.ready = "true";
   };

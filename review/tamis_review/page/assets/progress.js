@@ -1,6 +1,7 @@
 // How a batch stands as it goes, and what can be done with it: the same in each view that shows it.
 import { ask, follow } from "./api.js";
-import { at, calm, cancelling, complain, done, duration, make, nameOf, number, phrased, rate, say, showState, stateOf, tellLost } from "./words.js";
+import { doneOf, newsOf, readTeam, showRead, showState } from "./bars.js";
+import { at, calm, cancelling, complain, done, duration, make, nameOf, number, phrased, rate, say, tellLost } from "./words.js";
 
 const LOOK_AGAIN = 3000; // ms after a batch paused itself
 
@@ -47,15 +48,16 @@ const nameCancelling = (batch) => {
   at("confirm-no").textContent = no;
 };
 
-const tell = (standing, scopes) => {
+const tell = (standing, scopes, team) => {
   const { batch } = standing;
   if (at("confirm").open) nameCancelling(batch); // what it says stays true while somebody reads it
   const finished = done(batch.counts);
   at("bar").max = batch.counts.n_items || 1;
   at("bar").value = finished;
-  at("done").textContent = `${number(finished)} of ${number(batch.counts.n_items)} done`;
+  at("done").textContent = doneOf(batch);
   const running = !standing.finished && batch.state !== "paused";
-  showState(at("state"), batch);
+  showState(at("state"), batch, team);
+  showRead(at("people"), team);
   at("pace").textContent = [
     batch.round > 1 && `round ${batch.round}`,
     running && standing.rate && [rate(standing.rate), standing.eta_seconds !== null && `about ${duration(standing.eta_seconds)} to go`].filter(Boolean).join(", "),
@@ -83,10 +85,17 @@ const tell = (standing, scopes) => {
 export const progressOf = (id, standing, scopes, changed) => {
   const path = `/v1/batches/${encodeURIComponent(id)}`;
   let following = false;
+  let team = null;
 
+  // Asked again where the model got further, and by whoever decides.
+  const lookAtPeople = async () => {
+    team = await readTeam(standing.batch);
+    tell(standing, scopes, team);
+  };
   const news = (now, done = false) => {
+    if (now.batch.state !== standing.batch.state) lookAtPeople();
     standing = now;
-    tell(standing, scopes);
+    tell(standing, scopes, team);
     changed(standing, done);
   };
 
@@ -96,7 +105,7 @@ export const progressOf = (id, standing, scopes, changed) => {
     let { state } = standing.batch;
     const told = ({ data }) => {
       news(data);
-      if (data.batch.state !== state) say(`${nameOf(data.batch)} is ${stateOf(data.batch)}. ${number(done(data.batch.counts))} of ${number(data.batch.counts.n_items)} done.`);
+      if (data.batch.state !== state) say(`${newsOf(data.batch, team)}. ${number(done(data.batch.counts))} of ${number(data.batch.counts.n_items)} done.`);
       state = data.batch.state;
     };
     try {
@@ -140,6 +149,7 @@ export const progressOf = (id, standing, scopes, changed) => {
     at("confirm").close();
     act("cancel");
   });
-  tell(standing, scopes);
-  return { act, keepUp };
+  tell(standing, scopes, team);
+  lookAtPeople();
+  return { act, keepUp, lookAtPeople };
 };

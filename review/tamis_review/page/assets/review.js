@@ -1,22 +1,24 @@
 // One review: its stages with what is left in each, and the figure of all of them.
 import { ask, download } from "./api.js";
+import { Done, Read, showState } from "./bars.js";
 import { showFlow } from "./flow.js";
 import { leftOf, when } from "./reviews.js";
 import { html, render } from "./ui.js";
 import { addressOf, stageName, viewsOf } from "./views.js";
-import { at, calm, complain, done, number, say, showState } from "./words.js";
+import { at, calm, complain, say } from "./words.js";
 
 const LOOK_AGAIN = 5000; // ms between two looks, while anything goes on
 
-const State = ({ batch }) => html`<span ref=${(badge) => badge && showState(badge, batch)}></span>`;
+const State = ({ batch, team }) => html`<span ref=${(badge) => badge && showState(badge, batch, team)}></span>`;
 
 const Stage = ({ n, stage }) => {
   const { batch } = stage;
   const name = stageName(n, stage.name);
   return html`<li>
     <h2>${name}</h2>
-    <p class="share"><progress max=${batch.counts.n_items || 1} value=${done(batch.counts)} aria-label=${`Done of ${name}`}></progress>${number(done(batch.counts))} of ${number(batch.counts.n_items)} done</p>
-    <p class="left"><${State} batch=${batch} /> ${leftOf(stage) || "You have no work left here."}</p>
+    <p class="share"><${Done} batch=${batch} of=${name} /></p>
+    <p class="share"><${Read} team=${stage} of=${name} /></p>
+    <p class="left"><${State} batch=${batch} team=${stage} /> ${leftOf(stage) || "You have no work left here."}</p>
     <p class="ways">${viewsOf(batch).map(([view, text]) => html`<a href=${addressOf(batch.id, view)} aria-label=${`${text}, ${name}`}>${text}</a>`)}</p>
   </li>`;
 };

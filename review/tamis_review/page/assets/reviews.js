@@ -1,10 +1,11 @@
 // The latest reviews on the home page: their stages as bars, what is left for whoever looks, and what comes next.
 import { ask } from "./api.js";
+import { Done, Read } from "./bars.js";
 import { html, render } from "./ui.js";
 import { addressOf, addressOfReview, stageName } from "./views.js";
-import { done, number } from "./words.js";
+import { number } from "./words.js";
 
-const counted = (n, one, many) => `${number(n)} ${n === 1 ? one : many}`;
+export const counted = (n, one, many) => `${number(n)} ${n === 1 ? one : many}`;
 
 // What is left in a stage for people, in a line.
 export const leftOf = ({ conflicts, todo }, ...more) =>
@@ -14,9 +15,10 @@ export const when = (at) => new Date(at).toLocaleDateString(undefined, { dateSty
 
 const Stage = ({ n, stage, review }) => {
   const { counts, id } = stage.batch;
+  const of = `${stageName(n, stage.name)}, ${review}`;
   return html`<li>
     <a href=${addressOf(id, "work")}>${stageName(n, stage.name)}</a>
-    <span class="share"><progress max=${counts.n_items || 1} value=${done(counts)} aria-label=${`Done of ${stageName(n, stage.name)}, ${review}`}></progress>${number(done(counts))} of ${number(counts.n_items)}</span>
+    <span class="share"><span><${Done} batch=${stage.batch} of=${of} /></span><span><${Read} team=${stage} of=${of} /></span></span>
     <span class="left">${leftOf(stage, counts.failed && `${number(counts.failed)} failed`)}</span>
   </li>`;
 };

@@ -8,6 +8,7 @@ const DECIDES = ["inclusion", "filter"];
 const VIEWS = [
   ["work", "Work", true],
   ["conflicts", "Conflicts", true],
+  ["team", "Team", true],
   ["", "Figure and report", false],
   ["quality", "Quality", false],
   ["run", "Run", false],

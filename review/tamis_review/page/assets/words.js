@@ -30,20 +30,6 @@ export const done = (counts) => counts.n_items - counts.pending - counts.running
 
 export const nameOf = (batch) => batch.label || `${batch.operation.replaceAll("_", " ")} ${batch.id.slice(0, 8)}`;
 
-// States have the colours that decisions have.
-const STATES = { pending: "removed", running: "open", paused: "uncertain", completed: "passed", cancelled: "excluded" };
-
-const lacking = (batch) => batch.state === "completed" && batch.counts.failed > 0;
-
-// A batch that ended without all of its decisions is not simply completed.
-export const stateOf = (batch) => (lacking(batch) ? `ended, ${number(batch.counts.failed)} failed` : batch.state);
-
-export const showState = (badge, batch) => {
-  badge.className = `badge ${lacking(batch) ? "uncertain" : STATES[batch.state]}`;
-  const text = stateOf(batch);
-  if (badge.textContent !== text) badge.textContent = text;
-};
-
 const records = (n) => `${number(n)} ${n === 1 ? "record" : "records"}`;
 
 // What becomes of a batch's records when it is cancelled now: the words of the dialog, and those of its buttons.

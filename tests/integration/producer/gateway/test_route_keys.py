@@ -49,6 +49,8 @@ NEEDED: dict[tuple[str, str], Scope | tuple[Scope, ...] | None] = {
     ("POST", "/v1/batches/{batch_id}/calibration"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/export"): Scope.READ,
     ("GET", "/v1/batches/{batch_id}/work"): Scope.READ,
+    ("GET", "/v1/batches/{batch_id}/team"): Scope.READ,
+    ("POST", "/v1/readers"): (Scope.CONTROL, Scope.READ, Scope.DECIDE),
     ("GET", "/v1/events"): Scope.READ,
     ("GET", "/v1/reviews"): Scope.READ,
     ("GET", "/v1/reviews/{review_id}"): Scope.READ,

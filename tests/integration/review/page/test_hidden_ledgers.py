@@ -41,7 +41,7 @@ from tamis_review.decisions import stopping
 from tamis_review.decisions.audits import AuditDecision
 from tamis_review.decisions.visibility import Visibility, visible
 from tamis_review.page.record_routes import SENT_AS
-from tamis_review.report import table
+from tamis_review.report import table, team
 from tamis_review.report.work_filter import WorkOrder, WorkShow
 from tamis_schemas import Exclusion, Inclusion, ItemStatus, Judge, PanelResult, ScreeningMode, StopAnswer, Stratum
 from tamis_schemas.answers.transcript import TranscribedCall, TranscribedMessage
@@ -107,6 +107,7 @@ class Twin:
         for one, called in self.names.items():
             text = text.replace(one, called).replace(one[:8], called)
         text = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "an id", text)
+        text = re.sub(r"tamis_\w{12}_[\w-]{43}", "a key", text)
         text = re.sub(r'(?<="elapsed_seconds":)[\d.]+', "n", text)
         return re.sub(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?( UTC|Z|\+00:00)?", "a time", text)
 
@@ -167,7 +168,7 @@ def decide(batch: Batch, mode: ScreeningMode, twin: int) -> None:
     for n in hidden:
         override(batch, n, ("include", "exclude")[(n + twin) % 2], reviewer=OTHER, note=WORDS[twin])
         remark(batch, [n], labels=[WORDS[twin]], notes=[f"{WORDS[twin]}s"], reviewer=OTHER)
-        if mode is SECOND and n < 3:
+        if mode is SECOND and n < 4:  # so that conflicts are not equally many, either
             override(batch, n, "include", reviewer=THIRD)
     if mode is not AUDITED:
         override(batch, N + 1, ("include", "exclude")[twin], reviewer=OTHER, note=WORDS[twin])
@@ -247,6 +248,7 @@ def body_terms(twin: Twin) -> dict[str, list[dict[str, Any]]]:
         "set_screening_mode": [{"json": {"mode": twin.mode}}],
         "draw_audit": [{"json": {"n": 2, "seed": 1, "stratum": stratum}} for stratum in Stratum],
         "record_audit_decisions": [{"json": {"decisions": said, **more}} for more in ({}, {"reviewer": OTHER})],
+        "invite_reader": [{"json": {"name": name}} for name in (ME, OTHER, "Reviewer D")],
         "draw_stop_sample": [{"json": {"seed": 3}}, {"json": {"audit": twin.id_of("audit")}}],
     }
 
@@ -374,6 +376,7 @@ RULES: dict[str, tuple[object, str, object, str, str]] = {
     "a record is not explained": (Visibility, "check_record", lambda *_: None, "get", "/explanation"),
     "decisions of others": (Visibility, "overrides", lambda _, decisions: list(decisions), "get", "/overrides"),
     "conflicts": (overrides, "visible", seen_openly, "get", "/conflicts"),
+    "conflicts of the team": (team, "hidden_from", lambda *_: set(), "get", "/team"),
     "labels": (remarks, "visible", seen_openly, "get", "/labels"),
     "rows of the table": (table, "visible", seen_openly, "get", "/records"),
 }
