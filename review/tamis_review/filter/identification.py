@@ -12,8 +12,9 @@ from typing import Any
 from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_schemas import Exclusion, InputError, SearchCriteria, Source
 from tamis_schemas.answers.exclusion import DUPLICATE
+from tamis_schemas.records.source import Doubt
 
-from ..intake.duplicates import Doubt, Duplicate, rank
+from ..intake.duplicates import Duplicate, rank
 from ..intake.duplicates import exclusion_of as exclusion_of_copy
 from ..intake.filling import filled
 from ..intake.sourced_records import FILE, FileRead, SourcedRecord, SourceRead, read_sources
@@ -105,7 +106,10 @@ def identify(
         "switched_off": switched_off,
     }
     return Identified(
-        sources=tuple(source.source.model_copy(update=done) for source in read),
+        sources=tuple(
+            source.source.model_copy(update=done | {"doubts": () if number else tuple(doubts)})
+            for number, source in enumerate(read)
+        ),
         files=files_read,
         records=records,
         exclusions=exclusions,

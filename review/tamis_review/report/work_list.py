@@ -8,11 +8,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Connection, Engine, Integer, any_, func, literal, select
+from sqlalchemy import Connection, Engine
 
 from tamis_producer.ledger import ledger_errors, read_results
 from tamis_producer.ledger.audits import find_reading_audit, read_audit, read_unjudged
 from tamis_producer.ledger.batch_view import BatchView
+from tamis_producer.ledger.copies import read_copies
 from tamis_producer.ledger.stop_samples import read_open_sample
 from tamis_schemas import (
     Audit,
@@ -21,14 +22,12 @@ from tamis_schemas import (
     HumanStage,
     Inclusion,
     ItemResult,
-    ItemStatus,
     Operation,
     RemarkKind,
     ScreeningMode,
     Stratum,
 )
 from tamis_schemas.answers.override import AuditItem
-from tamis_schemas.ledger import items
 from tamis_schemas.operations import kind_of, panel_of
 from tamis_schemas.values.frozen import Frozen
 
@@ -322,15 +321,7 @@ def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
             and may_be_drawn(connection, batch_id, Stratum.MODEL)
         )
         return WorkLeft(todo=len(read_unjudged(connection, batch_id)), conflicts=len(conflicts), audit_due=due)
-    done = [place for place, decision in decisions.items() if not decision.waits(mode, me)]
-    to_read = view.counts.n_items - view.counts.excluded_by_filter
-    return WorkLeft(todo=to_read - _to_read(connection, batch_id, done), conflicts=len(conflicts))
-
-
-def _to_read(connection: Connection, batch_id: UUID, places: list[int]) -> int:
-    """Return how many of the records at these places were not excluded before screening."""
-    if not places:
-        return 0
-    here = (items.c.batch_id == batch_id) & (items.c.idx == any_(literal(places, ARRAY(Integer))))
-    kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
-    return int(connection.execute(select(func.count()).select_from(items).where(here, ~kept_out)).scalar_one())
+    done = {place for place, decision in decisions.items() if not decision.waits(mode, me)}
+    to_read = view.counts.n_items - view.counts.excluded_by_filter - len(read_copies(connection, batch_id))
+    read = done and done - work_filter.read_kept_out(connection, batch_id)
+    return WorkLeft(todo=to_read - len(read), conflicts=len(conflicts))
