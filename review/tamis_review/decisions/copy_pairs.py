@@ -61,7 +61,7 @@ def record_verdict(
     one of the records was removed before screening, or if people decided on the copy.
     """
     both = f"{indexed_words(index)} and {indexed_words(of)}"
-    stages = connection.execute(stages_of(batch_id).order_by(batches.c.stage)).scalars().all()
+    stages = [row.id for row in connection.execute(stages_of(batch_id).order_by(batches.c.stage))]
     for stage in stages:
         one_at_a_time(connection, stage)
     if stages[0] != batch_id or len(read_places(connection, batch_id, {index, of})) < 2:

@@ -16,6 +16,7 @@ from tamis_review import copies, imported_decisions, overrides
 from tamis_review.remarks import count_labels, remark
 from tamis_schemas import HumanStage, InvalidParameters
 from tamis_schemas.answers.override import CopyVerdict, Override
+from tamis_schemas.values.whole_number import WholeNumber
 
 from ..decisions.conflicts import Conflict
 from ..decisions.copy_pairs import CopyPair
@@ -103,8 +104,10 @@ class NewVerdict(BaseModel):
         extra="forbid", json_schema_extra={"examples": [{"index": 4, "of": 2, "verdict": "copies"}]}
     )
 
-    index: int = Field(ge=0, lt=2**31, description="The record that leaves the screening if the two are copies.")
-    of: int = Field(ge=0, lt=2**31, description="The record that stays.")
+    index: WholeNumber = Field(
+        ge=0, lt=2**31, description="The record that leaves the screening if the two are copies."
+    )
+    of: WholeNumber = Field(ge=0, lt=2**31, description="The record that stays.")
     verdict: CopyVerdict | None = Field(description="copies, or different reports; null takes the verdict back.")
 
 

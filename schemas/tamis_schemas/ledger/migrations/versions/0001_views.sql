@@ -135,39 +135,42 @@ JOIN items stays ON stays.batch_id = pairs.batch_id AND stays.idx = pairs.copy_o
 -- What the software decided about each item, before any person. The words of its operation are in its batch.
 -- A record that a person calls a copy reads like a copy that the software found: no model's decision on it counts.
 CREATE VIEW software_decisions AS
-SELECT i.batch_id, b.label, b.operation, b.includes, b.excludes, i.idx, i.item_id, coalesce(p.origin, i.idx) AS record,
-       stands.state,
-       CASE WHEN stands.state = 'decided' THEN
-                CASE WHEN b.includes IS NULL OR r.value #>> '{}' = b.includes THEN 'passed'
-                     WHEN r.value #>> '{}' = b.excludes THEN 'excluded'
+WITH joined AS (
+    SELECT i.batch_id, b.label, b.operation, b.includes, b.excludes, b.excluded_because, i.idx, i.item_id,
+           coalesce(p.origin, i.idx) AS record,
+           CASE WHEN e.copy_of IS NULL THEN i.state ELSE 'excluded_by_filter' END AS state,
+           e.rule, r.value, r.detail, r.confidence, r.error_kind
+    FROM item_states i
+    JOIN batches b ON b.id = i.batch_id
+    LEFT JOIN payloads p ON p.batch_id = i.batch_id AND p.idx = i.idx
+    LEFT JOIN results r ON r.batch_id = i.batch_id AND r.idx = i.idx
+    LEFT JOIN exclusions e ON e.batch_id = i.batch_id AND e.idx = i.idx
+    WHERE b.purging_at IS NULL
+)
+SELECT batch_id, label, operation, includes, excludes, idx, item_id, record, state,
+       CASE WHEN state = 'decided' THEN
+                CASE WHEN includes IS NULL OR value #>> '{}' = includes THEN 'passed'
+                     WHEN value #>> '{}' = excludes THEN 'excluded'
                      ELSE 'uncertain' END
-            WHEN stands.state IN ('failed', 'cancelled') THEN stands.state
-            WHEN stands.state <> 'excluded_by_filter' THEN 'open'
-            WHEN e.rule = 'duplicate' THEN 'duplicate'
-            WHEN e.rule IS NOT NULL THEN 'ineligible'
+            WHEN state IN ('failed', 'cancelled') THEN state
+            WHEN state <> 'excluded_by_filter' THEN 'open'
+            WHEN rule = 'duplicate' THEN 'duplicate'
+            WHEN rule IS NOT NULL THEN 'ineligible'
             ELSE 'removed' END AS model_decision,
-       CASE WHEN stands.state = 'failed' THEN coalesce(r.error_kind, 'unknown')
-            WHEN stands.state = 'excluded_by_filter' THEN e.rule
-            WHEN stands.state = 'decided' AND r.value #>> '{}' = b.excludes THEN
-                coalesce(b.excluded_because,
-                         CASE WHEN r.detail ->> 'status' = 'exclude' THEN r.detail ->> 'exclusion_reason' END,
+       CASE WHEN state = 'failed' THEN coalesce(error_kind, 'unknown')
+            WHEN state = 'excluded_by_filter' THEN rule
+            WHEN state = 'decided' AND value #>> '{}' = excludes THEN
+                coalesce(excluded_because,
+                         CASE WHEN detail ->> 'status' = 'exclude' THEN detail ->> 'exclusion_reason' END,
                          'no reason recorded')
        END AS reason,
-       CASE WHEN stands.state = 'decided' THEN r.confidence END AS confidence,
-       CASE WHEN stands.state = 'decided' THEN r.value END AS model_value,
+       CASE WHEN state = 'decided' THEN confidence END AS confidence,
+       CASE WHEN state = 'decided' THEN value END AS model_value,
        -- a judgement that blocks a result; an exclusion that is uncertain for want of a verified quote
-       b.operation = 'judge' AND stands.state = 'decided' AND coalesce(r.detail ->> 'blocked' = 'true', false) AS marked,
-       b.operation = 'inclusion' AND stands.state = 'decided'
-           AND coalesce(r.detail ->> 'uncertain_reason' = 'unverified', false) AS unverified
-FROM item_states i
-JOIN batches b ON b.id = i.batch_id
-LEFT JOIN payloads p ON p.batch_id = i.batch_id AND p.idx = i.idx
-LEFT JOIN results r ON r.batch_id = i.batch_id AND r.idx = i.idx
-LEFT JOIN exclusions e ON e.batch_id = i.batch_id AND e.idx = i.idx
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN e.copy_of IS NULL THEN i.state ELSE 'excluded_by_filter' END AS state
-) stands
-WHERE b.purging_at IS NULL;
+       operation = 'judge' AND state = 'decided' AND coalesce(detail ->> 'blocked' = 'true', false) AS marked,
+       operation = 'inclusion' AND state = 'decided'
+           AND coalesce(detail ->> 'uncertain_reason' = 'unverified', false) AS unverified
+FROM joined;
 
 -- The final decision on each item, and who made it: every count of decisions reads this view. An item is decided
 -- `by_human` if a person's decision to include or exclude counts, whether the software agrees or not.
