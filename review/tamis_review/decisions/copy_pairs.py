@@ -35,6 +35,7 @@ class CopyPair(Frozen):
     verdict: CopyVerdict | None  # None: no verdict, or taken back
     reviewer: str | None  # person who gave the last verdict, or took it back
     decided_at: datetime | None
+    moot: bool  # nothing to decide: one of the two was removed before screening otherwise
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -42,7 +43,11 @@ class CopyPair(Frozen):
         both = zip((self.index, self.of), self.ids, self.titles, strict=True)
         records = (f"{record_words(place, item_id)}: {title or 'no title'}" for place, item_id, title in both)
         by = "" if self.decided_at is None else f" ({self.reviewer}, {self.decided_at:%Y-%m-%d %H:%M %Z})"
-        return *records, self.reason or "named by a person", f"{self.verdict or 'undecided'}{by}"
+        return (
+            *records,
+            self.reason or "named by a person",
+            f"{self.verdict or ('moot' if self.moot else 'undecided')}{by}",
+        )
 
 
 def read_pairs(connection: Connection, batch_id: UUID) -> tuple[CopyPair, ...]:
@@ -90,6 +95,5 @@ def _check_left(connection: Connection, stages: Sequence[UUID], index: int, of: 
     names = {entry.reviewer for row in rows for entry in read_overrides(connection, row.batch_id, places=[row.idx])}
     if names:
         raise InvalidParameters(
-            f"{indexed_words(index)} has a decision of {' and '.join(sorted(names))}, which would not count: withdraw "
-            "it first, or call the other record the copy"
+            f"{indexed_words(index)} has a decision of {', '.join(sorted(names))}: withdraw it, or remove the other"
         )

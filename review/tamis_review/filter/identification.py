@@ -105,11 +105,9 @@ def identify(
         "initial_filter": initial_filter is not None,
         "switched_off": switched_off,
     }
+    first, *others = (source.source.model_copy(update=done) for source in read)
     return Identified(
-        sources=tuple(
-            source.source.model_copy(update=done | {"doubts": () if number else tuple(doubts)})
-            for number, source in enumerate(read)
-        ),
+        sources=(first.model_copy(update={"doubts": tuple(doubts)}), *others),
         files=files_read,
         records=records,
         exclusions=exclusions,

@@ -3,17 +3,18 @@ import { ask } from "./api.js";
 import { html, useEffect, useState } from "./ui.js";
 import { number, say } from "./words.js";
 
-const VERDICTS = { copies: "copies, the first is removed", different: "two different reports" };
+const wordsOf = (verdict, copy) => ({ copies: `copies, ${copy} is removed`, different: "two different reports" })[verdict] || "undone";
 
 const Pair = ({ pair, may, decide }) => {
-  const { index, of, titles, ids, reason, verdict, reviewer } = pair;
+  const { index, of, titles, ids, reason, verdict, reviewer, moot } = pair;
   const [copy, stays] = [index + 1, of + 1].map(number);
   const named = [copy, stays].map((n, at) => html`<b>${n}</b> ${titles[at] || `(no title) ${ids[at]}`}`);
   return html`<li>
     <p>${named[0]}<br />${named[1]}</p>
     ${reason && html`<p class="small">${reason}</p>`}
-    ${verdict && html`<p>Decided by ${reviewer}: ${VERDICTS[verdict]}.</p>`}
-    ${may && html`<p class="actions">${verdict
+    ${verdict && html`<p>Decided by ${reviewer}: ${wordsOf(verdict, copy)}.</p>`}
+    ${moot && html`<p>Nothing to decide: one of them was removed already.</p>`}
+    ${may && !moot && html`<p class="actions">${verdict
       ? html`<button type="button" onClick=${() => decide(index, of, null)} aria-label=${`Undo the verdict on records ${copy} and ${stays}`}>Undo</button>`
       : html`<button type="button" onClick=${() => decide(index, of, "copies")}>Remove ${copy} as a copy</button>
         <button type="button" onClick=${() => decide(of, index, "copies")}>Remove ${stays} as a copy</button>
@@ -34,14 +35,14 @@ export const Copies = ({ id, may, changed }) => {
     setProblem("");
     try {
       await ask(path, { method: "POST", json: { index, of, verdict } });
-      say(`Records ${number(index + 1)} and ${number(of + 1)}: ${VERDICTS[verdict] || "undone"}.`);
+      say(`Records ${number(index + 1)} and ${number(of + 1)}: ${wordsOf(verdict, number(index + 1))}.`);
       changed();
     } catch (error) {
       setProblem(error.message);
     }
     await read();
   };
-  const open = pairs.filter(({ verdict }) => !verdict).length;
+  const open = pairs.filter(({ verdict, moot }) => !verdict && !moot).length;
   return pairs.length > 0 && html`<details class="work-copies">
     <summary>Possible copies: ${number(open)} of ${number(pairs.length)} ${pairs.length === 1 ? "pair" : "pairs"} to decide</summary>
     ${problem && html`<p class="notice" role="alert">${problem}</p>`}

@@ -122,6 +122,18 @@ def test_the_pairs_are_the_doubts_and_what_people_named_with_who_said_what_when(
     assert list_copies(later) == []
 
 
+def test_of_three_copies_two_verdicts_are_enough(review: tuple[Batch, Batch]) -> None:
+    batch, _ = review
+    decide_copies(batch, 2, 0, "copies", reviewer="A")
+    assert [(pair.of, pair.index, pair.moot) for pair in list_copies(batch)] == [
+        (0, 2, False),
+        (0, 3, False),
+        (2, 4, True),
+    ]
+    decide_copies(batch, 2, 0, None, reviewer="A")
+    assert not any(pair.moot for pair in list_copies(batch))
+
+
 def test_what_stays_may_be_changed(client: Client, review: tuple[Batch, Batch]) -> None:
     batch, _ = review
     for index, of in ((3, 0), (0, 3), (0, 3)):

@@ -110,7 +110,10 @@ FROM (
 CREATE VIEW copy_pairs AS
 SELECT pairs.batch_id, pairs.idx AS "index", pairs.copy_of AS "of", ARRAY[copy.item_id, stays.item_id] AS ids,
        ARRAY[copy.payload ->> 'title', stays.payload ->> 'title'] AS titles,
-       pairs.reason, pairs.verdict, pairs.reviewer, pairs.decided_at
+       pairs.reason, pairs.verdict, pairs.reviewer, pairs.decided_at,
+       pairs.verdict IS NULL AND EXISTS (
+           SELECT FROM exclusions e WHERE e.batch_id = pairs.batch_id AND e.idx IN (pairs.idx, pairs.copy_of)
+       ) AS moot
 FROM (
     SELECT DISTINCT ON (batch_id, least(idx, copy_of), greatest(idx, copy_of))
            batch_id, idx, copy_of, verdict, reviewer, decided_at,
