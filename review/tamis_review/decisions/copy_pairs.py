@@ -43,11 +43,8 @@ class CopyPair(Frozen):
         both = zip((self.index, self.of), self.ids, self.titles, strict=True)
         records = (f"{record_words(place, item_id)}: {title or 'no title'}" for place, item_id, title in both)
         by = "" if self.decided_at is None else f" ({self.reviewer}, {self.decided_at:%Y-%m-%d %H:%M %Z})"
-        return (
-            *records,
-            self.reason or "named by a person",
-            f"{self.verdict or ('moot' if self.moot else 'undecided')}{by}",
-        )
+        verdict = self.verdict or ("moot" if self.moot else "undecided")
+        return *records, self.reason or "named by a person", verdict + by
 
 
 def read_pairs(connection: Connection, batch_id: UUID) -> tuple[CopyPair, ...]:
@@ -65,14 +62,13 @@ def record_verdict(
     Raises `InvalidParameters` if the review's first batch has no such records, if there is no verdict to take back, if
     one of the records was removed before screening, or if people decided on the copy.
     """
-    both = f"{indexed_words(index)} and {indexed_words(of)}"
     stages = [row.id for row in connection.execute(stages_of(batch_id).order_by(batches.c.stage))]
     for stage in stages:
         one_at_a_time(connection, stage)
     if stages[0] != batch_id or len(read_places(connection, batch_id, {index, of})) < 2:
-        raise InvalidParameters(f"{both}: name two records of the review's first batch, {stages[0]}")
+        raise InvalidParameters(f"copies: name two records of the review's first batch, {stages[0]}")
     if verdict is None and not any(pair.verdict for pair in _of(connection, batch_id, index, of)):
-        raise InvalidParameters(f"{both}: there is no verdict to take back")
+        raise InvalidParameters("copies: there is no verdict on these two records to take back")
     new = {"idx": index, "copy_of": of, "verdict": verdict, "reviewer": checked_words(reviewer, None)[0]}
     connection.execute(insert(copy_decisions).values(batch_id=batch_id, **new))
     if verdict == "copies":

@@ -179,7 +179,7 @@ def test_only_two_records_that_are_screened_can_be_copies(
     decide_copies(batch, 4, 0, "copies", reviewer="A")
     with pytest.raises(InvalidParameters, match=refusal):
         decide_copies(batch, index, of, "copies", reviewer="B")
-    with pytest.raises(InvalidParameters, match="there is no verdict to take back"):
+    with pytest.raises(InvalidParameters, match="there is no verdict on these two records"):
         decide_copies(batch, 3, 0, None, reviewer="B")
     with pytest.raises(InvalidParameters, match=f"the review's first batch, {batch.id}"):
         decide_copies(later, 1, 0, "copies", reviewer="B")
