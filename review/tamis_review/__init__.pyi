@@ -2,9 +2,12 @@ from .audits import audit as audit
 from .audits import draw_audit as draw_audit
 from .audits import list_audits as list_audits
 from .audits import record_audit as record_audit
+from .copies import decide_copies as decide_copies
+from .copies import list_copies as list_copies
 from .decisions.audits import AuditDecision as AuditDecision
 from .decisions.audits import verdict as verdict
 from .decisions.conflicts import Conflict as Conflict
+from .decisions.copy_pairs import CopyPair as CopyPair
 from .decisions.decision_words import NamedWords as NamedWords
 from .decisions.foreign_file import TableColumns as TableColumns
 from .decisions.import_decisions import Imported as Imported

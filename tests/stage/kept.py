@@ -20,6 +20,7 @@ from tamis_schemas.ledger import (
     audit_items,
     audits,
     batches,
+    copy_decisions,
     evaluations,
     overrides,
     past_failures,
@@ -148,6 +149,10 @@ def surround(connection: Connection, batch_id: UUID) -> None:
     for removes in (False, True, False):  # put on, taken off, put on again
         connection.execute(
             insert(remarks).values(**key, kind="label", text="to discuss", removes=removes, reviewer="Reviewer A")
+        )
+    for idx, verdict in ((7, "copies"), (9, "copies"), (9, "different"), (7, None), (7, "copies")):  # one stands
+        connection.execute(
+            insert(copy_decisions).values(batch_id=batch_id, idx=idx, copy_of=0, verdict=verdict, reviewer="Lead")
         )
     connection.execute(insert(prompts).values(batch_id=batch_id, sha256="ab" * 32, text="You screen\n\trecords."))
     connection.execute(insert(past_failures).values(**key, round=1, error_kind="timeout", error="too late"))

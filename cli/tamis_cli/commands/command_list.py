@@ -81,6 +81,8 @@ _SUMMARIES: dict[Theme, dict[str, str]] = {
         "again.",
         "label note": "Add a note to a record. It changes no decision; results and exports contain it.",
         "label labels": "List the labels on a batch's records, with the number of records for each.",
+        "override copies": "List the pairs of records that may be copies. With two records, call them copies or "
+        "different reports.",
         "import_decisions import-decisions": "Import decisions from other tools. Records are matched by id, DOI, PMID "
         "and title; unmatched rows are listed.",
         "blind blind": "Show or set how people read a batch: in pairs, after the model, or as an audit. HTTP hides "

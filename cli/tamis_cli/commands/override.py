@@ -1,16 +1,16 @@
-"""`tamis override`, `overrides` and `conflicts`: people's decisions, and where they contradict each other."""
+"""`tamis override`, `overrides`, `conflicts` and `copies`: people's decisions, and where they contradict each other."""
 
 import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.markup import escape
 
 from tamis_producer import Batch
-from tamis_review import decide, has_later_stage, list_conflicts, list_overrides
+from tamis_review import decide, decide_copies, has_later_stage, list_conflicts, list_copies, list_overrides
 from tamis_review.decisions.conflicts import Conflict
 from tamis_review.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_review.decisions.sheets import find_record, read_decisions
@@ -219,3 +219,22 @@ def words_of(value: object) -> str:
     if isinstance(value, bool):
         return "include (true)" if value else "exclude (false)"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@app.command(examples=("tamis copies 3f2a91c0", 'tamis copies 3f2a91c0 45 12 --reviewer "Reviewer A"'))
+def copies(
+    batch_id: BatchId,
+    records: Annotated[tuple[str, str] | None, typer.Argument(help="The copy, and the record that stays.")] = None,
+    verdict: Annotated[Literal["copies", "different", "undo"], typer.Option(help="undo: take it back.")] = "copies",
+    reviewer: Reviewer = None,
+) -> Iterator[object]:
+    """List the pairs of records that may be copies. With two records, call them copies or different reports."""
+    with opened(batch_id) as batch:
+        if records:
+            index, of = (find_record(record, batch.item_ids()) for record in records)
+            said, who = None if verdict == "undo" else verdict, named(reviewer, "who says so?")
+            decide_copies(batch, index, of, said, reviewer=who)
+        pairs = list_copies(batch)
+    yield {"id": batch.id, "copies": pairs}
+    lines = ["[bold]{3}[/]: {2}\n  {0}\n  {1}".format(*map(escape, pair.cells)) for pair in pairs]
+    out.say("\n".join(lines) or f"batch {batch.id}: no two records may be copies.")

@@ -21,7 +21,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tamis_schemas.ledger import (
     audit_decisions,
     audits,
-    batches,
     overrides,
     reading_orders,
     remarks,
@@ -31,11 +30,12 @@ from tamis_schemas.ledger import (
 
 from ..ledger import ledger_errors, read_views
 from ..ledger.batch_view import BatchView
+from ..ledger.copies import last_verdict, stages_of
 from .access import Of, Reader
 from .description import BatchId
 
-# The last override, audit decision and remark; the number of audits; a number that grows with each sample of the stop
-# rule; the last override in the reading order; the last screening mode.
+# The last verdict on copies, override, audit decision and remark; the number of audits; a number that grows with each
+# sample of the stop rule; the last override in the reading order; the last screening mode.
 Humans = tuple[int, ...]
 
 
@@ -93,8 +93,7 @@ class EntityTags:
 
 def _humans(connection: Connection, batch_id: UUID) -> Humans:
     """Return numbers that change when people act on a batch, or on another stage of the batch's review."""
-    review = select(batches.c.review_id).where(batches.c.id == batch_id).scalar_subquery()
-    stages = select(batches.c.id).where((batches.c.id == batch_id) | (batches.c.review_id == review))
+    stages = stages_of(batch_id)
     override = select(func.coalesce(func.max(overrides.c.id), 0)).where(overrides.c.batch_id.in_(stages))
     of_batch = select(audits.c.id).where(audits.c.batch_id.in_(stages))
     decision = select(func.coalesce(func.max(audit_decisions.c.id), 0)).where(audit_decisions.c.audit_id.in_(of_batch))
@@ -106,5 +105,5 @@ def _humans(connection: Connection, batch_id: UUID) -> Humans:
         reading_orders.c.batch_id.in_(stages)
     )
     mode = select(func.coalesce(func.max(screening_modes.c.id), 0)).where(screening_modes.c.batch_id.in_(stages))
-    marks = (override, decision, remark, drawn, samples, order, mode)
+    marks = (last_verdict(batch_id), override, decision, remark, drawn, samples, order, mode)
     return tuple(connection.execute(select(*(mark.scalar_subquery() for mark in marks))).one())

@@ -175,14 +175,14 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
         "item_id": row.item_id,
         "origin": row.origin,
         "source": row.source,
-        "status": row.state,
+        "status": row.state if row.exclusion is None else ItemStatus.EXCLUDED_BY_FILTER,
         "item": row.payload,
         "outcome": row.outcome,
         "override": next((human for human in humans if human.reviewer == row.reviewer), None),
         "decisions": tuple(humans),
         "remarks": row.remarks or (),
     }
-    if row.fence is None:
+    if row.fence is None or row.exclusion is not None:  # no result, or that of a copy that a person named
         return ItemResult(**item, exclusion=row.exclusion and Exclusion.model_validate(row.exclusion))
     inclusion = row.operation == operation_name(Inclusion)
     ended = row.state in _ENDED

@@ -11,6 +11,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Select, insert, select
 
 from tamis_producer.ledger import read_audit
+from tamis_producer.ledger.copies import read_copies
 from tamis_producer.ledger.overrides import one_at_a_time, read_operation_name, standing
 from tamis_schemas import (
     Audit,
@@ -132,13 +133,13 @@ class Recorded:
 def include_missed_records(connection: Connection, audit: Audit) -> tuple[Override, ...]:
     """Record overrides that include the missed records, and return them. They have the audit's reviewers and notes.
 
-    Missed records with a human decision are skipped.
+    Missed records with a human decision, and copies that people named, are skipped.
     """
     batch_id = UUID(audit.batch_id)
     one_at_a_time(connection, batch_id)
     value = kind_of(read_operation_name(connection, batch_id)).includes
     human = standing(batch_id)
-    there = set(connection.execute(select(human.c.idx)).scalars())
+    there = {*connection.execute(select(human.c.idx)).scalars(), *read_copies(connection, batch_id)}
     decisions = [
         HumanDecision(item.index, value, item.reviewer or "", item.note or f"found by audit {audit.id}")
         for item in audit.missed

@@ -6,6 +6,7 @@ from uuid import UUID
 from sqlalchemy import ARRAY, Connection, Integer, any_, insert, literal, select, true
 
 from tamis_producer.ledger.audits import read_unjudged
+from tamis_producer.ledger.copies import copies_of
 from tamis_producer.ledger.overrides import one_at_a_time, read_operation_name, standing_at
 from tamis_schemas import InvalidRequest, ItemStatus, ScreeningMode, ScreeningModeSet
 from tamis_schemas.ledger import items, screening_modes
@@ -82,7 +83,7 @@ def hidden_from(
     if not mode.blind:
         return set()
     decided = standing_at(batch_id, items.c.idx)
-    kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
+    kept_out = (items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value) | items.c.idx.in_(copies_of(batch_id))
     statement = (
         select(items.c.idx, kept_out.label("kept_out"), decided.c.decisions)
         .select_from(items)

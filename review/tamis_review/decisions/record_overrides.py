@@ -16,6 +16,7 @@ from uuid import UUID
 from sqlalchemy import ARRAY, Connection, Integer, any_, insert, literal, null, select
 
 from tamis_producer.ledger import read_operation
+from tamis_producer.ledger.copies import read_copies
 from tamis_producer.ledger.overrides import one_at_a_time, read_overrides, read_places, standing_decisions
 from tamis_schemas import (
     HumanStage,
@@ -152,8 +153,9 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     has the decision first written with this id.
 
     Raises:
-        RefusedDecision: an impossible value, an unknown item, no reviewer, two decisions of a reviewer on an item, or a
-            withdrawal without a decision. Also if a record with a decision on its report would not pass the screening.
+        RefusedDecision: an impossible value, an unknown item, a copy that a person named, no reviewer, two decisions of
+            a reviewer on an item, or a withdrawal without a decision. Also if a record with a decision on its report
+            would not pass the screening.
         InvalidParameters: a decision on a report, in a batch that is not its review's last screening.
         IdempotencyConflict: a `decision_id` that belongs to another decision.
     """
@@ -164,6 +166,7 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     places = sorted({_place(number, decision.index) for number, decision in enumerate(decisions)})
     there = read_places(connection, batch_id, places)
     before = {_voice(entry): entry for entry in read_overrides(connection, batch_id, places=places)}
+    copies = read_copies(connection, batch_id)
     rows: dict[_Voice, dict[str, Any]] = {}
     answers: list[Override | _Voice] = []
     for number, decision in enumerate(decisions):
@@ -177,6 +180,8 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
         if (repeated := _repeated(connection, batch_id, decision, row)) is not None:
             answers.append(repeated)
             continue
+        if decision.index in copies and not decision.withdraw:
+            raise RefusedDecision(number, f"{record_name}: {copies[decision.index]} Decide on that record")
         voice = (decision.index, decision.stage, row["reviewer"])
         if voice in rows:
             raise RefusedDecision(number, f"two decisions on {record_name}: keep one of them")

@@ -81,6 +81,10 @@ class ReadingState:
         """Return the number of records with a human decision that counts."""
         return len(self.included)
 
+    def includes(self, place: int) -> bool | None:
+        """Return whether people included a record of a frame. None: it is unread. A copy named later is no include."""
+        return self.included.get(place) if place in self.software else False
+
     @cached_property
     def found(self) -> int:
         """Return the number of records that people included."""
@@ -213,7 +217,7 @@ def check_beginning(audit: Audit, state: ReadingState, seen: Sequence[Audit]) ->
     """
     drawn = [item.index for item in audit.items]
     rest = sorted({*state.unread, *drawn})
-    others = sum(state.software[place] not in _EXCLUDED for place in rest)
+    others = sum(state.software.get(place, Outcome.EXCLUDED) not in _EXCLUDED for place in rest)
     refusal = f"audit {audit.id} cannot begin a sample of unread records: "
     if audit.stratum is not Stratum.ALL:
         raise InvalidRequest(f"{refusal}it was drawn from a part of the exclusions ({audit.stratum})")
@@ -241,7 +245,8 @@ def take_decisions(connection: Connection, batch_id: UUID, operation: str, audit
             item.note or f"audit {audit.id}",
         )
         for item in audit.items
-        if item.include is not None and item.index not in (state.included.keys() | state.conflicts | state.uncertain)
+        if item.include is not None
+        and item.index in state.software.keys() - (state.included.keys() | state.conflicts | state.uncertain)
     ]
     if decisions:
         record(connection, batch_id, decisions)
@@ -366,7 +371,7 @@ def promise_of(frames: Sequence[StoredFrame], recall: float | None, confidence: 
 
 def first_read(frame: StoredFrame, state: ReadingState) -> int:
     """Return how many records of a frame people have read before its first unread record."""
-    return sum(1 for _ in takewhile(state.included.__contains__, frame.records))
+    return sum(1 for _ in takewhile(lambda place: state.includes(place) is not None, frame.records))
 
 
 def reading_of(
@@ -411,8 +416,7 @@ def samples_of(
             closed_at=frame.closed_at,
             changed=len({place for place, moment in changes if moment > frame.created_at}),
             records=tuple(
-                SampledRecord(index=place, item_id=ids[place], included=state.included.get(place))
-                for place in frame.sample
+                SampledRecord(index=place, item_id=ids[place], included=state.includes(place)) for place in frame.sample
             ),
         )
         for frame in frames
@@ -432,7 +436,7 @@ def _frame(frame: StoredFrame, state: ReadingState) -> SamplingFrame:
     inside = set(frame.records)
     return SamplingFrame(
         population=len(frame.records),
-        sample=tuple(state.included[place] for place in frame.records[: first_read(frame, state)]),
+        sample=tuple(state.includes(place) is True for place in frame.records[: first_read(frame, state)]),
         found_outside=state.found - sum(state.included.get(place, False) for place in frame.records),
         unread_outside=sum(place not in inside for place in state.unread),
     )

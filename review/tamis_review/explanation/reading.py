@@ -7,6 +7,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Integer, Row, and_, cast, select
 
 from tamis_producer.ledger import read_overrides, stream_results
+from tamis_producer.ledger.copies import read_copies, stages_of
 from tamis_producer.ledger.sources import read_sources
 from tamis_schemas import (
     Inclusion,
@@ -55,10 +56,8 @@ def read_origin(
 ) -> tuple[Source | None, tuple[ExplainedCopy, ...]]:
     """Return a record's source and its duplicates. For a later stage of a review, both come from the first stage."""
     place = result.index if result.origin is None else result.origin
-    first = batch
-    if batch.stage:
-        statement = select(batches).where(batches.c.review_id == batch.review_id, batches.c.stage == 0)
-        first = connection.execute(statement).one()
+    stages = select(batches).where(batches.c.id.in_(stages_of(batch.id))).order_by(batches.c.stage)
+    first = connection.execute(stages.limit(1)).one()
     sources = read_sources(first)
     source_place = select(payloads.c.source).where(payloads.c.batch_id == first.id, payloads.c.idx == place)
     source = connection.execute(source_place).scalar_one() or 0
@@ -86,6 +85,7 @@ def read_origin(
 
 NOT_DECIDED = "the record is not decided yet: its calls are stored with its result"
 NOT_ASKED = "no model was asked about the record"
+CALLED_COPY = "a person called the record a copy: its calls are shown when this is taken back"
 NOT_KEPT = (
     "prompts and answers were not kept: the worker had TAMIS_TRANSCRIPTS=false, or the ledger could not store them"
 )
@@ -98,7 +98,8 @@ def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Expl
     result = _result(connection, batch_id, index)
     if result is None:
         raise InvalidParameters(f"batch {batch_id} has no record {indexed_words(index)}: it has {batch.n_items:,}")
-    claims = _transcripts(connection, batch_id, index)
+    copied = index in read_copies(connection, batch_id)  # its calls would show a decision that does not count
+    claims = () if copied else _transcripts(connection, batch_id, index)
     lost = select(items.c.lost_claims).where(items.c.batch_id == batch_id, items.c.idx == index)
     lost_claims: int = connection.execute(lost).scalar_one()
     source, copies = read_origin(connection, batch, result)
@@ -111,7 +112,7 @@ def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Expl
         because=because(operation, result),
         transcripts=claims,
         prompts=_prompts(connection, batch_id, claims),
-        gap=_gap(result, claims, lost_claims),
+        gap=CALLED_COPY if copied else _gap(result, claims, lost_claims),
         past_failures=_past_failures(connection, batch_id, index),
         humans=_humans(connection, batch_id, index),
         audits=_audits(connection, batch_id, index),
@@ -232,15 +233,13 @@ def _audits(connection: Connection, batch_id: UUID, index: int) -> tuple[DrawnIn
 
 def _stages(connection: Connection, batch: Row[Any], result: ItemResult) -> tuple[OtherStage, ...]:
     """Return the record's results in other stages of the review."""
-    if batch.review_id is None:
-        return ()
     origin = result.index if result.origin is None else result.origin
     first = (batches.c.stage == 0) & (payloads.c.idx == origin)
     later = (batches.c.stage > 0) & (payloads.c.origin == origin)
     statement = (
         select(batches.c.id, batches.c.stage, batches.c.operation, batches.c.params, payloads.c.idx)
         .join(payloads, payloads.c.batch_id == batches.c.id)
-        .where(batches.c.review_id == batch.review_id, batches.c.id != batch.id, first | later)
+        .where(batches.c.id.in_(stages_of(batch.id)), batches.c.id != batch.id, first | later)
         .order_by(batches.c.stage)
     )
     stages = []

@@ -12,8 +12,9 @@ from typing import Any
 from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_schemas import Exclusion, InputError, SearchCriteria, Source
 from tamis_schemas.answers.exclusion import DUPLICATE
+from tamis_schemas.records.source import Doubt
 
-from ..intake.duplicates import Doubt, Duplicate, rank
+from ..intake.duplicates import Duplicate, rank
 from ..intake.duplicates import exclusion_of as exclusion_of_copy
 from ..intake.filling import filled
 from ..intake.sourced_records import FILE, FileRead, SourcedRecord, SourceRead, read_sources
@@ -104,8 +105,9 @@ def identify(
         "initial_filter": initial_filter is not None,
         "switched_off": switched_off,
     }
+    first, *others = (source.source.model_copy(update=done) for source in read)
     return Identified(
-        sources=tuple(source.source.model_copy(update=done) for source in read),
+        sources=(first.model_copy(update={"doubts": tuple(doubts)}), *others),
         files=files_read,
         records=records,
         exclusions=exclusions,

@@ -20,6 +20,7 @@ from itertools import combinations
 from typing import Any
 
 from tamis_schemas.answers.exclusion import DUPLICATE, Exclusion
+from tamis_schemas.records.source import Doubt
 
 from .likeness import IDENTIFIERS, LIKE, MANY_PAPERS, Key, Likeness, PairVerdict, agreement, doubt, value_of
 from .traits import AN_ABSTRACT, Traits, traits_of
@@ -42,15 +43,6 @@ class Duplicate:
     key: Key
     via: int | None = None  # the copy that agrees in `key`, if that is not `of`
     agreed: str = field(default="", compare=False)  # the agreement in words
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """Two records that may be copies; both stay. `index` and `of` are places in the file, from 0."""
-
-    index: int
-    of: int  # the record that would stay
-    reason: str  # the agreement, and its contradiction
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine
 
 from tamis_producer.ledger import ledger_errors
+from tamis_producer.ledger.copies import read_copies
 from tamis_schemas import (
     InvalidParameters,
     InvalidRequest,
@@ -230,7 +231,9 @@ def _read(connection: Connection, batch_id: UUID, query: NextQuery, first: Seque
     if query.by is ReadingBy.DISAGREEMENT and panel_of(operation) is None:
         raise InvalidRequest(f"batch {batch_id} asks one model: only the models of a panel can disagree on a record")
     disputed = read_disputed(connection, batch_id) if query.by is ReadingBy.DISAGREEMENT else ()
-    may_be_read = offered(order, human, reviewer=query.reviewer, first=first, disputed=disputed)
+    copies = read_copies(connection, batch_id)  # people may have named them since the order was made
+    offers = offered(order, human, reviewer=query.reviewer, first=first, disputed=disputed)
+    may_be_read = [offer for offer in offers if offer.index not in copies]
     chosen = may_be_read[: query.n]
     places = [offer.index for offer in chosen]
     records = {record.index: record for record in stream_candidates(connection, batch_id, places=places)}

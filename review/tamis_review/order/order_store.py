@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.postgresql import insert
 
+from tamis_producer.ledger.copies import last_verdict
 from tamis_schemas import HumanStage, ReadingReason
 from tamis_schemas.ledger import batches, overrides, reading_orders, tallies
 
@@ -24,7 +25,7 @@ class OrderTerms:
 class OrderBasis:
     """The state of the ledger when an order was computed. Equal states and settings give an equal order."""
 
-    last_override: int = 0  # id of people's newest decision; 0: none
+    last_override: int = 0  # id of people's newest decision, plus that of their newest verdict on copies; 0: none
     answered: int = 0  # items that a model has decided
 
 
@@ -71,8 +72,9 @@ def read_basis(connection: Connection, batch_id: UUID) -> OrderBasis:
     last = select(func.coalesce(func.max(overrides.c.id), 0)).where(
         overrides.c.batch_id == batch_id, overrides.c.stage == HumanStage.OWN.value
     )
+    verdict = last_verdict(batch_id).scalar_subquery()
     answered = select(func.coalesce(func.sum(tallies.c.decided), 0)).where(tallies.c.batch_id == batch_id)
-    row = connection.execute(select(last.scalar_subquery(), answered.scalar_subquery())).one()
+    row = connection.execute(select(last.scalar_subquery() + verdict, answered.scalar_subquery())).one()
     return OrderBasis(int(row[0]), int(row[1]))
 
 

@@ -12,12 +12,14 @@ from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader, Reviewer
 from tamis_producer.gateway.description import BatchId, Index
-from tamis_review import imported_decisions, overrides
+from tamis_review import copies, imported_decisions, overrides
 from tamis_review.remarks import count_labels, remark
 from tamis_schemas import HumanStage, InvalidParameters
-from tamis_schemas.answers.override import Override
+from tamis_schemas.answers.override import CopyVerdict, Override
+from tamis_schemas.values.whole_number import WholeNumber
 
 from ..decisions.conflicts import Conflict
+from ..decisions.copy_pairs import CopyPair
 from ..decisions.decision_words import NamedWords
 from ..decisions.foreign_file import TableColumns
 from ..decisions.import_decisions import Everything, Imported
@@ -93,6 +95,30 @@ def list_overrides(batch_id: BatchId, client: Of, _: Reader) -> list[Override]:
 )
 def list_conflicts(batch_id: BatchId, client: Of, _: Reader) -> list[Conflict]:
     return overrides.list_conflicts(client.batch(batch_id))
+
+
+class NewVerdict(BaseModel):
+    """A verdict on two records that may be copies."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"index": 4, "of": 2, "verdict": "copies"}]}
+    )
+
+    index: WholeNumber = Field(
+        ge=0, lt=2**31, description="The record that leaves the screening if the two are copies."
+    )
+    of: WholeNumber = Field(ge=0, lt=2**31, description="The record that stays.")
+    verdict: CopyVerdict | None = Field(description="copies, or different reports; null takes the verdict back.")
+
+
+@decision_router.get("/copies", summary="List the pairs of records that may be copies, with people's verdicts")
+def list_copies(batch_id: BatchId, client: Of, _: Reader) -> list[CopyPair]:
+    return copies.list_copies(client.batch(batch_id))
+
+
+@decision_router.post("/copies", summary="Call two records copies or different reports", responses=problems.OF_BODIES)
+def decide_copies(batch_id: BatchId, new: NewVerdict, client: Of, key: Reviewer) -> CopyPair:
+    return copies.decide_copies(client.batch(batch_id), new.index, new.of, new.verdict, reviewer=key.label)
 
 
 @decision_router.post(

@@ -30,6 +30,7 @@ from tamis_schemas.operations import operation_name
 from tamis_schemas.values.frozen import Frozen
 
 from ..decisions.audits import AuditVerdict
+from ..decisions.copy_pairs import CopyPair
 from ..decisions.human_agreement import AgreementFigures
 from ..quality.panel_figures import PanelFigures
 from .identifiers import Identifier, identifiers
@@ -219,6 +220,7 @@ class BatchFigures(Frozen):
     panel: PanelFigures | None = None  # for a batch with several models
     reading: ReadingFigures | None = None  # None: people read neither in a Tamis order nor by its stop rule
     exclusions: tuple[Tally, ...]  # exclusions before any model call, by rule
+    copies: tuple[CopyPair, ...] = ()  # pairs that may be copies, with people's verdicts; empty in later stages
     reasons: tuple[Tally, ...]  # records that the model excluded, by reason
     errors: tuple[Tally, ...]  # failed records by kind
     confidence: tuple[ConfidenceSeries, ...]
@@ -275,6 +277,11 @@ class Figures(Frozen):
     def screening(self) -> BatchFigures:
         """Return the first stage, with all records of the source."""
         return self.batches[0]
+
+    @property
+    def called(self) -> int:
+        """Return how many records left the screening because a person called them copies."""
+        return sum(pair.verdict == "copies" for pair in self.screening.copies)
 
     @property
     def spending(self) -> BatchCosts:

@@ -44,7 +44,11 @@ def write_markdown(figures: Figures) -> str:
     for place, box in flow_template(figures.flow).boxes:
         lines += _box_rows(place, box)
     lines += ["", BY_HUMAN] if figures.flow.screening is not None else []
-    lines += [*_sources(sections.source_rows(figures)), *_reports(figures.reports)]
+    lines += _sources(sections.source_rows(figures))
+    if pairs := figures.screening.copies:
+        cells = ([escaped(cell) for cell in pair.cells] for pair in pairs)
+        lines += ["", "## Possible copies", *_table(("copy", "of", "doubt", "verdict"), "llll", cells)]
+    lines += _reports(figures.reports)
     share, final = figures.screening.pass_rate, figures.screening.final_pass_rate
     if share.estimate is not None:
         lines += ["", f"Pass rate: {share.count:,} of {share.total:,} decided records {_interval(share)}."]

@@ -22,9 +22,11 @@ def disclosure(figures: Figures) -> str:
     """Return sentences on how many records the model and people decided, and on facts that the ledger lacks."""
     flow = figures.flow
     first, quotes = flow.stages[0], figures.screening.quotes
-    removed = flow.duplicates + total(flow.ineligible)
+    removed = flow.duplicates - figures.called + total(flow.ineligible)
     referred = sum(stage.referred for stage in flow.stages)
     sentences = [f"{were(removed)} removed by software before screening (duplicates and the initial filter)."]
+    if figures.called:
+        sentences.append(f"{were(figures.called)} removed before screening as copies, by a human's verdict.")
     humans = list(_humans(figures))
     if kind_of(first.operation).decides():
         sentences += (
@@ -179,11 +181,14 @@ def before_screening(figures: Figures) -> Paragraph:
     sentences = []
     if source is not None and source.duplicates_kept:
         sentences.append("Duplicate records were not removed; copies were screened as well.")
-    elif flow.duplicates:
-        sentences.append(f"{were(flow.duplicates, 'duplicate record')} removed; one copy of each record was kept.")
+    elif software := flow.duplicates - figures.called:
+        sentences.append(f"{were(software, 'duplicate record')} removed; one copy of each record was kept.")
         sentences += _how_copies_were_found(batch.sources)
     else:
-        sentences.append("No duplicate record was removed.")
+        sentences.append(f"No duplicate record was removed{' by software' if figures.called else ''}.")
+    if judged := sum(pair.verdict is not None for pair in batch.copies):
+        sentences.append(f"Reviewers judged {judged:,} of {len(batch.copies):,} doubtful pairs.")
+        sentences.append(f"By these verdicts, {were(figures.called)} removed as copies.")
     ineligible = total(flow.ineligible)
     if ineligible or (source is not None and source.initial_filter):
         which = f": {tallied(flow.ineligible)}" if ineligible else ""

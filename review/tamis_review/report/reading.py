@@ -24,6 +24,7 @@ from tamis_schemas.ledger import batches, reading_orders, results, reviews, stop
 from tamis_schemas.operations import kind_of
 
 from ..decisions.audits import verdict
+from ..decisions.copy_pairs import read_pairs
 from ..decisions.final_outcome import INCLUSION, Outcome, outcomes
 from ..decisions.human_agreement import read_agreement, read_panel
 from ..decisions.stop_samples import read_reading_state
@@ -203,6 +204,7 @@ def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFi
         panel=read_panel(connection, batch.id),
         reading=read_reading_figures(connection, batch),
         exclusions=counted.removed_by,
+        copies=read_pairs(connection, batch.id),
         reasons=counted.tallies(outcome=Outcome.EXCLUDED, system=Outcome.EXCLUDED),
         errors=counted.tallies(system=Outcome.FAILED),
         confidence=_confidence(connection, batch),

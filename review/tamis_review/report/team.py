@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Select, func, select
 
 from tamis_producer.ledger.audits import find_reading_audit, read_audit
 from tamis_producer.ledger.batch_view import BatchView
+from tamis_producer.ledger.copies import read_copies
 from tamis_producer.ledger.overrides import human_decisions
 from tamis_schemas import HumanStage, ScreeningMode, Stratum
 from tamis_schemas.ledger import audit_decisions
@@ -75,6 +76,7 @@ def read_team(connection: Connection, view: BatchView, me: str | None, *, people
         kept_out = work_filter.read_kept_out(connection, batch_id) if decisions else ()
         here = [row for place, row in decisions.items() if place not in kept_out]
         due, to_read = False, view.counts.n_items - view.counts.excluded_by_filter
+        to_read -= len(read_copies(connection, batch_id))
         read = sum(not row.waits(mode, None) for row in here)
         todo = to_read - sum(not row.waits(mode, me) for row in here)
         current = (own.batch_id == batch_id, own.stage == HumanStage.OWN.value, own.current)

@@ -35,6 +35,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
+from tamis_producer.ledger.copies import copies_of
 from tamis_producer.ledger.exclusion_reasons import exclusion_reason
 from tamis_producer.ledger.overrides import standing
 from tamis_producer.ledger.remarks import read_labelled
@@ -246,7 +247,7 @@ def _decided(
     return (
         select(results.c.idx)
         .join(items, decided & (items.c.state == ItemStatus.DECIDED.value))
-        .where(results.c.batch_id == batch_id, matches)
+        .where(results.c.batch_id == batch_id, results.c.idx.not_in(copies_of(batch_id)), matches)
     )
 
 
@@ -273,7 +274,7 @@ def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
 
 def read_kept_out(connection: Connection, batch_id: UUID) -> set[int]:
     """Return the places of records that need no reading: duplicates, and records that the initial filter excluded."""
-    kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
+    kept_out = (items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value) | items.c.idx.in_(copies_of(batch_id))
     return _places(connection, select(items.c.idx).where(items.c.batch_id == batch_id, kept_out))
 
 

@@ -2,11 +2,13 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ..values.frozen import Frozen
 
 UNSURE = "uncertain"
+# A person's verdict on two records that may be copies. Copies: one record leaves the screening as a duplicate.
+CopyVerdict: TypeAlias = Literal["copies", "different"]
 
 
 class HumanStage(StrEnum):

@@ -3,6 +3,7 @@ from .tables import audit_decisions as audit_decisions
 from .tables import audit_items as audit_items
 from .tables import audits as audits
 from .tables import batches as batches
+from .tables import copy_decisions as copy_decisions
 from .tables import dialects as dialects
 from .tables import evaluations as evaluations
 from .tables import exclusions as exclusions

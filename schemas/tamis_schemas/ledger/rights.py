@@ -27,25 +27,15 @@ class Rights:
     deleted_from: tuple[str, ...] = ()
 
 
+# Rows of people's decisions, which never change.
+BY_PEOPLE = ("audits", "audit_items", "audit_decisions", "copy_decisions", "overrides", "remarks", "screening_modes")
 # Triggers write the counters, with their owner's rights. Workers may not write people's decisions, or gateway keys.
 WORKER = Rights(
-    only_read=(
-        "alembic_version",
-        "api_keys",
-        "audits",
-        "audit_items",
-        "audit_decisions",
-        "overrides",
-        "reading_orders",
-        "remarks",
-        "screening_modes",
-        "stop_samples",
-        "tallies",
-    ),
+    only_read=("alembic_version", "api_keys", *BY_PEOPLE, "reading_orders", "stop_samples", "tallies"),
     only_added_to=("payloads", "prompts", "transcripts"),
     deleted_from=("llm_cache", "webhooks", "workers"),
 )
-# Producers may not write models' answers, and people's decisions never change.
+# Producers may not write models' answers.
 GATEWAY = Rights(
     only_read=(
         "alembic_version",
@@ -60,7 +50,7 @@ GATEWAY = Rights(
         "transcripts",
         "workers",
     ),
-    only_added_to=("audits", "audit_items", "audit_decisions", "overrides", "payloads", "remarks", "screening_modes"),
+    only_added_to=(*BY_PEOPLE, "payloads"),
 )
 
 

@@ -175,6 +175,7 @@ payloads = Table(  # content of items, which never changes
     Column("origin", Integer),  # in a later stage of a review: the record's place in the first stage
     Column("source", SmallInteger),  # place among the batch's sources, from 0; None: at most one source
     PrimaryKeyConstraint("batch_id", "idx"),
+    Index("ix_payloads_origin", "batch_id", "origin", postgresql_where=text("origin IS NOT NULL")),
 )
 
 # The states of items. Narrow rows with no index but the key, so that an UPDATE finds room on the row's page and changes
@@ -230,7 +231,11 @@ exclusions = Table(
     Column("idx", Integer, nullable=False),
     Column("rule", Text, nullable=False),
     Column("exclusion", JSON, nullable=False),  # an `Exclusion`
+    # Set where a person says that the record is a copy: the first stage's place of the record that stays. A trigger on
+    # `copy_decisions` writes and deletes these rows; the item's state does not change.
+    Column("copy_of", Integer),
     PrimaryKeyConstraint("batch_id", "idx"),
+    Index("ix_exclusions_copies", "batch_id", "idx", postgresql_where=text("copy_of IS NOT NULL")),
 )
 
 results = Table(
@@ -361,6 +366,21 @@ overrides = Table(  # people's decisions; the view `standing_decisions` says whi
     ),
 )
 
+copy_decisions = Table(  # people's verdicts on pairs of records, in a review's first batch; a pair's last row counts
+    "copy_decisions",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("batch_id", Uuid, nullable=False),
+    Column("idx", Integer, nullable=False),  # the record that leaves if the two are copies
+    Column("copy_of", Integer, nullable=False),  # the record that stays
+    Column("verdict", Text),  # NULL: the person takes the verdict on the pair back
+    Column("reviewer", Text, nullable=False),
+    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
+    _of_item("copy_decisions"),
+    CheckConstraint("verdict IN ('copies', 'different')", name="verdict_known"),
+    Index("ix_copy_decisions_pair", "batch_id", "idx", "copy_of", "id"),
+)
+
 screening_modes = Table(  # screening modes of batches: the last row counts
     "screening_modes",
     metadata,
@@ -458,7 +478,7 @@ reading_orders = Table(
     Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
     Column("seed", BigInteger, nullable=False),
     Column("explore", Double, nullable=False),  # share of places for records drawn at random
-    Column("last_override", BigInteger, nullable=False),  # newest row of `overrides` that it includes; 0: none
+    Column("last_override", BigInteger, nullable=False),  # newest ids of `overrides` and `copy_decisions` in it, added
     Column("answered", BigInteger, nullable=False),  # items with a model's decision
     Column("decided", Integer, nullable=False),  # records with people's decision
     Column("included", Integer, nullable=False),  # records that people included

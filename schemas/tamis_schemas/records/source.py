@@ -1,6 +1,7 @@
 """A source: a database, a register or another place of a search, and the files with its records."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from typing import Any
@@ -30,6 +31,15 @@ class SourceFile(Frozen):
     sha256: str  # of the file's bytes
 
 
+@dataclass(frozen=True)
+class Doubt:
+    """Two records that may be copies; both stay. `index` and `of` are places in the batch or the file, from 0."""
+
+    index: int
+    of: int  # the record that would stay
+    reason: str  # the agreement, and its contradiction
+
+
 class Source(SourceFile):
     """The origin of records, for a methods section: where they are from, how they were read and how filtered.
 
@@ -45,6 +55,7 @@ class Source(SourceFile):
     duplicates_kept: bool = False  # True: copies of a record were screened too
     initial_filter: bool = False  # True: tier 1 rejected records before any model was asked
     switched_off: dict[str, str] = Field(default_factory=dict)  # rules of tier 1 that did not apply -> reason
+    doubts: tuple[Doubt, ...] = ()  # pairs of the batch's records that may be copies; the first source has all
 
     @model_validator(mode="before")
     @classmethod

@@ -7,13 +7,14 @@ from playwright.sync_api import Page, Route, expect
 
 from stage import one_ledger
 from stage.browser import CONTRAST, needs_chromium
-from stage.gateway_page import Open, Opened, everything_is_sent, few, send_again, write
-from stage.screened import CRITERIA
+from stage.gateway_page import Open, Opened, decision, everything_is_sent, few, record, send_again, write
+from stage.screened import CRITERIA, SOURCE, decided
 from stage.work_double import REASONS, WorkDouble, work_record
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
 from tamis_review import list_conflicts, list_overrides, override, set_screening_mode
+from tamis_schemas.records.source import Doubt
 
 pytestmark = needs_chromium
 client, base = one_ledger.client, one_ledger.base
@@ -572,3 +573,22 @@ def test_who_reads_in_a_pair_sees_nothing_of_the_other_and_decides_all_the_same(
         ("Somebody else", "exclude"),
         ("Reviewer A", "include"),
     ]
+
+
+def test_a_copy_leaves_the_list_and_comes_back(client: Client, key: str, opened: Open) -> None:
+    source = SOURCE.model_copy(update={"doubts": (Doubt(3, 1, "the same title, but another year"),)})
+    rows = [decided(record(n), decision()) for n in range(4)]
+    browser = opened()
+    page = browser.sign_in(key, f"/?batch={write(client, rows, source=source)}&view=work")
+    counts, copies = page.locator(".work-counts"), page.locator(".work-copies")
+    expect(counts).to_contain_text("4 to do")
+    copies.get_by_text("Possible copies: 1 of 1 pair to decide").click()
+    expect(copies).to_contain_text("the same title, but another year")
+    copies.get_by_role("button", name="Remove 4 as a copy").click()
+    expect(counts).to_contain_text("3 to do")
+    expect(copies).to_contain_text("Decided by Reviewer A: copies")
+    copies.get_by_role("button", name="Undo").click()
+    expect(counts).to_contain_text("4 to do")
+    copies.get_by_role("button", name="Records 4 and 2 are different reports").click()
+    expect(copies).to_contain_text("0 of 1 pair to decide")
+    assert browser.said == []

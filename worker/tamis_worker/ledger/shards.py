@@ -165,7 +165,7 @@ def _summary(connection: Connection, batch_id: UUID) -> Summary:
         values=values,
         pass_rate=wilson(passed, counts.decided) if kind.decides() else wilson(0, 0),
         errors={ErrorKind(name): n for name, n in count(results.c.error_kind, _failed()).items()},
-        exclusions=count(exclusions.c.rule, table=exclusions),
+        exclusions=count(exclusions.c.rule, exclusions.c.copy_of.is_(None), table=exclusions),
         confidence=_confidence(connection, batch_id),
         evaluations=metrics,
         recall_escalations=_escalations(connection, batch_id) if metrics else None,

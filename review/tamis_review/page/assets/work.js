@@ -7,6 +7,7 @@ import { at, number, scrollUpTo } from "./words.js";
 import { AuditEnd, Drawn, KEYS as AUDIT_KEYS, useVerdict } from "./work-audit.js";
 import { Bar } from "./work-bar.js";
 import { Card } from "./work-card.js";
+import { Copies } from "./work-copies.js";
 import { Help, useKeys } from "./work-keys.js";
 import { List } from "./work-list.js";
 import { workSession } from "./work-session.js";
@@ -81,13 +82,14 @@ const Work = ({ batch, may }) => {
   // Another record is read from its beginning. Whoever uses the buttons keeps the button.
   const shown = record?.index ?? -1;
   useLayoutEffect(() => {
-    const kept = document.activeElement?.closest("#work-bar .work-decide, #work-bar .work-tools, .work-side");
+    const kept = document.activeElement?.closest("#work-bar .work-decide, #work-bar .work-tools, .work-side, .work-copies");
     if (!kept) at("work-title")?.focus({ preventScroll: true });
     scrollUpTo(at("work-view"));
   }, [shown]);
 
   return html`<div class="work" id="work-view">
     ${!undrawn && html`<div class="work-top">${audited ? html`<${Drawn} facts=${state.facts} counts=${state.counts} />` : state.counts && html`<p class="work-left">${number(state.counts.todo)} to do</p>`}<${Marking} on=${marking} turn=${(on) => { setMarking(on); localStorage.setItem(MARKING, on ? "yes" : "no"); }} /></div>`}
+    <${Copies} id=${id} may=${may} changed=${() => session.load({ first: true })} />
     ${record ? html`<${Card} key=${record.index} record=${record} unsent=${queue.of(id).some(({ index, kind }) => index === record.index && kind !== "remark")} facts=${state.facts} finders=${finders} own=${may} take=${(field, text) => session.remark(field, text, true)} />` : html`<${Nothing} state=${state} batch=${batch} may=${may} again=${() => session.filter({})} />`}
     ${!undrawn && html`<${List} state=${state} labels=${labels} filter=${session.filter} go=${(place) => session.tell({ kind: "went", place })} more=${() => session.load()} />`}
     ${!undrawn && html`<${Bar} state=${state} may=${may} labels=${labels} act=${act} without=${audited ? ["undo"] : []} />`}

@@ -230,6 +230,11 @@ def body_terms(twin: Twin) -> dict[str, list[dict[str, Any]]]:
         "filter_items": [{"json": item | {"criteria": "x"}, "headers": {"Prefer": "respond-async"}}],
         "extract_from_items": [{"json": item | {"prompt": "x"}, "headers": {"Prefer": "respond-async"}}],
         "generate_answer": [{"json": {"instruct": "x"}}],
+        "decide_copies": [
+            {"json": {"index": n, "of": DECIDES, "verdict": verdict}}
+            for n in range(N + 2)
+            for verdict in ("different", None, "copies")  # these copies stay: the last requests ask about them too
+        ],
         "import_decisions": [form(reviewer=ME, dry_run=True, decision_column="include")],
         "override_item": [
             {"json": {"value": "include", **more}}

@@ -54,6 +54,9 @@ WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE ON remarks FOR EACH ROW
 WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_change();
 
+CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE ON copy_decisions FOR EACH ROW
+WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_change();
+
 CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE ON screening_modes FOR EACH ROW
 WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_change();
 
@@ -71,6 +74,41 @@ EXECUTE FUNCTION refuse_change();
 
 CREATE TRIGGER never_deleted BEFORE DELETE ON stop_samples FOR EACH ROW
 WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_change();
+
+-- A pair's last verdict counts. Of copies, the record `idx` is excluded as a duplicate in every stage of its review. Neither
+-- its state nor its result changes, so that a later verdict brings it back.
+CREATE FUNCTION exclude_copy() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
+DECLARE place record;
+BEGIN
+    FOR place IN
+        WITH ways (idx, copy_of, leaves) AS (
+            VALUES (NEW.idx, NEW.copy_of, NEW.verdict IS NOT DISTINCT FROM 'copies'), (NEW.copy_of, NEW.idx, false)
+        )
+        SELECT NEW.batch_id, idx, copy_of, leaves, copy_of AS stays FROM ways
+        UNION ALL
+        SELECT p.batch_id, p.idx, ways.copy_of, leaves, stays.idx
+        FROM ways
+        JOIN batches f ON f.id = NEW.batch_id
+        JOIN batches b ON b.review_id = f.review_id AND b.stage > 0
+        JOIN payloads p ON p.batch_id = b.id AND p.origin = ways.idx
+        LEFT JOIN payloads stays ON stays.batch_id = b.id AND stays.origin = ways.copy_of
+    LOOP
+        DELETE FROM exclusions e
+        WHERE e.batch_id = place.batch_id AND e.idx = place.idx AND e.copy_of = place.copy_of;
+        IF place.leaves THEN
+            INSERT INTO exclusions (batch_id, idx, rule, copy_of, exclusion)
+            SELECT place.batch_id, place.idx, 'duplicate', NEW.copy_of, json_build_object(
+                'rule', 'duplicate', 'duplicate_of', place.stays,
+                'reason', format('A copy of record %L, as %s decided.', i.item_id, NEW.reviewer))
+            FROM item_states i WHERE i.batch_id = NEW.batch_id AND i.idx = NEW.copy_of
+            ON CONFLICT DO NOTHING;
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER copy_excluded AFTER INSERT ON copy_decisions FOR EACH ROW EXECUTE FUNCTION exclude_copy();
 
 -- `results` has no foreign key to `batches`, so that recording one takes no lock on the batch. They go with it by this.
 CREATE FUNCTION delete_results() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -181,6 +219,7 @@ FOR EACH ROW WHEN (
 -- Postgres expects one row of a batch that is younger than its statistics, and may then read the whole batch for each of
 -- its rows. Without statistics of the batch's id, Postgres assumes that each batch has one in 200 of the table's rows,
 -- and finds single rows through an index.
+ALTER TABLE copy_decisions ALTER COLUMN batch_id SET STATISTICS 0;
 ALTER TABLE evaluations ALTER COLUMN batch_id SET STATISTICS 0;
 ALTER TABLE exclusions ALTER COLUMN batch_id SET STATISTICS 0;
 ALTER TABLE item_states ALTER COLUMN batch_id SET STATISTICS 0;

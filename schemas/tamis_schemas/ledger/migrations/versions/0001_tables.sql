@@ -223,9 +223,11 @@ CREATE TABLE exclusions (
     idx INTEGER NOT NULL,
     rule TEXT NOT NULL,
     exclusion JSON NOT NULL,
+    copy_of INTEGER,
     CONSTRAINT pk_exclusions PRIMARY KEY (batch_id, idx),
     CONSTRAINT fk_exclusions_batches FOREIGN KEY(batch_id) REFERENCES batches (id) ON DELETE CASCADE
 );
+CREATE INDEX ix_exclusions_copies ON exclusions (batch_id, idx) WHERE copy_of IS NOT NULL;
 
 -- Percent of a page that COPY fills: an item is claimed and decided, and both versions find room beside the first.
 CREATE TABLE item_states (
@@ -263,6 +265,7 @@ CREATE TABLE payloads (
     CONSTRAINT pk_payloads PRIMARY KEY (batch_id, idx),
     CONSTRAINT fk_payloads_batches FOREIGN KEY(batch_id) REFERENCES batches (id) ON DELETE CASCADE
 );
+CREATE INDEX ix_payloads_origin ON payloads (batch_id, origin) WHERE origin IS NOT NULL;
 
 CREATE TABLE prompts (
     batch_id UUID NOT NULL,
@@ -389,6 +392,20 @@ CREATE TABLE audit_items (
     CONSTRAINT pk_audit_items PRIMARY KEY (audit_id, idx),
     CONSTRAINT fk_audit_items_audits FOREIGN KEY(audit_id) REFERENCES audits (id) ON DELETE CASCADE
 );
+
+CREATE TABLE copy_decisions (
+    id BIGINT GENERATED ALWAYS AS IDENTITY,
+    batch_id UUID NOT NULL,
+    idx INTEGER NOT NULL,
+    copy_of INTEGER NOT NULL,
+    verdict TEXT,
+    reviewer TEXT NOT NULL,
+    created_at timestamptz DEFAULT now() NOT NULL,
+    CONSTRAINT pk_copy_decisions PRIMARY KEY (id),
+    CONSTRAINT fk_copy_decisions_items FOREIGN KEY(batch_id, idx) REFERENCES item_states (batch_id, idx) ON DELETE CASCADE,
+    CONSTRAINT ck_copy_decisions_verdict_known CHECK (verdict IN ('copies', 'different'))
+);
+CREATE INDEX ix_copy_decisions_pair ON copy_decisions (batch_id, idx, copy_of, id);
 
 CREATE TABLE overrides (
     id BIGINT GENERATED ALWAYS AS IDENTITY,

@@ -109,38 +109,75 @@ FROM (
     GROUP BY batch_id, idx, stage
 ) counted;
 
+-- The pairs of a review's records that may be copies, by their places in its first batch: the doubts of the deduplication,
+-- and pairs that people named. The last verdict on a pair counts, whichever record it names first.
+CREATE VIEW copy_pairs AS
+SELECT pairs.batch_id, pairs.idx AS "index", pairs.copy_of AS "of", ARRAY[copy.item_id, stays.item_id] AS ids,
+       ARRAY[copy.payload ->> 'title', stays.payload ->> 'title'] AS titles,
+       pairs.reason, pairs.verdict, pairs.reviewer, pairs.decided_at,
+       pairs.verdict IS NULL AND EXISTS (
+           SELECT FROM exclusions e WHERE e.batch_id = pairs.batch_id AND e.idx IN (pairs.idx, pairs.copy_of)
+       ) AS moot
+FROM (
+    SELECT DISTINCT ON (batch_id, least(idx, copy_of), greatest(idx, copy_of))
+           batch_id, idx, copy_of, verdict, reviewer, decided_at,
+           max(reason) OVER (PARTITION BY batch_id, least(idx, copy_of), greatest(idx, copy_of)) AS reason
+    FROM (
+        SELECT CAST(0 AS bigint) AS id, b.id AS batch_id, CAST(doubt ->> 'index' AS integer) AS idx,
+               CAST(doubt ->> 'of' AS integer) AS copy_of, CAST(NULL AS text) AS verdict, CAST(NULL AS text) AS reviewer,
+               CAST(NULL AS timestamptz) AS decided_at, doubt ->> 'reason' AS reason
+        FROM batches b
+        CROSS JOIN LATERAL json_array_elements(
+            CASE WHEN json_typeof(b.source) = 'array' THEN b.source END
+        ) one (source)
+        CROSS JOIN LATERAL json_array_elements(one.source -> 'doubts') each (doubt)
+        UNION ALL
+        SELECT id, batch_id, idx, copy_of, verdict, reviewer, created_at, NULL FROM copy_decisions
+    ) said
+    ORDER BY batch_id, least(idx, copy_of), greatest(idx, copy_of), id DESC
+) pairs
+JOIN items copy ON copy.batch_id = pairs.batch_id AND copy.idx = pairs.idx
+JOIN items stays ON stays.batch_id = pairs.batch_id AND stays.idx = pairs.copy_of;
+
 -- What the software decided about each item, before any person. The words of its operation are in its batch.
+-- A record that a person calls a copy reads like a copy that the software found: no model's decision on it counts.
 CREATE VIEW software_decisions AS
-SELECT i.batch_id, b.label, b.operation, b.includes, b.excludes, i.idx, i.item_id, coalesce(p.origin, i.idx) AS record,
-       coalesce(p.source, 0) AS source, i.state,
-       CASE WHEN i.state = 'decided' THEN
-                CASE WHEN b.includes IS NULL OR r.value #>> '{}' = b.includes THEN 'passed'
-                     WHEN r.value #>> '{}' = b.excludes THEN 'excluded'
+WITH joined AS (
+    SELECT i.batch_id, b.label, b.operation, b.includes, b.excludes, b.excluded_because, i.idx, i.item_id,
+           coalesce(p.origin, i.idx) AS record, coalesce(p.source, 0) AS source,
+           CASE WHEN e.copy_of IS NULL THEN i.state ELSE 'excluded_by_filter' END AS state,
+           e.rule, r.value, r.detail, r.confidence, r.error_kind
+    FROM item_states i
+    JOIN batches b ON b.id = i.batch_id
+    LEFT JOIN payloads p ON p.batch_id = i.batch_id AND p.idx = i.idx
+    LEFT JOIN results r ON r.batch_id = i.batch_id AND r.idx = i.idx
+    LEFT JOIN exclusions e ON e.batch_id = i.batch_id AND e.idx = i.idx
+    WHERE b.purging_at IS NULL
+)
+SELECT batch_id, label, operation, includes, excludes, idx, item_id, record, source, state,
+       CASE WHEN state = 'decided' THEN
+                CASE WHEN includes IS NULL OR value #>> '{}' = includes THEN 'passed'
+                     WHEN value #>> '{}' = excludes THEN 'excluded'
                      ELSE 'uncertain' END
-            WHEN i.state IN ('failed', 'cancelled') THEN i.state
-            WHEN i.state <> 'excluded_by_filter' THEN 'open'
-            WHEN e.rule = 'duplicate' THEN 'duplicate'
-            WHEN e.rule IS NOT NULL THEN 'ineligible'
+            WHEN state IN ('failed', 'cancelled') THEN state
+            WHEN state <> 'excluded_by_filter' THEN 'open'
+            WHEN rule = 'duplicate' THEN 'duplicate'
+            WHEN rule IS NOT NULL THEN 'ineligible'
             ELSE 'removed' END AS model_decision,
-       CASE WHEN i.state = 'failed' THEN coalesce(r.error_kind, 'unknown')
-            WHEN i.state = 'excluded_by_filter' THEN e.rule
-            WHEN i.state = 'decided' AND r.value #>> '{}' = b.excludes THEN
-                coalesce(b.excluded_because,
-                         CASE WHEN r.detail ->> 'status' = 'exclude' THEN r.detail ->> 'exclusion_reason' END,
+       CASE WHEN state = 'failed' THEN coalesce(error_kind, 'unknown')
+            WHEN state = 'excluded_by_filter' THEN rule
+            WHEN state = 'decided' AND value #>> '{}' = excludes THEN
+                coalesce(excluded_because,
+                         CASE WHEN detail ->> 'status' = 'exclude' THEN detail ->> 'exclusion_reason' END,
                          'no reason recorded')
        END AS reason,
-       CASE WHEN i.state = 'decided' THEN r.confidence END AS confidence,
-       CASE WHEN i.state = 'decided' THEN r.value END AS model_value,
+       CASE WHEN state = 'decided' THEN confidence END AS confidence,
+       CASE WHEN state = 'decided' THEN value END AS model_value,
        -- a judgement that blocks a result; an exclusion that is uncertain for want of a verified quote
-       b.operation = 'judge' AND i.state = 'decided' AND coalesce(r.detail ->> 'blocked' = 'true', false) AS marked,
-       b.operation = 'inclusion' AND i.state = 'decided'
-           AND coalesce(r.detail ->> 'uncertain_reason' = 'no verified quote', false) AS unverified
-FROM item_states i
-JOIN batches b ON b.id = i.batch_id
-LEFT JOIN payloads p ON p.batch_id = i.batch_id AND p.idx = i.idx
-LEFT JOIN results r ON r.batch_id = i.batch_id AND r.idx = i.idx
-LEFT JOIN exclusions e ON e.batch_id = i.batch_id AND e.idx = i.idx
-WHERE b.purging_at IS NULL;
+       operation = 'judge' AND state = 'decided' AND coalesce(detail ->> 'blocked' = 'true', false) AS marked,
+       operation = 'inclusion' AND state = 'decided'
+           AND coalesce(detail ->> 'uncertain_reason' = 'no verified quote', false) AS unverified
+FROM joined;
 
 -- The final decision on each item, and who made it: every count of decisions reads this view. An item is decided
 -- `by_human` if a person's decision to include or exclude counts, whether the software agrees or not.
