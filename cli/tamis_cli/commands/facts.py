@@ -6,7 +6,7 @@ import tamis_review
 from tamis_producer.client.glance import BatchGlance
 from tamis_producer.ledger.batch_view import BatchView, ReviewView
 from tamis_producer.ledger.snapshots import SnapshotChange, read_snapshot_change
-from tamis_schemas import Summary
+from tamis_schemas import Blinded, Summary
 
 if TYPE_CHECKING:
     from tamis_producer.client.batch import Batch
@@ -33,9 +33,15 @@ def snapshot_change(batch: "Batch | BatchGlance") -> SnapshotChange | None:
 
 
 def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
-    """Return a batch's state, people's decisions, rounds, and the summary of the present round (None: not written)."""
-    view, summaries = batch.status(), batch.summaries()
-    humans = human_counts(batch)
+    """Return a batch's state, people's decisions, rounds, and the summary of the present round (None: not written).
+
+    While a decision is hidden from the client's person, return only the state.
+    """
+    view = batch.status()
+    try:
+        summaries, humans = batch.summaries(), human_counts(batch)
+    except Blinded:
+        return view_facts(view)
     latest: Summary | None = summaries[-1] if summaries and summaries[-1].round == view.round else None
     change = None if latest is None else snapshot_change(batch)
     return view_facts(view) | {
