@@ -109,6 +109,9 @@ def write(client: Client, mode: ScreeningMode, twin: int) -> Twin:
             place=Place(review, 1),
             state="running",
         )
+    if not judges:  # whoever knows what passed may not know what people then said of it
+        override(client.batch(str(later)), 0, values[0], reviewer=OTHER)
+        override(client.batch(str(later)), 0, "include", reviewer=THIRD)
     with client.engine.begin() as connection:
         told = [WorkedExample(title="Title 1", decision=value, reason=words) for value in values]  # type: ignore[arg-type]
         taught = Inclusion(criteria=CRITERIA.model_copy(update={"examples": told}), examples_from=str(main))
@@ -145,7 +148,7 @@ def decide(batch: Batch, mode: ScreeningMode, twin: int) -> None:
         override(batch, n, ("include", "exclude")[(n + twin) % 2], reviewer=OTHER, note=WORDS[twin])
         remark(batch, [n], labels=[WORDS[twin]], notes=[f"{WORDS[twin]}s"], reviewer=OTHER)
         if mode is SECOND and n < 3:
-            override(batch, n, "include", reviewer=THIRD)
+            override(batch, n, ("include", "exclude")[(n + twin) % 2 * twin], reviewer=THIRD)
     if mode is not AUDITED:
         override(batch, N + 1, ("include", "exclude")[twin], reviewer=OTHER, note=WORDS[twin])
     remark(batch, [0], labels=["shared"], reviewer=OTHER)

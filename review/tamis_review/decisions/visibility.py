@@ -150,6 +150,15 @@ def read_visibility(connection: Connection, batch_id: UUID, person: str | None) 
     return Visibility(whole.batch_id, whole.mode, person, whole.hidden, tuple(stages), tuple(sources))
 
 
+def is_closed(connection: Connection, batch_id: UUID, person: str) -> bool:
+    """Return whether the batch shows the person only its state and size, as in `read_visibility`."""
+    try:
+        read_visibility(connection, batch_id, person)
+    except Blinded:
+        return True
+    return False
+
+
 def _of_batch(connection: Connection, batch_id: UUID, person: str) -> Visibility:
     hidden = hidden_from(connection, batch_id, person)
     return Visibility(str(batch_id), read_mode(connection, batch_id), person, frozenset(hidden))

@@ -35,7 +35,7 @@ from tamis_schemas.values.frozen import Frozen
 from ..decisions.audits import may_be_drawn, verdict
 from ..decisions.blindness import hidden_from, read_mode
 from ..decisions.conflicts import read_differing
-from ..decisions.visibility import Visibility, read_visibility
+from ..decisions.visibility import Visibility, is_closed, read_visibility
 from ..order.candidates import checked_operation
 from ..order.next_records import NextQuery, keep_order
 from ..order.order_refits import OrderRefits
@@ -307,10 +307,13 @@ class WorkLeft(Frozen):
 
 
 def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
-    """Return the remaining work of the reviewer `me`. An operation that makes no decisions leaves no work."""
-    if not kind_of(view.operation).decides():
-        return WorkLeft()
+    """Return the remaining work of the reviewer `me`.
+
+    An operation that makes no decisions leaves no work, nor does a stage that is closed to blind readers.
+    """
     batch_id = UUID(view.id)
+    if not kind_of(view.operation).decides() or (view.stage and is_closed(connection, batch_id, me)):
+        return WorkLeft()
     mode, decisions = read_mode(connection, batch_id), work_filter.read_said(connection, batch_id)
     conflicts = {place for place, row in decisions.items() if row.conflict} | read_differing(connection, batch_id)
     if conflicts and mode is not ScreeningMode.SINGLE:
