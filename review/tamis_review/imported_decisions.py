@@ -53,7 +53,7 @@ def import_decisions(
     """
     with batch.session.writing() as connection:
         if visible(connection, batch).blind:
-            raise Blinded("people read blind: import the file with `tamis import-decisions` on the terminal")
+            raise Blinded("people read blind: only a person who may see all decisions can import a file")
         operation = read_operation(connection, batch.uuid)
         if stage is HumanStage.OWN and not operation.decides():
             raise InvalidRequest(

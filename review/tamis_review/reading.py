@@ -32,7 +32,7 @@ from .report.work_list import WorkList, read_work
 def get_screening_mode(batch: Batch) -> ScreeningModeSet:
     """Return the screening mode of the batch, with the person who set it and the time. The default is `single`.
 
-    The mode says which decisions people may see over HTTP. Raises `LedgerUnavailable`.
+    The mode says which decisions people may see. Raises `LedgerUnavailable`.
     """
     with batch.session.reading() as connection:
         return blindness.read_mode_set(connection, batch.uuid)
@@ -41,7 +41,7 @@ def get_screening_mode(batch: Batch) -> ScreeningModeSet:
 def set_screening_mode(batch: Batch, mode: ScreeningMode | str, *, set_by: str) -> ScreeningModeSet:
     """Set the screening mode of the batch: a `ScreeningMode`, or its name. `set_by`: the person who sets it.
 
-    The mode says which decisions people may see over HTTP. Python and the terminal still show all decisions.
+    The mode says which decisions people may see over HTTP, and on terminals where `TAMIS_PERSON` has their name.
 
     Raises:
         InvalidParameters: an unknown mode, or no name.

@@ -7,7 +7,7 @@ from tamis_producer.client.batch import Batch
 from tamis_producer.ledger import read_results
 from tamis_producer.results.result_frames import FrameLibrary, frame_of
 from tamis_producer.runs.retry_bias import read_retry_bias
-from tamis_schemas import ItemResult, ItemStatus, RetryBias
+from tamis_schemas import ItemResult, RetryBias
 
 from .decisions.visibility import check_record, visible
 from .explanation import Explanation, read_explanation
@@ -31,12 +31,11 @@ def explain(batch: Batch, index: int) -> Explanation:
     return story if seen.audits else story.model_copy(update={"audits": ()})
 
 
-def read_texts(batch: Batch, places: Collection[int]) -> list[ItemResult]:
-    """Return the items at `places` in item order, as if nobody had decided on them. Raise `LedgerUnavailable`."""
+def read_visible(batch: Batch, places: Collection[int]) -> list[ItemResult]:
+    """Return the items at `places` in item order, hidden items as if nobody had decided. Raise `LedgerUnavailable`."""
     with batch.session.snapshot() as connection:
-        visible(connection, batch)
-        rows = read_results(connection, batch.uuid, None, len(places), sorted(places))
-    return [ItemResult(index=row.index, item_id=row.item_id, status=ItemStatus.PENDING, item=row.item) for row in rows]
+        seen = visible(connection, batch)
+        return seen.results(read_results(connection, batch.uuid, None, len(places), sorted(places)))
 
 
 def read_failures(batch: Batch) -> RetryBias:

@@ -16,7 +16,9 @@ Record = typer.Argument(
     metavar="RECORD",
     help="The record's id, or its number from 1 (No. 12: 12). If it could be either: number:12 or id:12.",
 )
-Reviewer = Annotated[str | None, typer.Option(help="Your name.", envvar="TAMIS_REVIEWER", metavar="NAME")]
+Reviewer = Annotated[
+    str | None, typer.Option(help="Your name.", envvar=["TAMIS_REVIEWER", "TAMIS_PERSON"], metavar="NAME")
+]
 RANDOM_SEED_BITS = 31  # of a default seed: short enough to copy by hand
 KeyId = Annotated[str, typer.Argument(metavar="KEY", help="The key's id, from `tamis keys list`.")]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="One or several files of records.")]

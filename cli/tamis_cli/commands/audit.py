@@ -10,16 +10,18 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 import tamis_review
-from tamis_producer import Batch, Client
+from tamis_producer import Batch
 from tamis_producer.results.results_file import replacing
 from tamis_review import draw_audit, has_later_stage, list_audits, record_audit, verdict
 from tamis_review.decisions.record_overrides import RefusedDecision
 from tamis_review.decisions.sheets import FilledIn, read_sample, write_sample
+from tamis_review.records import read_visible
 from tamis_schemas import Audit, InputError, Stratum
 from tamis_schemas.records.record_number import indexed_words, record_words
 
 from .app import app, err, out
 from .arguments import RANDOM_SEED_BITS, BatchId, Reviewer, to_file
+from .connected import connected
 from .opened import opened
 from .override import NOT_FOLLOWING
 from .tables import facts_by_name, listing, short
@@ -90,7 +92,7 @@ def record(
 ) -> Iterator[object]:
     """Record the decisions of a sample, and show the bound on missed includes. An invalid row rejects the table."""
     filled = read_sample(file, reviewer=reviewer)
-    with Client() as client:
+    with connected() as client:
         audit = tamis_review.audit(client, filled.audit_id)
         _check_ids(file, filled, audit)
         try:
@@ -119,7 +121,7 @@ def show(
     ] = False,
 ) -> Iterator[object]:
     """Show the progress of an audit, and its result for all exclusions."""
-    with Client() as client:
+    with connected() as client:
         audit = tamis_review.audit(client, audit_id)
         if output is not None:
             _write(client.batch(audit.batch_id), audit, output, with_reasons=with_reasons)
@@ -146,7 +148,7 @@ def list_(batch_id: BatchId) -> Iterator[object]:
 
 
 def _write(batch: Batch, audit: Audit, path: Path, *, with_reasons: bool) -> None:
-    rows = batch.results([item.index for item in audit.items])
+    rows = read_visible(batch, [item.index for item in audit.items])
     with replacing(path) as stream:
         write_sample(audit, rows, stream, with_reasons=with_reasons)
 

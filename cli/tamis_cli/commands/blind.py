@@ -47,7 +47,7 @@ def blind(
     ] = None,
     reviewer: Reviewer = None,
 ) -> Iterator[object]:
-    """Show or set how people read a batch: in pairs, after the model, or as an audit. HTTP hides other decisions."""
+    """Show or set how people read: in pairs, after the model, or as an audit. HTTP and TAMIS_PERSON hide decisions."""
     with opened(batch_id) as batch:
         if mode is None:
             current = get_screening_mode(batch)

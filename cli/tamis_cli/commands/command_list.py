@@ -85,8 +85,8 @@ _SUMMARIES: dict[Theme, dict[str, str]] = {
         "different reports.",
         "import_decisions import-decisions": "Import decisions from other tools. Records are matched by id, DOI, PMID "
         "and title; unmatched rows are listed.",
-        "blind blind": "Show or set how people read a batch: in pairs, after the model, or as an audit. HTTP hides "
-        "other decisions.",
+        "blind blind": "Show or set how people read: in pairs, after the model, or as an audit. HTTP and TAMIS_PERSON "
+        "hide decisions.",
         "override conflicts": "List the records with contradicting decisions: each reviewer's with its reason, and the "
         "model's.",
         "agreement agreement": "Measure the agreement of the software with people, and of people with each other, on "

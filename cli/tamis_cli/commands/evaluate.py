@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from tamis_producer import BatchView, Client
+from tamis_producer import BatchView
 from tamis_producer.results.results_file import replacing
 from tamis_review import evaluation
 from tamis_review.decisions.sheets import write_kept
@@ -25,6 +25,7 @@ from tamis_schemas import InvalidRequest
 
 from .app import EXIT_FAILED, app, err, out
 from .arguments import BatchId, to_file
+from .connected import connected
 from .json_document import AsJson, print_json
 from .tables import facts_by_name, listing
 
@@ -59,7 +60,7 @@ def evaluate(
     """Compare a batch's decisions with human labels: rates, lost evidence, calibration, agreement."""
     if output is not None and output.suffix.lower() not in {".html", ".htm", ".svg"}:
         raise InvalidRequest(f"{output}: an evaluation is written as .html or .svg; --json prints all figures")
-    with Client() as client:
+    with connected() as client:
         batch = client.batch(batch_id)
         view = batch.status()
         result = evaluation.evaluate(batch, labels, label_column)
@@ -95,7 +96,7 @@ def calibrate(
     output: Annotated[Path | None, to_file("A CSV with every record, and whether it is kept.")] = None,
 ) -> None:
     """Find the score threshold for a guaranteed recall, from a labelled random sample."""
-    with Client() as client:
+    with connected() as client:
         batch = client.batch(batch_id)
         view = batch.status()
         result = evaluation.calibrate(batch, labels, recall, delta, column=label_column)

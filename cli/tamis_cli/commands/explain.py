@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer import Client
 from tamis_review import records
 from tamis_review.decisions.sheets import find_record
 from tamis_review.explanation.words import sections
 
 from .app import app, out
 from .arguments import Record
+from .connected import connected
 
 
 @app.command(examples=("tamis explain 3f2a91c0 12", "tamis explain 3f2a91c0 id:pmid-31200 --json"))
@@ -21,7 +21,7 @@ def explain(
     record: Annotated[str, Record],
 ) -> Iterator[object]:
     """Show everything about one record: prompts, answers, quotes, rules, formulas, people's decisions, costs."""
-    with Client() as client:
+    with connected() as client:
         batch = client.first_batch(of)
         explanation = records.explain(batch, find_record(record, batch.item_ids()))
     yield explanation

@@ -6,7 +6,7 @@ import tamis_review
 from tamis_producer.client.glance import BatchGlance
 from tamis_producer.ledger.batch_view import BatchView, ReviewView
 from tamis_producer.ledger.snapshots import SnapshotChange, read_snapshot_change
-from tamis_schemas import Summary
+from tamis_schemas import Blinded, Summary
 
 if TYPE_CHECKING:
     from tamis_producer.client.batch import Batch
@@ -25,9 +25,9 @@ def people_counts(batch: "Batch | BatchGlance") -> "tuple[HumanCounts | None, Te
     if isinstance(batch, BatchGlance):
         if not batch.read_by_people():
             return None, None
-        from tamis_producer.client.client import Client  # reads these counts with statements of SQLAlchemy
+        from .connected import connected  # reads these counts with statements of SQLAlchemy
 
-        with Client() as client:
+        with connected() as client:
             return people_counts(client.batch(batch.id))
     from tamis_review.reading import read_team
 
@@ -44,9 +44,15 @@ def snapshot_change(batch: "Batch | BatchGlance") -> SnapshotChange | None:
 
 
 def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
-    """Return a batch's state, people's decisions, rounds, and the summary of the present round (None: not written)."""
-    view, summaries = batch.status(), batch.summaries()
-    humans, team = people_counts(batch)
+    """Return a batch's state, people's decisions, rounds, and the summary of the present round (None: not written).
+
+    While a decision is hidden from the client's person, return only the state.
+    """
+    view = batch.status()
+    try:
+        summaries, (humans, team) = batch.summaries(), people_counts(batch)
+    except Blinded:
+        return view_facts(view)
     latest: Summary | None = summaries[-1] if summaries and summaries[-1].round == view.round else None
     change = None if latest is None else snapshot_change(batch)
     return view_facts(view) | {

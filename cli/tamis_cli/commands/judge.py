@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer import Batch, Client
+from tamis_producer import Batch
 from tamis_producer.files.decode import read_text
 from tamis_review import judge_items
 from tamis_review.plans.judge_items import judgement_label
@@ -15,6 +15,7 @@ from tamis_schemas import InputError, Judge, Judgement
 
 from .app import app, out
 from .arguments import BatchId, validated
+from .connected import connected
 from .dry_run import dry_run
 from .progress import attend
 from .submission import SubmissionOptions, submitting
@@ -36,7 +37,7 @@ def judge(
     if not text.strip():
         raise InputError("the guidelines are empty: state which evidence counts", path=guidelines)
     operation = validated(Judge, guidelines=text, noun=noun, block_threshold=threshold)
-    with Client() as client:
+    with connected() as client:
         judged = client.batch(batch_id)
         if submission.dry_run:
             planned = submission.planned(operation, list(judge_items(judged)))

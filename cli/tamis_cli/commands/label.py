@@ -8,6 +8,7 @@ from rich.markup import escape
 
 from tamis_review import count_labels, remark
 from tamis_review.decisions.sheets import find_record
+from tamis_review.records import read_visible
 
 from .app import app, out
 from .arguments import BatchId, Record, Reviewer, named
@@ -60,12 +61,12 @@ def note(
     with opened(batch_id) as batch:
         index = find_record(record, batch.item_ids())
         changed = remark(batch, [index], notes=[text], reviewer=named(reviewer, WHO), remove=remove)
-        (row,) = batch.results([index])
+        (row,) = read_visible(batch, [index])
     yield {"id": batch.id, "index": index, "changed": changed, "notes": row.notes}
     for line in row.notes:
         out.say(escape(line))
     if not row.notes:
-        out.say("the record has no note now.")
+        out.say("the record has no visible note now.")
 
 
 @app.command(examples=("tamis labels 3f2a91c0",))

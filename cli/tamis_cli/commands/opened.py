@@ -7,13 +7,14 @@ from tamis_producer import Batch, Client
 from tamis_review import Review, find_batch_or_review
 from tamis_schemas import InvalidRequest
 
+from .connected import connected
 from .tables import short
 
 
 @contextmanager
 def opened(of: str) -> Iterator[Batch]:
     """Yield the batch with this id. Raises the errors of `batch_of`."""
-    with Client() as client:
+    with connected() as client:
         yield batch_of(client, of)
 
 

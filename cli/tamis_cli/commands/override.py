@@ -14,6 +14,7 @@ from tamis_review import decide, decide_copies, has_later_stage, list_conflicts,
 from tamis_review.decisions.conflicts import Conflict
 from tamis_review.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_review.decisions.sheets import find_record, read_decisions
+from tamis_review.records import read_visible
 from tamis_schemas import HumanStage, InputError, InvalidRequest, ItemResult, Operation, Override
 from tamis_schemas.records.record_number import record_number, record_words
 
@@ -88,7 +89,7 @@ def override(
             value = None if decision is None else _value(batch.operation(), human_stage, decision)
             done = decide(batch, [HumanDecision(index, value, who, note, withdraw, human_stage, reason, settle)])
         later = has_later_stage(batch)
-        rows = {row.index: row for row in batch.results({entry.index for entry in done})}
+        rows = {row.index: row for row in read_visible(batch, {entry.index for entry in done})}
         conflicts = {(entry.index, entry.stage): entry for entry in list_conflicts(batch)}
     conflicting = sorted({entry.index for entry in done if (entry.index, entry.stage) in conflicts})
     yield {"decisions": done, "in_conflict": conflicting, "later_stage_has_begun": later}
@@ -188,7 +189,7 @@ def _line(decision: Override, row: ItemResult) -> str:
     if stage:
         return text
     if not decision.system_decided:
-        return f"{text}; the software did not decide"
+        return f"{text}; no decision of the software is visible"
     system = "agrees" if decision.confirms else f"decided {escape(words_of(decision.system_value))}"
     return f"{text}; the software {system}"
 

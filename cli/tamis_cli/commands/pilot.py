@@ -8,14 +8,15 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer import Client
 from tamis_producer.results.results_file import replacing
 from tamis_review import draw_pilot
 from tamis_review.decisions.sheets import write_pilot
 from tamis_review.quality.matching import check_decides
+from tamis_review.records import read_visible
 
 from .app import app, err
 from .arguments import RANDOM_SEED_BITS, BatchId, is_new, to_file
+from .connected import connected
 from .tables import short
 
 USUAL = 200  # records
@@ -31,7 +32,7 @@ def pilot(
     output: Annotated[Path | None, to_file("The file.  [default: pilot-BATCH.csv]")] = None,
 ) -> Iterator[object]:
     """Draw a random sample of records, as a table to label for `tamis calibrate` and `tamis evaluate`."""
-    with Client() as client:
+    with connected() as client:
         batch = client.batch(batch_id)
         view = batch.status()
         check_decides(view.id, view.operation)
@@ -39,7 +40,7 @@ def pilot(
         is_new(output, may_hold="labels")
         drawn = draw_pilot(batch, n, seed=secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed)
         with replacing(output) as stream:
-            write_pilot(drawn, list(batch.results(drawn.places)), stream)
+            write_pilot(drawn, read_visible(batch, drawn.places), stream)
     facts = {"batch": view.id, "seed": drawn.seed, "population": drawn.population, "places": drawn.places}
     yield facts | {"written_to": output}
     err.say(

@@ -10,7 +10,6 @@ from uuid import UUID
 import typer
 from rich.markup import escape
 
-from tamis_producer import Client
 from tamis_producer.ledger import ledger_errors
 from tamis_producer.retention.deletion import prune_all_answers
 from tamis_producer.retention.purge import give_back, purge, space_taken
@@ -18,6 +17,7 @@ from tamis_producer.retention.subjects import Subject, find_subjects, measure
 from tamis_schemas import InvalidParameters, InvalidRequest
 
 from .app import EXIT_FAILED, app, err, out
+from .connected import connected
 from .json_document import AsJson, print_json
 from .tables import counted, listing, short
 
@@ -68,7 +68,7 @@ def purge_command(
     if not (ids or by_rule or answers_older_than or space) or (ids and by_rule):
         raise InvalidRequest("give ids, or --older-than, --label or both, or --answers-older-than")
     age, answers_age = _age(older_than, "--older-than"), _age(answers_older_than, "--answers-older-than")
-    with Client() as client:
+    with connected() as client:
         with ledger_errors(), client.engine.connect() as connection:
             wanted = ids or by_rule
             subjects = find_subjects(connection, ids=ids or (), older_than=age, label=label) if wanted else []

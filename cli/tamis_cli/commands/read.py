@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tamis_producer import Batch, Client
+from tamis_producer import Batch
 from tamis_producer.results.result_frames import write_parquet
 from tamis_producer.results.results_file import replacing, replacing_bytes, write_csv, write_jsonl
 from tamis_review import count_labels, labelled_places
@@ -18,6 +18,7 @@ from tamis_schemas import InvalidRequest
 
 from .app import app, err
 from .arguments import BatchId, to_file
+from .connected import connected
 from .console import for_data
 from .tables import short
 
@@ -53,7 +54,7 @@ def results(
         if ending.lower() not in ENDINGS:
             raise InvalidRequest(f"{output}: name it .csv, .jsonl or .parquet, or add --format")
         form = ENDINGS[ending.lower()]
-    with Client() as client:
+    with connected() as client:
         batch = client.batch(batch_id)
         rows = _write(batch, form, _labelled(batch, label), output)
     if output is not None:
@@ -93,7 +94,7 @@ def export(
     """Write the records with their decisions, as a file for reference managers."""
     from tamis_review.intake import write_records  # loads all file formats, which only this command needs
 
-    with Client() as client:
+    with connected() as client:
         batch = client.first_batch(of)
         with decided_records(batch.id, batch.results(_labelled(batch, label)), only) as records:
             count = len(records)

@@ -7,17 +7,19 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer import Batch, Client
+from tamis_producer import Batch
 from tamis_producer.results.results_file import replacing
 from tamis_review.decisions.sheets import write_reading_sheet, write_stop_sample
 from tamis_review.order.exploration import EXPLORE
 from tamis_review.order.next_records import MOST, USUAL
 from tamis_review.reading import close_stop_sample, draw_stop_sample, may_stop, next_records, order_refits
+from tamis_review.records import read_visible
 from tamis_schemas import InvalidRequest, NextRecords, ReadingBy, StopAnswer, StopPrice, StopSample, StopVerdict
 from tamis_schemas.records.record_number import record_number, record_words
 
 from .app import app, err, out
 from .arguments import BatchId, is_new, to_file
+from .connected import connected
 from .json_document import AsJson, print_json
 from .opened import batch_of, opened
 from .tables import facts_by_name, listing, short
@@ -57,11 +59,11 @@ def next_(
 ) -> None:
     """List the records to read next, best first: by the model's score, and by similarity to included records."""
     is_new(output, may_hold="decisions")
-    with Client() as client:
+    with connected() as client:
         batch = batch_of(client, batch_id)
         answer = next_records(batch, n, reviewer=reviewer, seed=seed, explore=explore, fresh=fresh, by=by)
         if output is not None and answer.records:
-            rows = batch.results([record.index for record in answer.records])
+            rows = read_visible(batch, [record.index for record in answer.records])
             with replacing(output) as stream:
                 write_reading_sheet(answer, rows, stream)
         if as_json:
@@ -159,7 +161,7 @@ def stop(
 def _write(batch: Batch, sample: StopSample | None, path: Path) -> None:
     if sample is None:
         raise InvalidRequest(f"no sample is open, so there is nothing to write to {path}: add --draw")
-    rows = batch.results([record.index for record in sample.waiting])
+    rows = read_visible(batch, [record.index for record in sample.waiting])
     with replacing(path) as stream:
         write_stop_sample(sample, rows, stream)
 

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from tamis_producer import Client
-from tamis_review import find_batch_or_review, write_report_file
-from tamis_review.report import ReportForm, form_of, write_report
+from tamis_review import find_batch_or_review
+from tamis_review.report import ReportForm, form_of
+from tamis_review.reports import write_report, write_report_file
 from tamis_schemas import InvalidRequest
 
 from .app import app, err
 from .arguments import to_file
+from .connected import connected
 from .console import for_data
 from .tables import short
 
@@ -44,14 +45,14 @@ def report(
         form = ReportForm.JSON
     if form is None:
         form = ReportForm.HTML if output is None else form_of(output)
-    with Client() as client:
+    with connected() as client:
         reported = find_batch_or_review(client, subject)
         if output is None and form is ReportForm.PNG and sys.stdout.isatty():
             raise InvalidRequest("a PNG is not text: name a file, such as -o prisma.png")
         if output is None and form is ReportForm.HTML:
             output = Path(f"report-{short(reported.id)}.html")
         if output is None:
-            figures = write_report(client.engine, reported.id, form, for_data(typer.get_text_stream("stdout")))
+            figures = write_report(reported, form, for_data(typer.get_text_stream("stdout")))
         else:
             figures = write_report_file(reported, output, form)
     if output is not None:

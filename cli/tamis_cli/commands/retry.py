@@ -19,6 +19,7 @@ from tamis_schemas import InvalidRequest, dollars
 
 from .app import EXIT_FAILED, EXIT_OK, app, err, out
 from .arguments import RANDOM_SEED_BITS, BatchId, NewBudget
+from .connected import connected
 from .facts import batch_facts
 from .json_document import AsJson, print_json
 from .opened import batch_of, opened
@@ -70,7 +71,7 @@ def retry(
         raise InvalidRequest("--sample asks about decided items: omit --kind, --cancelled and --all-failed")
     if all_failed and (cancelled or amount is not None or watch):
         raise InvalidRequest("--cancelled, --max-cost and --watch are for one batch: `tamis retry ID ...`")
-    with Client() as client:
+    with connected() as client:
         if batch_id is None:
             raise typer.Exit(_all_failed(client, kinds, ask=not yes, as_json=as_json))
         batch = batch_of(client, batch_id)

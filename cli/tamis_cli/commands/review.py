@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from tamis_producer import Client, ProducerSettings, ReviewView
+from tamis_producer import ProducerSettings, ReviewView
 from tamis_producer.runs.dry_run import Planned
 from tamis_review import find_review, list_reviews, submit_review
 from tamis_review.filter.identification import identify
@@ -16,6 +16,7 @@ from tamis_review.plans.plan_file import read_plan
 from tamis_schemas import InvalidRequest, Item, ReviewPlan, dollars
 
 from .app import app, out
+from .connected import connected
 from .dry_run import dry_run, rehearsal_facts
 from .facts import review_facts
 from .intake import BY_PLAN, say_what_was_read
@@ -53,7 +54,7 @@ def run(
         steered = planned.plan.steered(submission.steering).with_operations(with_examples)
         _rehearse(steered, identified.asked, submission)
         return
-    with Client() as client:
+    with connected() as client:
         review = submit_review(
             client,
             planned.plan,
@@ -81,7 +82,7 @@ def status(
     """Show the progress of a review, stage by stage."""
     if watch and as_json:
         raise InvalidRequest("--watch and --json cannot be combined")
-    with Client() as client:
+    with connected() as client:
         review = find_review(client, review_id)
         if watch:
             raise typer.Exit(follow(review))
@@ -97,7 +98,7 @@ def list_(
     limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
 ) -> Iterator[object]:
     """List the latest reviews."""
-    with Client() as client:
+    with connected() as client:
         views = list_reviews(client, limit)
     yield [review_facts(view) for view in views]
     if not views:

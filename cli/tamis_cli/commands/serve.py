@@ -17,6 +17,7 @@ from tamis_schemas.extras import needs
 
 from .app import app, out
 from .arguments import KeyId, callback_of
+from .connected import connected
 from .tables import listing
 
 Models = Annotated[
@@ -78,7 +79,7 @@ def create(
 ) -> Iterator[object]:
     """Create a key and print it. It cannot be shown again."""
     restrictions = _restrictions(models=model, monthly_cost=monthly_cost, callback=callback)
-    with Client() as client:
+    with connected() as client:
         key = api_keys.create(client.engine, label, scope or [Scope.READ], restrictions)
     chosen = restrictions.model_dump(mode="json", exclude_unset=True)
     yield {"key": key, "label": label.strip(), "scopes": sorted({*(scope or [Scope.READ])})} | chosen
@@ -88,7 +89,7 @@ def create(
 @keys.command("list", examples=("tamis keys list",))
 def list_keys() -> Iterator[object]:
     """List all keys, without their secret parts."""
-    with Client() as client:
+    with connected() as client:
         listed = api_keys.read_all(client.engine)
     yield listed
     table = listing("key", "owner", "scopes", "models", "per month", "callback", "created", "revoked")
@@ -120,7 +121,7 @@ def change(
     drops = {"models": any_model, "monthly_cost": no_monthly_cost, "callback": no_callback}
     dropped = [name for name, drop in drops.items() if drop]
     restrictions = _restrictions(models=model, monthly_cost=monthly_cost, callback=callback, dropped=dropped)
-    with Client() as client:
+    with connected() as client:
         changed = api_keys.change(client.engine, key, restrictions)
     yield changed
     models, money, callback_shown = _restricted(changed)
@@ -130,7 +131,7 @@ def change(
 @keys.command(examples=("tamis keys revoke 1f9c02",))
 def revoke(key: KeyId) -> Iterator[object]:
     """Revoke a key."""
-    with Client() as client:
+    with connected() as client:
         api_keys.revoke(client.engine, key)
     yield {"id": key, "revoked": True}
     out.print(f"key {key} is revoked", markup=False)

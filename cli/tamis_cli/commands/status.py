@@ -8,13 +8,13 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from tamis_producer.client.glance import glance
 from tamis_producer.ledger.batch_view import BatchView
 from tamis_producer.ledger.worker_view import NO_WORKER, WorkerState, WorkerView
-from tamis_schemas import InvalidRequest, LedgerUnavailable
+from tamis_schemas import Blinded, InvalidRequest, LedgerUnavailable
 
 from .app import EXIT_OK, EXIT_WRONG_USE, app, out, say_error
 from .commands import next_step
+from .connected import connected, glanced
 from .facts import batch_facts, people_counts, snapshot_change, view_facts
 from .json_document import AsJson, print_json
 from .render import (
@@ -39,7 +39,7 @@ def batches(
     services: Annotated[bool, typer.Option("--services", help="Only service calls, by the hour.")] = False,
 ) -> Iterator[object]:
     """List the latest batches, then the service calls of the last day."""
-    with glance() as ledger:
+    with glanced() as ledger:
         views = [] if services else ledger.batches(limit)
         if not services:
             yield lambda: [view_facts(view) for view in views]
@@ -72,18 +72,22 @@ def status(
             raise InvalidRequest("--watch needs the ID of a batch: `tamis batches` lists them")
         _overview(as_json=as_json)
     if watch:
-        from tamis_producer.client.client import Client
-
         from .progress import follow
 
-        with Client() as client:
+        with connected() as client:
             raise typer.Exit(follow(client.batch(batch_id)))
-    with glance() as ledger:
+    with glanced() as ledger:
         batch = ledger.batch(batch_id)
         if as_json:
             print_json(batch_facts(batch))
             return
-        view, summaries, (humans, team) = batch.status(), batch.summaries(), people_counts(batch)
+        view = batch.status()
+        try:
+            summaries, (humans, team) = batch.summaries(), people_counts(batch)
+        except Blinded as hidden:
+            print_view(view, out)
+            out.say(escape(str(hidden)))
+            return
         print_view(view, out, team)
         print_rounds(summaries, view, out)
         if summaries and summaries[-1].round == view.round:  # summaries of earlier rounds are outdated
@@ -98,9 +102,7 @@ def status(
 @app.command(examples=("tamis workers", "tamis workers --json"))
 def workers() -> Iterator[object]:
     """List the workers with their states, and the reason if one does nothing."""
-    from tamis_producer.client.client import Client
-
-    with Client() as client:
+    with connected() as client:
         views = client.workers()
     yield views
     print_workers(views, out, datetime.now(UTC))
@@ -114,14 +116,12 @@ def _overview(*, as_json: bool) -> NoReturn:
     away: LedgerUnavailable | None = None
     batches: list[BatchView] = []
     try:
-        with glance() as ledger:
+        with glanced() as ledger:
             views = ledger.workers()
             batches = [view for view in ledger.batches(OPEN_AMONG) if not view.finished]
     except LedgerUnavailable as error:
-        from tamis_producer.client.client import Client  # also asks Redis
-
         away = error
-        with Client() as client:
+        with connected() as client:
             views = client.workers()
     if as_json:
         print_json({"workers": views, "open_batches": batches})

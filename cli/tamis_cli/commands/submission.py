@@ -11,7 +11,6 @@ from typing import Annotated, Any, Concatenate, ParamSpec
 import typer
 from pydantic import ValidationError
 
-from tamis_producer import Client
 from tamis_producer.runs.dry_run import Planned
 from tamis_producer.submission.budget import amount_of
 from tamis_review import known_records
@@ -22,6 +21,7 @@ from tamis_schemas.operations import Inclusion
 
 from .arguments import CallbackUrl, Strict, callback_of
 from .commands import signed
+from .connected import connected
 from .json_document import AsJson
 
 P = ParamSpec("P")
@@ -140,7 +140,7 @@ class SubmissionOptions:
         """Return the records of the earlier search that this batch updates; None if it updates no search."""
         if self.updates is None:
             return None
-        with Client() as client:
+        with connected() as client:
             return known_records(client, self.updates)
 
     def planned(self, operation: Operation, items: Sequence[Item]) -> Planned:
@@ -173,7 +173,7 @@ def with_examples(operation: Operation) -> Operation:
     """
     if not isinstance(operation, Inclusion) or operation.examples_from is None:
         return operation
-    with Client() as client:
+    with connected() as client:
         return client.with_examples(operation)
 
 

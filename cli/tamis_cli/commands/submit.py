@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer import Batch, Client, ProducerSettings
+from tamis_producer import Batch, ProducerSettings
 from tamis_review.filter.identification import identify, label_of
 from tamis_review.intake.stated_source import StatedSource
 from tamis_review.plans.criteria_file import read_criteria
@@ -33,6 +33,7 @@ from tamis_schemas.values.printable import printable
 
 from .app import app
 from .arguments import Files, validated
+from .connected import connected
 from .dry_run import dry_run
 from .intake import say_what_was_read, sources_of
 from .progress import attend
@@ -266,7 +267,7 @@ def submit(
         dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
         return
     label = label_of([file.name for file in identified.files])
-    with Client() as client:
+    with connected() as client:
         batch = client.submit(
             operation,
             identified.records,
@@ -284,7 +285,7 @@ def _submit_alone(operation: Answer, submission: SubmissionOptions) -> None:
     if submission.dry_run:
         dry_run(submission.planned(operation, ONE_ANSWER), max_cost=submission.max_cost, as_json=submission.as_json)
         return
-    with Client() as client:
+    with connected() as client:
         batch = client.submit(operation, ONE_ANSWER, **submission.options)
         headline = f"batch [bold]{batch.id}[/]: 1 records"
         attend(batch, submission, headline, more=lambda: {"answer": _answer(batch)}, tell=partial(_say_answer, batch))

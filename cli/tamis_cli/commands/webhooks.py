@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer import Client
 from tamis_producer.ledger import webhook_outbox as outbox
 from tamis_producer.ledger.webhook_outbox import WebhookView
 from tamis_producer.process.waiting import poll
@@ -15,6 +14,7 @@ from tamis_schemas.ledger.tables import WebhookState
 
 from .app import EXIT_FAILED, EXIT_OK, app, out
 from .arguments import CallbackUrl, KeyId, callback_of
+from .connected import connected
 from .json_document import AsJson, print_json
 from .tables import counted, listing, short
 
@@ -27,7 +27,7 @@ def list_webhooks(
     state: Annotated[WebhookState | None, typer.Option(help="Only this state.", show_default="all")] = None,
 ) -> Iterator[object]:
     """List the latest webhooks: state, tries, the receiver's last answer, and the time of the next try."""
-    with Client() as client:
+    with connected() as client:
         views = outbox.read_all(client.engine, limit=limit, state=state)
     yield views
     if views:
@@ -41,7 +41,7 @@ def replay(
     which: Annotated[str, typer.Argument(metavar="ID", help="A webhook's id, or a batch's for all its webhooks.")],
 ) -> Iterator[object]:
     """Send a webhook again with the same id and body, even if it was delivered."""
-    with Client() as client:
+    with connected() as client:
         views = outbox.replay(client.engine, which)
     yield views
     sent = f"{counted(len(views), 'webhook')} will be sent again within seconds"
@@ -56,7 +56,7 @@ def try_receiver(
 ) -> None:
     """Let a worker send a signed test webhook, and print the result. Exit code 0 means delivered."""
     callback = callback_of(url)
-    with Client() as client:
+    with connected() as client:
         webhook_id = outbox.write_test(client.engine, callback)
         for view in poll(lambda: outbox.read_one(client.engine, webhook_id), wait):
             if view.last_said is not None:
@@ -79,7 +79,7 @@ def of_key(
 ) -> Iterator[object]:
     """Set the receiver for a key's batches that name none. Without a URL, remove it."""
     callback = None if url is None else callback_of(url)
-    with Client() as client:
+    with connected() as client:
         outbox.set_of_key(client.engine, key, callback)
     yield {"id": key, "callback": callback}
     out.say(f"receiver for batches of key {key}: {'none' if callback is None else callback.url}", markup=False)

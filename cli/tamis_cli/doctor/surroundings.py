@@ -21,7 +21,7 @@ REPAIRED = {
     "resumed": "batches resumed at the end of their pause",
     "begun": "review stages begun",
 }
-OTHER_VARIABLES = {"TAMIS_MODEL_DIR", "TAMIS_REVIEWER"}  # not fields of the settings
+OTHER_VARIABLES = {"TAMIS_MODEL_DIR", "TAMIS_PERSON", "TAMIS_REVIEWER"}  # not fields of the settings
 DISK_LEFT = 2_000_000_000  # bytes
 
 

@@ -172,8 +172,13 @@ class Batch(Generic[V_co]):
         return ledger.page_results(self.session.engine, self.uuid, places)
 
     def item_ids(self) -> list[str]:
-        """Return the ids of the items, in item order. Raises `LedgerUnavailable`."""
+        """Return the ids of the items, in item order.
+
+        Raises `LedgerUnavailable`, and `Blinded` if they depend on decisions that are hidden from the client's person.
+        """
         with self.session.reading() as connection:
+            if self.session.sight is not None:
+                self.session.sight.check_records(connection, self.uuid)
             return ledger.read_item_ids(connection, self.uuid)
 
     def summary(self, round: int | None = None) -> Summary | MaybeNone:  # noqa: A002 - what it is called everywhere

@@ -76,6 +76,10 @@ class Sight(Protocol):
         """Raise `Blinded` if a decision in the batch, or in another stage of its review, is hidden from the person."""
         ...
 
+    def check_records(self, connection: Connection, batch_id: UUID) -> None:
+        """Raise `Blinded` if the batch has only the records that passed an earlier stage, with hidden decisions."""
+        ...
+
 
 class Session:
     """The settings and connections that a client shares with its batches and reviews."""

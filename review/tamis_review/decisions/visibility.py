@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Text, cast, func, or_, select
 
 from tamis_producer.client.batch import Batch
-from tamis_schemas import Blinded, HumanStage, Override, ScreeningMode
+from tamis_schemas import Blinded, HumanStage, ItemResult, ItemStatus, Override, ScreeningMode
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.ledger import batches, payloads
 from tamis_schemas.records.record_number import indexed_words
@@ -35,6 +35,10 @@ class PersonalSight:
     def check_whole(self, connection: Connection, batch_id: UUID) -> None:
         """Raise `Blinded` while a record of the batch, or of its review, is hidden from the person."""
         read_visibility(connection, batch_id, self.person).check_whole()
+
+    def check_records(self, connection: Connection, batch_id: UUID) -> None:
+        """Raise `Blinded` if an earlier stage, whose decisions chose the batch's records, is read blind."""
+        read_visibility(connection, batch_id, self.person)
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,15 @@ class Visibility:
             if decision.index not in self.hidden or decision.reviewer == self.me
         ]
 
+    def results(self, results: Sequence[ItemResult]) -> list[ItemResult]:
+        """Return the results. Hidden items have no result, as if nobody had decided."""
+        return [
+            ItemResult(index=row.index, item_id=row.item_id, status=ItemStatus.PENDING, item=row.item)
+            if row.index in self.hidden
+            else row
+            for row in results
+        ]
+
     def _ends(self) -> str:
         return f"{_OPENS[self.mode]}, or all of them with `tamis blind {self.batch_id[:SHORT_ID]} off`"
 
@@ -135,6 +148,15 @@ def read_visibility(connection: Connection, batch_id: UUID, person: str | None) 
             part.check_whole()
     whole = _of_batch(connection, batch_id, person)
     return Visibility(whole.batch_id, whole.mode, person, whole.hidden, tuple(stages), tuple(sources))
+
+
+def is_closed(connection: Connection, batch_id: UUID, person: str) -> bool:
+    """Return whether the batch shows the person only its state and size, as in `read_visibility`."""
+    try:
+        read_visibility(connection, batch_id, person)
+    except Blinded:
+        return True
+    return False
 
 
 def _of_batch(connection: Connection, batch_id: UUID, person: str) -> Visibility:

@@ -17,7 +17,7 @@ from tamis_producer.gateway.access import Of, Reader
 from tamis_producer.gateway.description import BatchId
 from tamis_producer.gateway.result_forms import TableForm
 from tamis_review import evaluation
-from tamis_review.records import read_texts
+from tamis_review.records import read_visible
 from tamis_schemas import InvalidRequest
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
@@ -166,7 +166,7 @@ def draw_pilot(
     check_decides(batch.id, batch.status().operation)
     seed = secrets.randbits(RANDOM_SEED_BITS) if wanted.seed is None else wanted.seed
     drawn = evaluation.draw_pilot(batch, wanted.n, seed=seed)
-    rows = {row.index: row for row in read_texts(batch, drawn.places)}
+    rows = {row.index: row for row in read_visible(batch, drawn.places)}
     if form is TableForm.CSV:
         return csv_table(lambda stream: write_pilot(drawn, list(rows.values()), stream))
     records = tuple(

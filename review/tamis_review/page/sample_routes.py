@@ -16,7 +16,7 @@ from tamis_producer.gateway.access import Of, Reader, Reviewer
 from tamis_producer.gateway.description import BatchId
 from tamis_producer.gateway.result_forms import TableForm
 from tamis_review import audits, reading
-from tamis_review.records import read_texts
+from tamis_review.records import read_visible
 from tamis_schemas import Audit, InvalidRequest, StopAnswer, Stratum
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
@@ -186,7 +186,7 @@ def get_stop_answer(
     sample = answer.sample
     if sample is None:
         raise InvalidRequest("no sample is open: draw one first")
-    waiting = read_texts(batch, [record.index for record in sample.waiting])
+    waiting = read_visible(batch, [record.index for record in sample.waiting])
     return csv_table(lambda stream: write_stop_sample(sample, waiting, stream))
 
 

@@ -21,6 +21,7 @@ from tamis_schemas.values.frozen import Frozen
 from ..decisions.audits import may_be_drawn
 from ..decisions.blindness import hidden_from, read_mode
 from ..decisions.conflicts import read_differing
+from ..decisions.visibility import is_closed
 from . import work_filter
 
 
@@ -52,14 +53,16 @@ class Team(Frozen):
 
 
 def read_team(connection: Connection, view: BatchView, me: str | None, *, people: bool = False) -> Team:
-    """Return how far people have read a batch. An operation that makes no decisions leaves no work.
+    """Return how far people have read a batch. An operation that makes no decisions leaves no work, nor does a stage
+    that is closed to blind readers.
 
     `me`: the person who asks; None for a program, which may see everything. Then `todo` has the records that wait for
     any person. `people`: also how much each person has read.
     """
-    if not kind_of(view.operation).decides():
-        return Team()
     batch_id, own, judged = UUID(view.id), human_decisions.c, audit_decisions.c
+    closed = view.stage and me is not None and is_closed(connection, batch_id, me)
+    if closed or not kind_of(view.operation).decides():
+        return Team()
     mode, decisions = read_mode(connection, batch_id), work_filter.read_said(connection, batch_id)
     conflicts = {place for place, row in decisions.items() if row.conflict} | read_differing(connection, batch_id)
     if conflicts and me is not None and mode is not ScreeningMode.SINGLE:

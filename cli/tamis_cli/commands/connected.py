@@ -1,0 +1,40 @@
+"""The client of a command: the only place where commands connect to the ledger of the settings.
+
+If the variable `TAMIS_PERSON` has a name, commands show only the decisions that this person may see.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
+
+from tamis_producer.config.setting_files import settings_of
+
+if TYPE_CHECKING:
+    from tamis_producer import Client
+    from tamis_producer.client.glance import Glance
+
+
+@contextmanager
+def connected() -> "Iterator[Client]":
+    """Yield a client that sees what the person of this terminal may see, and close it at the end."""
+    from tamis_producer.client.client import Client
+
+    with Client() as client:
+        if (person := _person()) is None:
+            yield client
+        else:
+            from tamis_review.decisions.visibility import PersonalSight
+
+            yield client.seen_by(PersonalSight(person))
+
+
+def glanced() -> "AbstractContextManager[Client | Glance]":
+    """Yield a quick reader of the state of batches; a client if `TAMIS_PERSON` is set."""
+    from tamis_producer.client.glance import glance
+
+    return glance() if _person() is None else connected()
+
+
+def _person() -> str | None:
+    return settings_of(os.environ, ("person",)).get("person", "").strip() or None
