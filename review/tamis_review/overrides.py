@@ -1,6 +1,6 @@
 """People's decisions about the records of a batch. They are stored in addition to the model's decisions."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -8,7 +8,7 @@ from uuid import UUID
 from tamis_producer import ledger
 from tamis_producer.client.batch import Batch
 from tamis_producer.ledger import HumanCounts
-from tamis_schemas import HumanStage, Override
+from tamis_schemas import HumanStage, ItemResult, Override
 
 from .decisions import conflicts, record_overrides
 from .decisions.conflicts import Conflict
@@ -126,3 +126,10 @@ def list_conflicts(batch: Batch) -> list[Conflict]:
         return [
             conflict for conflict in conflicts.read_conflicts(connection, batch.uuid) if conflict.index not in hidden
         ]
+
+
+def read_visible(batch: Batch, places: Collection[int]) -> list[ItemResult]:
+    """Return the items at `places` in item order, hidden items as if nobody had decided. Raise `LedgerUnavailable`."""
+    with batch.session.snapshot() as connection:
+        seen = visible(connection, batch)
+        return seen.results(ledger.read_results(connection, batch.uuid, None, len(places), sorted(places)))

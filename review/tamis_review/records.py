@@ -1,13 +1,11 @@
 """The records of a batch: the history of a record, the failures, and the results as a data frame."""
 
-from collections.abc import Collection
 from typing import Any
 
 from tamis_producer.client.batch import Batch
-from tamis_producer.ledger import read_results
 from tamis_producer.results.result_frames import FrameLibrary, frame_of
 from tamis_producer.runs.retry_bias import read_retry_bias
-from tamis_schemas import ItemResult, RetryBias
+from tamis_schemas import RetryBias
 
 from .decisions.visibility import check_record, visible
 from .explanation import Explanation, read_explanation
@@ -29,13 +27,6 @@ def explain(batch: Batch, index: int) -> Explanation:
         seen = check_record(connection, batch, index)
         story = read_explanation(connection, batch.uuid, index)
     return story if seen.audits else story.model_copy(update={"audits": ()})
-
-
-def read_visible(batch: Batch, places: Collection[int]) -> list[ItemResult]:
-    """Return the items at `places` in item order, hidden items as if nobody had decided. Raise `LedgerUnavailable`."""
-    with batch.session.snapshot() as connection:
-        seen = visible(connection, batch)
-        return seen.results(read_results(connection, batch.uuid, None, len(places), sorted(places)))
 
 
 def read_failures(batch: Batch) -> RetryBias:

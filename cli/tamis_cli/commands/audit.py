@@ -15,7 +15,7 @@ from tamis_producer.results.results_file import replacing
 from tamis_review import draw_audit, has_later_stage, list_audits, record_audit, verdict
 from tamis_review.decisions.record_overrides import RefusedDecision
 from tamis_review.decisions.sheets import FilledIn, read_sample, write_sample
-from tamis_review.records import read_visible
+from tamis_review.overrides import read_visible
 from tamis_schemas import Audit, InputError, Stratum
 from tamis_schemas.records.record_number import indexed_words, record_words
 

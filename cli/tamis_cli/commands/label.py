@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from tamis_review import count_labels, remark
 from tamis_review.decisions.sheets import find_record
-from tamis_review.records import read_visible
+from tamis_review.overrides import read_visible
 
 from .app import app, out
 from .arguments import BatchId, Record, Reviewer, named

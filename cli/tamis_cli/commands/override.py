@@ -14,7 +14,7 @@ from tamis_review import decide, decide_copies, has_later_stage, list_conflicts,
 from tamis_review.decisions.conflicts import Conflict
 from tamis_review.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_review.decisions.sheets import find_record, read_decisions
-from tamis_review.records import read_visible
+from tamis_review.overrides import read_visible
 from tamis_schemas import HumanStage, InputError, InvalidRequest, ItemResult, Operation, Override
 from tamis_schemas.records.record_number import record_number, record_words
 

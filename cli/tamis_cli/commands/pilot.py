@@ -11,8 +11,8 @@ from rich.markup import escape
 from tamis_producer.results.results_file import replacing
 from tamis_review import draw_pilot
 from tamis_review.decisions.sheets import write_pilot
+from tamis_review.overrides import read_visible
 from tamis_review.quality.matching import check_decides
-from tamis_review.records import read_visible
 
 from .app import app, err
 from .arguments import RANDOM_SEED_BITS, BatchId, is_new, to_file

@@ -12,8 +12,8 @@ from tamis_producer.results.results_file import replacing
 from tamis_review.decisions.sheets import write_reading_sheet, write_stop_sample
 from tamis_review.order.exploration import EXPLORE
 from tamis_review.order.next_records import MOST, USUAL
+from tamis_review.overrides import read_visible
 from tamis_review.reading import close_stop_sample, draw_stop_sample, may_stop, next_records, order_refits
-from tamis_review.records import read_visible
 from tamis_schemas import InvalidRequest, NextRecords, ReadingBy, StopAnswer, StopPrice, StopSample, StopVerdict
 from tamis_schemas.records.record_number import record_number, record_words
 

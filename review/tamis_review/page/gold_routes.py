@@ -17,7 +17,7 @@ from tamis_producer.gateway.access import Of, Reader
 from tamis_producer.gateway.description import BatchId
 from tamis_producer.gateway.result_forms import TableForm
 from tamis_review import evaluation
-from tamis_review.records import read_visible
+from tamis_review.overrides import read_visible
 from tamis_schemas import InvalidRequest
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen

@@ -16,7 +16,7 @@ from tamis_producer.gateway.access import Of, Reader, Reviewer
 from tamis_producer.gateway.description import BatchId
 from tamis_producer.gateway.result_forms import TableForm
 from tamis_review import audits, reading
-from tamis_review.records import read_visible
+from tamis_review.overrides import read_visible
 from tamis_schemas import Audit, InvalidRequest, StopAnswer, Stratum
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
