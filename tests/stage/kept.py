@@ -159,7 +159,7 @@ def surround(connection: Connection, batch_id: UUID) -> None:
     connection.execute(insert(evaluations).values(**key, label="grounding", metric_type="score", score=1 / 3))
     connection.execute(insert(spending).values(batch_id=batch_id, reserved=0, spent="0.000000123"))
     made_from = {"last_override": 1, "answered": 2, "decided": 1, "included": 1, "text_weight": 0.5}
-    order = {"places": [2, 3], "reasons": ["model", "text"], "probabilities": [0.5, None]}
+    order = {"places": [2, 3], "reasons": ["model", "text"]}
     connection.execute(insert(reading_orders).values(batch_id=batch_id, seed=0, explore=0.05, **made_from, **order))
     for mode in ("pair", "single"):  # first blind, then open
         connection.execute(insert(screening_modes).values(batch_id=batch_id, mode=mode, set_by="Lead"))

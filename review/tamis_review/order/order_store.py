@@ -99,7 +99,7 @@ def write_order(
     connection: Connection, batch_id: UUID, terms: OrderTerms, basis: OrderBasis, made: ReadingOrder
 ) -> None:
     """Store an order in place of the batch's previous order."""
-    values = {**vars(terms), **vars(basis), **vars(made), "made_at": func.now(), "probabilities": []}
+    values = {**vars(terms), **vars(basis), **vars(made), "made_at": func.now()}
     statement = insert(reading_orders).values(batch_id=batch_id, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=["batch_id"], set_=values))
 

@@ -8,7 +8,6 @@ from enum import StrEnum
 from sqlalchemy import (
     ARRAY,
     JSON,
-    REAL,
     BigInteger,
     Boolean,
     CheckConstraint,
@@ -486,7 +485,6 @@ reading_orders = Table(
     Column("made_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("places", ARRAY(Integer), nullable=False),
     Column("reasons", ARRAY(Text), nullable=False),  # a `ReadingReason` each
-    Column("probabilities", ARRAY(REAL), nullable=False),  # unused and empty: places are ranks
 )
 
 api_keys = Table(  # keys of the HTTP gateway; a row cannot be used as a key

@@ -287,7 +287,6 @@ CREATE TABLE reading_orders (
     made_at timestamptz DEFAULT now() NOT NULL,
     places INTEGER[] NOT NULL,
     reasons TEXT[] NOT NULL,
-    probabilities REAL[] NOT NULL,
     CONSTRAINT pk_reading_orders PRIMARY KEY (batch_id),
     CONSTRAINT fk_reading_orders_batches FOREIGN KEY(batch_id) REFERENCES batches (id) ON DELETE CASCADE
 );
