@@ -245,12 +245,10 @@ class Stage:
             assert numbers(both, told) == [len(alike), sum(alike)]
         asked = sum(software[way] for way in ("passed", "excluded", "uncertain", "failed"))
         assert numbers("# submitted to a language model", self.questions) == [asked]
-        assert humans.agreement is not None
         compared = [*self.compared()]
-        assert (humans.agreement.overrides.n, humans.agreement.overrides.observed or 0) == (
-            len(compared),
-            pytest.approx(sum(compared) / max(1, len(compared))),
-        )
+        measured = None if humans.agreement is None else humans.agreement.overrides  # None: nobody decided
+        assert (0 if measured is None else measured.n) == len(compared)
+        assert not compared or (measured and measured.observed == pytest.approx(sum(compared) / len(compared)))
 
     def compared(self) -> Iterator[bool]:
         """Whether software and people agree on each record: by the words of people who had not seen the software's."""
@@ -369,6 +367,7 @@ def test_every_number_is_that_of_the_tables(client: Client, tmp_path: Path) -> N
 
 
 @pytest.mark.night
+@pytest.mark.timeout(900)
 def test_every_number_of_two_hundred_histories_is_that_of_the_tables(client: Client, tmp_path: Path) -> None:
     met = Counter(way for seed in range(30, 230) for way in history(client, tmp_path, seed))
     assert met.total() > 200 * RECORDS
