@@ -3,6 +3,7 @@
 import pytest
 
 from stage import House, abstracts
+from tamis_review import decide_copies
 from tamis_schemas import (
     BatchStatus,
     Exclusion,
@@ -20,7 +21,9 @@ EDITORIAL = Exclusion(rule="editorial", reason="an editorial", matched="Title", 
 def test_an_excluded_item_is_counted_and_kept_and_never_asked_about(house: House) -> None:
     client, double = house.client, house.fresh().double
     batch = client.submit(ONCOLOGY, abstracts(120), exclusions={1: COPY, 7: EDITORIAL, 119: COPY})
+    decide_copies(batch, 2, 3, "copies", reviewer="A")  # which changes no figure of the software's
     counts = batch.wait(timeout=60)
+    decide_copies(batch, 2, 3, None, reviewer="A")
     assert (counts.n_items, counts.excluded_by_filter, counts.decided) == (120, 3, 117)
     assert counts.identity_holds
     assert double.count() == 117

@@ -5,7 +5,7 @@ from collections import Counter
 
 import httpx2 as httpx
 import pytest
-from sqlalchemy import delete, select, text, update
+from sqlalchemy import delete, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from stage.assessed import figures
@@ -32,7 +32,7 @@ from tamis_review.plans.stages import advance
 from tamis_review.report.methods import methods
 from tamis_schemas import Exclusion, InvalidParameters, ItemStatus, ScreeningMode
 from tamis_schemas.batches.summary import Counts
-from tamis_schemas.ledger import copy_decisions, items
+from tamis_schemas.ledger import copy_decisions, items, transcripts
 from tamis_schemas.records.source import Doubt
 
 FOUND = Exclusion(rule="duplicate", reason="A copy of record 'r0': the same DOI.", duplicate_of=0)
@@ -54,7 +54,7 @@ def review(client: Client) -> tuple[Batch, Batch]:
     """The two stages of a review, whose deduplication has two doubts."""
     source = SOURCE.model_copy(update={"doubts": DOUBTS})
     with client.engine.begin() as connection:
-        of_review = write_review(connection, "walking", SCREENING, SCREENING)
+        of_review = write_review(connection, "walking", SCREENING, SCREENING, finished=True)
         first = write_batch(connection, ROWS, source=source, place=Place(of_review, 0))
         passed = [decided(record(n), decision("include"), origin=n) for n in (0, 3, 4)]
         second = write_batch(connection, passed, source=None, place=Place(of_review, 1))
@@ -191,8 +191,10 @@ def test_nobody_is_asked_to_read_a_copy(client: Client, review: tuple[Batch, Bat
     next_records(batch)  # so that there is an order from before
     decide_copies(batch, 3, 0, "copies", reviewer="A")
     assert {one.index for one in next_records(batch).records} == {0, 2, 4, 5, 6}
+    override(batch, 0, "include", reviewer="A")
+    next_records(batch, fresh=True)  # an order without the copy
     decide_copies(batch, 3, 0, None, reviewer="A")
-    assert {one.index for one in next_records(batch).records} == {0, 2, 3, 4, 5, 6}
+    assert {one.index for one in next_records(batch, fresh=True).records} == {2, 3, 4, 5, 6}
 
 
 def test_a_copy_in_a_sample_is_no_include_and_does_not_hold_it_up(client: Client, review: tuple[Batch, Batch]) -> None:
@@ -222,6 +224,8 @@ def test_saying_copies_shows_a_blind_reader_nothing(
 ) -> None:
     batch, _ = review
     set_screening_mode(batch, ScreeningMode.PAIR, set_by="Lead")
+    with client.engine.begin() as connection:
+        connection.execute(insert(transcripts).values(batch_id=batch.uuid, idx=3, fence=1, round=1, calls=[]))
     path = f"/v1/batches/{batch.id}"
     assert http.get(f"{path}/records/3/explanation").status_code == 403
     verdict = {"index": 3, "of": 0, "verdict": "copies"}
@@ -247,13 +251,19 @@ def test_the_page_lists_pairs_and_a_readers_key_says_nothing(
     assert http.get(f"{path}/results", headers={"If-None-Match": tagged}).status_code == 200
     assert [pair["verdict"] for pair in http.get(f"{path}/copies").json()] == ["copies", None]
     assert http.get(f"{path}/work").json()["counts"]["todo"] == 4
+    assert http.get("/v1/reviews").json()[0]["next_step"] == "6 records to read"  # 4 and 2, stage by stage
     refused = http.post(f"{path}/items/3/override", json={"value": "include"})
     assert (refused.status_code, "as Reviewer A decided" in refused.json()["detail"]) == (422, True)
     for body in (verdict | {"of": 9}, verdict | {"verdict": "perhaps"}, {"index": 3, "of": 0}):
         assert http.post(f"{path}/copies", json=body).status_code == 422
     with signed_in(client, "B", Scope.READ) as reader:
         assert reader.post(f"{path}/copies", json=verdict).status_code == 403
-    assert http.post(f"{path}/copies", json=verdict | {"verdict": None}).json()["verdict"] is None
+    of_animals = f"{path}/work?show=all&reason=Animal studies"
+    assert [record["index"] for record in http.get(of_animals).json()["records"]] == [2]
+    http.post(f"{path}/copies", json=verdict | {"index": 2})
+    assert http.get(of_animals).json()["records"] == []
+    for index in (2, 3):
+        assert http.post(f"{path}/copies", json=verdict | {"index": index, "verdict": None}).json()["verdict"] is None
     assert http.get(f"{path}/work").json()["counts"]["todo"] == 5
 
 

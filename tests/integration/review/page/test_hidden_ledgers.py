@@ -125,7 +125,7 @@ def body_terms(twin: Twin) -> dict[str, list[dict[str, Any]]]:
         "decide_copies": [
             {"json": {"index": n, "of": DECIDES, "verdict": verdict}}
             for n in range(N + 2)
-            for verdict in ("different", None, "copies")  # these copies stay: the last requests ask about them too
+            for verdict in ("copies", "different", None)
         ],
         "import_decisions": [form(reviewer=ME, dry_run=True, decision_column="include")],
         "override_item": [
