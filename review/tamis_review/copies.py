@@ -35,9 +35,12 @@ def decide_copies(batch: Batch, index: int, of: int, verdict: CopyVerdict | None
     Raises:
         InvalidParameters: an impossible pair, no verdict to take back, or no reviewer. Also if people decided on the
             copy, if it was removed before screening, or if the other record is itself a copy.
-        Blinded: the batch is read blind, and `reviewer` is another person.
+        Blinded: the batch is read blind, and `reviewer` is another person, or a refusal could show who passed.
         LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.writing() as connection:
-        visible(connection, batch).check_name(reviewer)
+        seen = visible(connection, batch)
+        seen.check_name(reviewer)
+        if verdict == "copies":
+            seen.check_copies()
         return record_verdict(connection, batch.uuid, index, of, verdict, reviewer)

@@ -73,6 +73,14 @@ class Visibility:
                 records = "1 record is" if len(part.hidden) == 1 else f"{len(part.hidden):,} records are"
                 raise Blinded(f"{records} still read blind. {part._ends()}")
 
+    def check_copies(self) -> None:
+        """Raise `Blinded` while a record of a review with further stages is hidden.
+
+        A copy with decisions in a later stage is refused, so the refusal would show that the record passed.
+        """
+        if self.stages:
+            self.check_whole()
+
     def check_audits(self) -> None:
         """Raise `Blinded` if the person may not see audits."""
         if not self.audits:

@@ -90,7 +90,7 @@ def test_the_lead_sees_who_has_read_how_much_and_invites_a_reader_whose_key_is_s
     page = browser.sign_in(made, f"/?batch={batch.id}&view=work")
     expect(page.locator("#work-title")).to_contain_text("Title 2")
     page.keyboard.press("i")
-    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0")
+    expect(page.locator("#unsent")).to_have_attribute("data-waiting", "0", timeout=30_000)
     assert "Reviewer C" in [one.reviewer for one in list_overrides(batch)]
     page.goto(f"{browser.base}/?batch={batch.id}&view=team")
     expect(page.get_by_text("A key with the scope control shows")).to_be_visible()

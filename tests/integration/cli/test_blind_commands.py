@@ -47,6 +47,7 @@ report {main} --format html -o FILE
 explain {main} 2
 explain {main} 1
 conflicts {main}
+copies {main}
 labels {main}
 agreement {main}
 failures {main}

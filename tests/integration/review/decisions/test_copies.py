@@ -219,10 +219,20 @@ def test_an_audits_miss_that_is_a_copy_is_not_included_again(client: Client, rev
     assert counted(client, batch)["duplicate"] == 2
 
 
-def test_saying_copies_shows_a_blind_reader_nothing(
-    client: Client, review: tuple[Batch, Batch], http: httpx.Client
+def test_a_blind_reader_of_a_review_with_later_stages_cannot_probe_them_by_copies(
+    review: tuple[Batch, Batch], http: httpx.Client
 ) -> None:
     batch, _ = review
+    set_screening_mode(batch, ScreeningMode.PAIR, set_by="Lead")
+    refused = http.post(f"/v1/batches/{batch.id}/copies", json={"index": 3, "of": 0, "verdict": "copies"})
+    assert refused.status_code == 403
+    assert "still read blind" in refused.json()["detail"]
+
+
+def test_saying_copies_shows_a_blind_reader_nothing(client: Client, http: httpx.Client) -> None:
+    with client.engine.begin() as connection:
+        batch_id = write_batch(connection, ROWS, operation=SCREENING)
+    batch = client.batch(str(batch_id))
     set_screening_mode(batch, ScreeningMode.PAIR, set_by="Lead")
     with client.engine.begin() as connection:
         connection.execute(insert(transcripts).values(batch_id=batch.uuid, idx=3, fence=1, round=1, calls=[]))

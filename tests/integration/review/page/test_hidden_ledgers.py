@@ -329,6 +329,9 @@ RULES: dict[str, Rule] = {
         nothing,
         PAIR,
     ),
+    "no copy is named beside a later stage": Rule(
+        Visibility, "check_copies", at_main('post copies {"index": 4, "of": 5, "verdict": "copies"}'), nothing
+    ),
     "nobody decides for another": Rule(
         Visibility, "check_name", at_main(FOR_ANOTHER, DECIDED.format(5), "get records/5/explanation"), nothing, PAIR
     ),
