@@ -91,25 +91,25 @@ def by_identifier(one: Traits, other: Traits) -> PairVerdict:
     return _COPY if abstracts or titles_alike(one, other) else _OTHER_TITLE
 
 
-def misprinted(one: Traits, other: Traits) -> bool:
+def misprinted(first: Traits, second: Traits) -> bool:
     """Return True if two titles of one year are alike, and at one place, or one has lost a letter.
 
     A page with a letter ("A129") has many abstracts: it is no place.
     """
-    if one.year != other.year or one.notice != other.notice or not (one.title and other.title):
+    if first.year != second.year or first.notice != second.notice or not (first.title and second.title):
         return False
-    if any(own.lossy and re.fullmatch(own.lossy, way.title) for own, way in ((one, other), (other, one))):
+    if any(own.lossy and re.fullmatch(own.lossy, way.title) for own, way in ((first, second), (second, first))):
         return True
-    return one.place == other.place and _PAGE.search(one.place) is not None and titles_alike(one, other)
+    return first.place == second.place and _PAGE.search(first.place) is not None and titles_alike(first, second)
 
 
-def titles_alike(one: Traits, other: Traits) -> bool:
+def titles_alike(first: Traits, second: Traits) -> bool:
     """Return True if two titles differ by an error, the subtitle or a translation."""
-    shorter, longer = sorted((one.title[:TITLE_COMPARED], other.title[:TITLE_COMPARED]), key=len)
+    shorter, longer = sorted((first.title[:TITLE_COMPARED], second.title[:TITLE_COMPARED]), key=len)
     return (
         (len(shorter) >= LETTERS[2] and longer.startswith(shorter))
-        or _behind_its_translation(one, other)
-        or _behind_its_translation(other, one)
+        or _behind_its_translation(first, second)
+        or _behind_its_translation(second, first)
         or (fuzz.ratio(shorter, longer) >= ALIKE_TITLES and _NUMBERS.findall(shorter) == _NUMBERS.findall(longer))
     )
 
