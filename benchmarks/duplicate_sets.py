@@ -1,4 +1,4 @@
-"""Record sets with known duplicates: the sources of a published review, and exports of several tools."""
+"""Record sets with known duplicates: a published review's sources, exports of several tools, and labelled sets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,6 +49,27 @@ def export_records() -> list[SourcedRecord]:
     paths = [*(DATA / "exports" / name for name in EXPORTS), *(DATA / "more_exports" / name for name in MORE_EXPORTS)]
     named = [(path.stem.removeprefix("_baseline_") + path.suffix, path) for path in paths]
     return [SourcedRecord(name, record) for name, path in named for record in read_records(path)]
+
+
+@dataclass(frozen=True)
+class LabelledCopies:
+    """Records of which people labelled the copies."""
+
+    name: str
+    records: Sequence[Mapping[str, Any]]
+    labels: Sequence[bool]  # for each record, whether it is labelled as a copy
+    unlabelled: int  # records of a group of copies that have no label: the record that people kept, or none
+
+
+def labelled_copies() -> list[LabelledCopies]:
+    """Return the labelled sets."""
+    asysd = read_records(DATA / "duplicates" / "asysd_labelled.csv")
+    copper = read_records(DATA / "duplicates" / "sra_copper.xml")
+    captions = [str(record.get("_endnote_caption")).casefold() for record in copper]
+    return [
+        LabelledCopies("ASySD", asysd, [record["__source"] != "unique" for record in asysd], 1),
+        LabelledCopies("copper", copper, ["duplicate" in caption for caption in captions], 0),
+    ]
 
 
 def sources(records: Sequence[SourcedRecord]) -> list[str]:

@@ -8,7 +8,10 @@
    contain it. Specificity is given for different pairs with similar titles (at least 80 of 100), and for all different
    pairs. A pair with a record without a key does not count.
 2. Pairs made of real records by the rules of `title_mutations.py`.
-3. The growth of the time: the records of the three labelled sets, repeated under new names.
+3. Sets of which people labelled the copies. Nothing is hidden. Sensitivity is the share of labelled copies that are in
+   a group of copies. In ASySD, people kept one record of each group, and it has no label. Specificity is the share of
+   unlabelled records that are in no group, or are the only ones of their group in ASySD.
+4. The growth of the time: the records of the three labelled sets, repeated under new names.
 
 `review_deduplication.py` compares the duplicates that are found if nothing is hidden. `--misses` lists every pair that
 is missed or falsely merged, with Tamis' reason.
@@ -31,7 +34,7 @@ from tamis_review.intake.duplicates import find_duplicates
 from tamis_review.intake.likeness import by_title
 from tamis_review.intake.traits import fold, traits_of
 
-from .duplicate_sets import SourcedRecord, export_records, review_records
+from .duplicate_sets import LabelledCopies, SourcedRecord, export_records, labelled_copies, review_records
 from .labelled_sets import labelled_sets
 from .title_mutations import COPIES, NO_COPIES, Pair, hidden
 
@@ -214,6 +217,31 @@ def _found(pair: Pair) -> Found:
     return outcome(pair).of(0, 1)
 
 
+def labelled_counts(labelled: LabelledCopies) -> tuple[int, int]:
+    """Return how many labelled copies are found, and how many unlabelled records are merged."""
+    groups: dict[int, list[int]] = defaultdict(list)
+    for index, kept in enumerate(outcome(labelled.records).group):
+        groups[kept].append(index)
+    found = merged = 0
+    for members in groups.values():
+        if len(members) > 1:
+            copies = sum(labelled.labels[index] for index in members)
+            found += min(copies, len(members) - labelled.unlabelled)
+            merged += max(len(members) - copies - labelled.unlabelled, 0)
+    return found, merged
+
+
+def print_labelled() -> None:
+    say("\n| labelled set | records | copies | found | sensitivity | merged | specificity |")
+    say("|---|---|---|---|---|---|---|")
+    for labelled in labelled_copies():
+        records, copies = len(labelled.records), sum(labelled.labels)
+        found, merged = labelled_counts(labelled)
+        unlabelled = records - copies
+        shares = share(found, copies), share(unlabelled - merged, unlabelled)
+        say(f"| {labelled.name} | {records} | {copies} | {found} | {shares[0]} | {merged} | {shares[1]} |")
+
+
 def print_growth() -> None:
     """Print the time for many records, and for a quarter of them."""
     own = [record for labelled in labelled_sets() for record in labelled.records]
@@ -241,6 +269,7 @@ def main() -> None:
     print_pairs("exports", export_records(), misses=misses)
     rich = [own.record for own in review if own.record.get("year") and own.record.get("journal")]
     print_mutated([{**own, "year": int(own["year"])} for own in rich if own.get("authors") and own.get("title")])
+    print_labelled()
     print_growth()
 
 

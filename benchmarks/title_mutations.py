@@ -14,6 +14,7 @@ Rule: TypeAlias = Callable[[Record], Pair | None]
 
 IDENTIFIERS = ("id", "doi", "pmid", "nct_id", "url")
 ISSNS = ("_ISSN", "_issn")
+PAGES = ("_pages", "_pubmed_pages", "_Page start", "_Start Page")  # another paper begins on another page
 _SMALL = frozenset(("the", "of", "and", "for", "in", "on", "a", "an", "&"))
 _TRANSLITERATED = (("ü", "ue", "u"), ("ø", "oe", "o"), ("đ", "dj", "d"), ("å", "aa", "a"), ("ı", "i", "i"))
 
@@ -69,7 +70,7 @@ def _with(**fields: object) -> Rule:
 
     def rule(record: Record) -> Pair | None:
         own = hidden(record)
-        changed = {**own, **(dict.fromkeys(ISSNS) if "journal" in fields else {}), **fields}
+        changed = {**own, **(dict.fromkeys((*ISSNS, *PAGES)) if "journal" in fields else {}), **fields}
         return own, {name: value for name, value in changed.items() if value is not None}
 
     return rule
@@ -114,6 +115,6 @@ NO_COPIES: Mapping[str, Rule] = {
     ),
     "two subtitles": lambda record: (
         {**hidden(record), "title": f"{record['title']}: a study of men"},
-        {**hidden(record), "title": f"{record['title']}: a study of women"},
+        {**hidden(record), **dict.fromkeys(PAGES, ""), "title": f"{record['title']}: a study of women"},
     ),
 }  # fmt: skip

@@ -53,7 +53,12 @@ OWN_WORK = (
     rf"\b(?:we|here|herein|authors?|study|paper)\s+(?:[\w-]+,?\s+){{0,4}}{_DID}\s+(?:[\w-]+,?\s+){{0,8}}{{keyword}}",
     rf"\b(?:aims?|aimed|objectives?|purposes?)\s+(?:[\w-]+\s+){{0,8}}to\s+{_DID}\s+(?:[\w-]+,?\s+){{0,12}}{{keyword}}",
     rf"\b(?:was|were)\s+(?:[\w-]+\s+){{0,3}}(?:cultured|incubated|grown|{_TRIED})\s+(?:[\w-]+\s+){{0,4}}{{keyword}}",
-    rf"{{keyword}}\S*\s+(?:[\w-]+\s+){{0,6}}(?:was|were)\s+{_DID}",
+    rf"{{keyword}}\S*\s+(?:[\w-]+\s+){{0,6}}(?:(?:was|were)\s+{_DID}|(?:is|are)\s+{_DID}\s+(?:here|herein|for\s+the\s+first)\b)",
+)
+# Measurements and treatments "in vivo" that people have, too.
+IN_PEOPLE = (
+    r"{keyword}\s+(?:[\w-]+\s+){0,3}(?:exposure|flooding|desensiti|dosimetr|imag|microscop|spectroscop|tomograph|resonance|"
+    r"kinematic|biomechanic|mechanic|measure|assessment|monitor|confocal|occupancy|binding|availability)\w*",
 )
 # Words that make a whole piece of work, not a reagent, an animal study.
 _KIND_OF_WORK = r"\s+(?:[\w-]+\s+)?(?:models?|stud(?:y|ies)|experiments?|trials?|cadavers?|clinics?|hospitals?)\b"

@@ -105,9 +105,14 @@ class PaperEvidence:
         return names_design(self._title)
 
     @cached_property
+    def noted_as_review(self) -> bool:
+        """Return True if a database added to the title that the paper is a review."""
+        return _notes_review(self._title)
+
+    @cached_property
     def is_review(self) -> bool:
         """Return True if the title or the abstract states that the paper is or contains a systematic review."""
-        return _notes_review(self._title) or _says_own_review(self._abstract)
+        return self.noted_as_review or _says_own_review(self._abstract)
 
     @cached_property
     def large_series(self) -> bool:

@@ -30,7 +30,7 @@ def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) 
         case Weight.ASKED_FOR:
             return True
         case Weight.SUBJECT:
-            return not says.people or _is_own_work(contexts.OWN_WORK, around, says)
+            return not (says.people or says.noted_as_review) or _is_own_work(contexts.OWN_WORK, around, says)
         case Weight.HINT:
             return (says.animals and not says.people) or _is_own_work(contexts.OWN_ANIMALS, around, says)
         case Weight.WEAK_HINT:
@@ -269,17 +269,18 @@ class InitialFilter:
             return False
         match mention.meaning.weight:
             case Weight.SUBJECT:
-                return not says.people_in_title
+                return not (says.people_in_title or says.noted_as_review)
             case Weight.HINT:
                 return not says.people
             case Weight.WEAK_HINT:
-                return says.animals and not says.people
+                return not says.people and (says.animals or not _own(contexts.IN_PEOPLE).hold(around))
             case Weight.DESIGN:
                 return not (says.design_in_title or says.is_review)
             case Weight.SERIES:
                 return not (says.design_in_title or says.is_review or says.large_series)
             case Weight.TYPE:
-                return not (says.design_in_title or says.is_review) or _own(contexts.TYPE_IN_TITLE).hold(around)
+                of_another = says.design_in_title or says.is_review
+                return not (of_another and (says.noted_as_review or not _own(contexts.TYPE_IN_TITLE).hold(around)))
             case Weight.STATUS:
                 return _own(contexts.STATUS_IN_TITLE).hold(around)
             case Weight.ASKED_FOR | Weight.PLAN | Weight.NOTICE:

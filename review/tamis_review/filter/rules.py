@@ -13,7 +13,7 @@ class Weight(StrEnum):
     ASKED_FOR = "asked for"  # a caller's own keyword: any mention rejects
     SUBJECT = "subject"  # rejects if the paper does not mention people, or studies the subject in its own work
     HINT = "hint"  # as SUBJECT, but in an abstract only if the paper mentions animals or works with them
-    WEAK_HINT = "weak hint"  # rejects if the paper mentions animals and not people
+    WEAK_HINT = "weak hint"  # rejects if the paper mentions no people, and animals; a title needs no animals
     DESIGN = "design"  # rejects in a title without another design, or in an abstract about its own paper
     SERIES = "series"  # as DESIGN, unless the paper counts ten patients or more
     TYPE = "type"  # as DESIGN, but a title that begins or ends with the type always rejects

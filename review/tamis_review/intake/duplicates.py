@@ -7,8 +7,10 @@ Two records are copies if any of these keys agrees and nothing contradicts it:
 | `doi`, `pmid` | the identifier | another title: congress supplements and books lend one DOI to all their parts |
 | `title` | title, and year and first author where both have them | another DOI, PMID, trial, abstract or journal |
 
-A congress abstract also contradicts a paper. A title alone is not enough: the shorter the title, the more other fields
-must agree (`LETTERS`). Equal abstracts also suffice. A notice (erratum, retraction, reply) is no copy of its paper.
+A congress abstract also contradicts a paper, unless it has the same text in the same journal and year. At one volume
+and first page, only identifiers contradict, and titles may have misprints. A title alone is not enough: the shorter the
+title, the more other fields must agree (`LETTERS`). Equal abstracts also suffice. A notice (erratum, retraction, reply)
+is no copy of its paper.
 
 If title and first author of a pair agree, but something contradicts a copy, the pair is a doubt. Both records stay, and
 a human sees the pair. A record that matches two records that are not copies of each other also stays.
@@ -22,11 +24,12 @@ from typing import Any
 from tamis_schemas.answers.exclusion import DUPLICATE, Exclusion
 from tamis_schemas.records.source import Doubt
 
-from .likeness import IDENTIFIERS, LIKE, MANY_PAPERS, Key, Likeness, PairVerdict, agreement, doubt, value_of
+from .likeness import IDENTIFIERS, LIKE, MANY_PAPERS, Key, Likeness, PairVerdict, agreement, doubt, misprinted, value_of
 from .traits import AN_ABSTRACT, Traits, traits_of
 
 # A title or DOI shared by more records proves nothing, and the number of pairs grows quadratically.
 CROWD = 16
+AT_AN_END = 10  # equal letters at a title's beginning or end, if another letter may be lost
 # Of 40 pairs with only the title in common, checked by hand, 40 were copies: at least 0.91 (Wilson, 95 %).
 TITLE_CONFIDENCE = 0.9
 
@@ -65,10 +68,10 @@ def find_duplicates(records: Sequence[Mapping[str, Any]]) -> Duplicates:
     traits = [traits_of(record) for record in records]
     groups = _Groups(traits)
     for key in Key:
-        for indices in _blocks(traits, key).values():
+        for indices in _blocks(value_of(trait, key) for trait in traits).values():
             if len(indices) > 1:
                 groups.unite(indices, key)
-    for indices in _blocks_of_other_titles(traits):
+    for indices in (*_blocks_of_other_titles(traits), *_blocks_of_misprints(traits)):
         groups.unite(indices, Key.TITLE)
     best = [(*rank(record), -index) for index, record in enumerate(records)]
     copies = [
@@ -82,22 +85,38 @@ def find_duplicates(records: Sequence[Mapping[str, Any]]) -> Duplicates:
     )
 
 
-def _blocks(traits: Sequence[Traits], key: Key) -> dict[str, list[int]]:
+def _blocks(values: Iterable[str | None]) -> dict[str, list[int]]:
     shared: dict[str, list[int]] = {}
-    for index, trait in enumerate(traits):
-        if value := value_of(trait, key):
+    for index, value in enumerate(values):
+        if value:
             shared.setdefault(value, []).append(index)
     return shared
 
 
 def _blocks_of_other_titles(traits: Sequence[Traits]) -> Iterable[list[int]]:
     """Return, for each title, its records with the records that have it as an alternative title, if there are both."""
-    titles = _blocks(traits, Key.TITLE)
+    titles = _blocks(trait.title for trait in traits)
     others: dict[str, list[int]] = {}
     for index, trait in enumerate(traits):
         for title in sorted(trait.other_titles & titles.keys()):
             others.setdefault(title, []).append(index)
     return (titles[title] + indices for title, indices in others.items())
+
+
+def _blocks_of_misprints(traits: Sequence[Traits]) -> Iterable[list[int]]:
+    """Return the records of one year with different titles, if two are misprints of one title.
+
+    They are at one place, or a letter is lost between equal beginnings or ends.
+    """
+    blocks = [*_blocks(trait.place and f"{trait.year} {trait.place}" for trait in traits).values()]
+    if any(trait.lossy for trait in traits):
+        for part in (slice(AT_AN_END), slice(-AT_AN_END, None)):
+            ends = _blocks(f"{trait.year} {trait.title[part]}" for trait in traits)
+            blocks += [indices for indices in ends.values() if any(traits[index].lossy for index in indices)]
+    for indices in blocks:
+        distinct = {traits[index].title: traits[index] for index in indices}
+        if 1 < len(distinct) <= CROWD and any(misprinted(*pair) for pair in combinations(distinct.values(), 2)):
+            yield indices
 
 
 def _doubts(
@@ -185,10 +204,10 @@ class _Groups:
         traits = _with_shared_journals({index: self._traits[index] for index in differing})
         for first, second in combinations(differing, 2):
             verdicts[first, second] = verdicts[second, first] = self._verdict(first, second, key, traits)
-        for first, second in combinations(differing, 2):
+        for first, second in sorted(combinations(differing, 2), key=lambda pair: not verdicts[pair].at_one_place):
             verdict = verdicts[first, second]
             if verdict.likeness is Likeness.COPY:
-                torn = any(
+                torn = not verdict.at_one_place and any(
                     _tear(verdicts[first, third], verdicts[second, third])
                     for third in differing
                     if third not in (first, second)
@@ -285,6 +304,8 @@ def _tear(first: PairVerdict, second: PairVerdict) -> bool:
 
     `first`, `second`: the verdicts on the third record and each record of the pair.
     """
+    if first.at_one_place or second.at_one_place:
+        return False
     likenesses = {verdict.likeness for verdict in (first, second) if verdict.against != MANY_PAPERS}
     return Likeness.COPY in likenesses and not likenesses.isdisjoint((Likeness.DOUBT, Likeness.DIFFERENT))
 
@@ -293,7 +314,7 @@ def rank(record: Mapping[str, Any]) -> tuple[bool, int, int]:
     """Return the rank of a copy: the copy with the highest rank stays."""
     abstract = record.get("abstract")
     length = len(abstract) if isinstance(abstract, str) and len(abstract) >= AN_ABSTRACT else 0
-    filled = sum(1 for name, value in record.items() if value and not name.startswith("_"))
+    filled = len([name for name, value in record.items() if value and name[:1] != "_"])
     return bool(record.get("title")), length, filled
 
 

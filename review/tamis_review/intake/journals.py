@@ -26,7 +26,7 @@ _SMALL_WORDS = frozenset((
 # A congress has another name in every database, and a part or supplement belongs to its journal.
 _MEETING = frozenset(("conference", "conf", "proceedings", "proc", "symposium", "symp", "congress", "workshop"))
 _NOT_TELLING = _MEETING | {"annual", "annu", "international", "int", "st", "nd", "rd", "th"}
-_PARTS = frozenset(("supplement", "suppl", "supplementum", "part", "pt"))
+_PARTS = frozenset(("supplement", "supplements", "suppl", "supplementum", "part", "pt"))
 _AT_END = frozenset(("international", "int"))  # suffixes that Index Medicus adds to distinguish journals of one name
 _LEFT_OUT = _SMALL_WORDS | _PARTS
 _ISSN = re.compile(r"(?<![\w-])(\d{4})-?(\d{3}[\dXx])(?![\w-])")  # not within an ISBN
@@ -36,6 +36,15 @@ _BEHIND = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _TWO_NAMES = re.compile(r"\s=\s|\s?/\s?|\]\s|(?<=^[A-Z]{4})\.\s")  # "CMAJ. Canadian Medical ...", "[Zasshi] Journal"
+# "International journal of cancer. Journal international du cancer", "Zhonghua yi xue za zhi [Chinese medical journal]"
+_SECOND_NAME = re.compile(r"(?<=[^\W\d_]{5})\.\s(?=[A-Z])(?!Conference)|\s\[|\]")
+_ACRONYM_BEFORE = re.compile(r"([^\W\d_]{3,6})[.:]\s+(?=\w)")
+# Words of names in Latin letters whose language has others. They have no word in common with the English name, nor
+# with another transcription.
+_TRANSCRIBED = re.compile(
+    r"(?P<wade_giles>chih|tsa)|(?P<pinyin>zhong.*|zhi|zazhi)|(?P<hepburn>zasshi|gakkai|ni(?:hon|ppon)|igaku|ryoho)|"
+    r"(?P<russian>zhurnal|vestnik|voprosy|.{5,}(?:ii|iia|aia))|(?P<bgn>.{5,}(?:iya|aya))"
+)
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -53,7 +62,9 @@ class Journal:
         pairs = [(first, second) for first in self.names for second in other.names]
         if any(_same_name(first, second) for first, second in pairs):
             return True
-        return None if not pairs or any(_may_be_same(first, second) for first, second in pairs) else False
+        if all(_transcription(first) != _transcription(second) for first, second in pairs):
+            return None
+        return None if any(_may_be_same(first, second) for first, second in pairs) else False
 
 
 def journal_of(names: Iterable[str], issns: Iterable[str]) -> Journal:
@@ -67,6 +78,10 @@ def _names(text: str) -> Iterator[str]:
     """Yield every name in a text: the whole text, the name in each language, and the parts before and after a dash."""
     for name in _TWO_NAMES.split(text):
         yield name
+        yield from (part for part in _SECOND_NAME.split(name) if len(part.split()) >= NAME_BEFORE_DASH)
+        if acronym := _ACRONYM_BEFORE.match(name):
+            rest = name[acronym.end() :]
+            yield from [rest] if any(_same_name((acronym[1].casefold(),), way) for way in _ways(rest)) else []
         before, dash, after = name.partition(" - ")
         if dash and (before.isupper() or len(before.split()) >= NAME_BEFORE_DASH):
             yield before
@@ -118,3 +133,7 @@ def _may_be_same(first: Words, second: Words) -> bool:
     short, long = sorted(([word for word in name if word not in _NOT_TELLING] for name in (first, second)), key=len)
     rest = iter(long)
     return all(any(_same_word(word, against) for against in rest) for word in short)
+
+
+def _transcription(name: Words) -> str | None:
+    return next((match.lastgroup for match in map(_TRANSCRIBED.fullmatch, name) if match), None)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import product
 
 from tamis_schemas.extras import needs
 
@@ -23,11 +24,14 @@ LETTERS_OVER_A_YEAR = 60  # yearly reports have short titles; an article's onlin
 YEARS_APART = 2  # from a congress abstract to its paper; a greater distance means another edition
 ALIKE_TITLES = 85.0  # of 100: typing errors, "Spinosaurusis not" for "Spinosaurus is not"
 ALIKE_ABSTRACTS = 70.0  # of 100: copies reach 79 and more, different texts under one title 62 and less
+LETTERS_OF_A_NAME = 5  # minimum letters of a name with a misprint: "Chen" is not "Cheng"
 TITLE_COMPARED = 500  # letters
 
 # A short title with the same year, first author and journal: too little for a copy, but no contradiction.
 MANY_PAPERS = ("a title that many papers have",)
 
+_ONE_SPELLING = str.maketrans("wyj", "vii")
+_PAGE = re.compile(r":\d")
 _NUMBERS = re.compile(r"\d+")
 
 
@@ -54,6 +58,7 @@ class PairVerdict:
 
     likeness: Likeness
     against: tuple[str, ...] = ()
+    at_one_place: bool = False  # a copy at one volume and page: no third record comes between
 
 
 _COPY = PairVerdict(Likeness.COPY)
@@ -82,15 +87,31 @@ def by_identifier(one: Traits, other: Traits) -> PairVerdict:
         return PairVerdict(Likeness.DIFFERENT, ("one is a notice about the other",))
     if abstracts is False:
         return PairVerdict(Likeness.DIFFERENT, ("another title", "another abstract"))
-    shorter, longer = sorted((one.title[:TITLE_COMPARED], other.title[:TITLE_COMPARED]), key=len)
-    alike = (
-        bool(abstracts)  # the title in two languages
-        or (len(shorter) >= LETTERS[2] and longer.startswith(shorter))  # with and without its subtitle
-        or _behind_its_translation(one, other)
-        or _behind_its_translation(other, one)
+    # An equal abstract has its title in two languages.
+    return _COPY if abstracts or titles_alike(one, other) else _OTHER_TITLE
+
+
+def misprinted(first: Traits, second: Traits) -> bool:
+    """Return True if two titles of one year are alike, and at one place, or one has lost a letter.
+
+    A page with a letter ("A129") has many abstracts: it is no place.
+    """
+    if first.year != second.year or first.notice != second.notice or not (first.title and second.title):
+        return False
+    if any(own.lossy and re.fullmatch(own.lossy, way.title) for own, way in ((first, second), (second, first))):
+        return True
+    return first.place == second.place and _PAGE.search(first.place) is not None and titles_alike(first, second)
+
+
+def titles_alike(first: Traits, second: Traits) -> bool:
+    """Return True if two titles differ by an error, the subtitle or a translation."""
+    shorter, longer = sorted((first.title[:TITLE_COMPARED], second.title[:TITLE_COMPARED]), key=len)
+    return (
+        (len(shorter) >= LETTERS[2] and longer.startswith(shorter))
+        or _behind_its_translation(first, second)
+        or _behind_its_translation(second, first)
         or (fuzz.ratio(shorter, longer) >= ALIKE_TITLES and _NUMBERS.findall(shorter) == _NUMBERS.findall(longer))
     )
-    return _COPY if alike else _OTHER_TITLE
 
 
 @dataclass(frozen=True)
@@ -101,15 +122,20 @@ class SharedTraits:
     author: bool | None
     journal: bool | None
     years_apart: int | None
+    place: bool  # one volume and first page, in one journal or year
 
     @classmethod
     def of(cls, one: Traits, other: Traits) -> "SharedTraits":
         """Return the agreement of two records."""
+        years_apart = abs(one.year - other.year) if one.year and other.year else None
+        journal = one.journal_as_written == other.journal_as_written != () or one.journal.same(other.journal)
+        place = one.place == other.place != "" and bool(journal or years_apart == 0)
         return cls(
             abstract=_abstracts_alike(one, other),
-            author=not one.author.isdisjoint(other.author) if one.author and other.author else None,
-            journal=one.journal_as_written == other.journal_as_written != () or one.journal.same(other.journal),
-            years_apart=abs(one.year - other.year) if one.year and other.year else None,
+            author=_authors_agree(one, other),
+            journal=place or journal,  # one place shows that two names are of one journal
+            years_apart=years_apart,
+            place=place,
         )
 
     @property
@@ -120,13 +146,15 @@ class SharedTraits:
             "first author": self.author,
             "journal": self.journal,
             "abstract": self.abstract,
+            "first page": self.place,
         }
         return [name for name, agrees in agrees_in.items() if agrees]
 
     @property
     def letters(self) -> int:
         """Return how many letters the title must have for the records to be copies."""
-        return LETTERS_WITH_ABSTRACT if self.abstract else LETTERS[(self.years_apart == 0) + bool(self.author)]
+        strong = self.abstract or (self.place and self.author)
+        return LETTERS_WITH_ABSTRACT if strong else LETTERS[(self.years_apart == 0) + bool(self.author)]
 
     def online_first(self, weight: int) -> bool:
         """Return True if the records may be an article and its online form of the year before.
@@ -148,7 +176,7 @@ def by_title(one: Traits, other: Traits) -> PairVerdict:
     """Return the verdict on two records whose titles agree, or differ by a subtitle or by language."""
     if one.trial and other.trial and one.trial != other.trial:
         return PairVerdict(Likeness.DIFFERENT, ("another trial",))
-    if one.title != other.title and not _title_in_other_words(one, other):
+    if one.title != other.title and not (_title_in_other_words(one, other) or misprinted(one, other)):
         return _OTHER_TITLE
     evidence = SharedTraits.of(one, other)
     weight = min(one.title_weight, other.title_weight)
@@ -163,7 +191,7 @@ def by_title(one: Traits, other: Traits) -> PairVerdict:
         many = weight >= LETTERS_WITH_ABSTRACT and evidence.agreeing == ["year", "first author", "journal"]
         return PairVerdict(Likeness.DOUBT, MANY_PAPERS) if many else _UNKNOWN
     if not against:
-        return _COPY
+        return PairVerdict(Likeness.COPY, at_one_place=evidence.place)
     return PairVerdict(Likeness.DOUBT if evidence.worth_a_look else Likeness.DIFFERENT, against)
 
 
@@ -195,8 +223,8 @@ def _by_other_title(first: Traits, second: Traits, evidence: SharedTraits, again
     """
     if against or not evidence.author or evidence.years_apart is None:
         return PairVerdict(Likeness.DIFFERENT, ("another title", *against))
-    if evidence.abstract:
-        return _COPY
+    if evidence.abstract or (evidence.place and misprinted(first, second)):
+        return PairVerdict(Likeness.COPY, at_one_place=evidence.place)
     if first.other_paper or second.other_paper:
         return PairVerdict(Likeness.DOUBT, ("a subtitle that may name another paper",))
     return _COPY if evidence.journal else PairVerdict(Likeness.DOUBT, ("neither abstract nor journal to compare",))
@@ -207,15 +235,17 @@ def _contradictions(first: Traits, second: Traits, evidence: SharedTraits) -> It
     for name, get in IDENTIFIERS.items():
         if (ours := get(first)) and (theirs := get(second)) and ours != theirs:
             yield f"another {name}"
-    if evidence.years_apart and first.year and second.year:
+    same_article = evidence.place and first.title == second.title
+    if evidence.years_apart and first.year and second.year and not (same_article and evidence.years_apart == 1):
         yield f"another year ({min(first.year, second.year)}, {max(first.year, second.year)})"
-    if evidence.author is False:
+    if evidence.author is False and not same_article:
         yield "another first author"
-    if first.meeting != second.meeting:
+    same_text = evidence.abstract and evidence.journal and not evidence.years_apart
+    if first.meeting != second.meeting and not (same_article or same_text):
         yield "one is a congress abstract"
     if evidence.journal is False:
         yield "another journal"
-    if evidence.abstract is False:
+    if evidence.abstract is False and not same_article:
         yield "another abstract"
 
 
@@ -227,6 +257,17 @@ def _title_in_other_words(first: Traits, second: Traits) -> bool:
 def _behind_its_translation(both: Traits, other: Traits) -> bool:
     """Return True if the title of `both` ends with the title of `other`, or with another form of that title."""
     return any(len(way) >= LETTERS[2] and both.title.endswith(way) for way in (other.title, *other.other_titles))
+
+
+def _authors_agree(first: Traits, second: Traits) -> bool | None:
+    """Return whether the first authors agree, also in two transliterations ("Vishnevskii", "Wischnewsky")."""
+    if not first.author or not second.author:
+        return None
+    if not first.author.isdisjoint(second.author):
+        return True
+    ours, theirs = ([name.translate(_ONE_SPELLING) for name in own.author] for own in (first, second))
+    pairs = [pair for pair in product(ours, theirs) if len(min(pair, key=len)) >= LETTERS_OF_A_NAME]
+    return any(fuzz.ratio(*pair) >= ALIKE_TITLES for pair in pairs)
 
 
 def _abstracts_alike(first: Traits, second: Traits) -> bool | None:

@@ -4,7 +4,7 @@ Case, accents, punctuation, white space and markup are ignored, because they dif
 that identifies no record (an author "Anonymous", a PMID of 0) is no trait.
 
 Databases also change titles: they append a remark, the language or the next field's tag, put a translated title in
-brackets, or omit a subtitle.
+brackets, write "?" for a letter, or omit a subtitle.
 """
 
 import html
@@ -53,32 +53,29 @@ _TRIAL = re.compile(r"NCT\d{8}")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.?-?){1,4}")
 _AND_OTHERS = re.compile(r"\W+(?:et\.? al\.?|and others)\W*$", re.IGNORECASE)
 _SUFFIXES = frozenset(("Jr", "Jr.", "Sr", "Sr.", "II", "III"))
-# Names of the fields with other names of the journal, and its ISSN, by format.
+# Names of the fields with names of the journal, its ISSN, volume and pages, by format.
+# fmt: off
 _JOURNAL_FIELDS = (
-    "journal",
-    "_ris_JO",
-    "_ris_J2",
-    "_ris_JA",
-    "_ris_JI",
-    "_ris_NL",
-    "_nbib_TA",
-    "_wos_JI",
-    "_wos_J9",
+    "journal", "_ris_JO", "_ris_J2", "_ris_JA", "_ris_JI", "_ris_NL", "_nbib_TA", "_wos_JI", "_wos_J9",
     "_Abbreviated Source Title",
 )
 _ISSN_FIELDS = (
-    "issn",
-    "_issn",
-    "_ISSN",
-    "_ris_SN",
-    "_nbib_IS",
-    "_nbib_ISSN",
-    "_wos_SN",
-    "_wos_EI",
-    "_enw_@",
-    "_isbn",
-    "_eISSN",
+    "issn", "_issn", "_ISSN", "_ris_SN", "_nbib_IS", "_nbib_ISSN", "_wos_SN", "_wos_EI", "_enw_@", "_isbn", "_eISSN",
 )
+_VOLUME_FIELDS = (
+    "volume", "_volume", "_Volume", "_endnote_volume", "_ris_VL", "_nbib_VI", "_wos_VL", "_enw_V", "_pubmed_volume",
+)
+_PAGE_FIELDS = (
+    "pages", "_pages", "_Pages", "_Page start", "_Start Page", "_First Page", "_endnote_pages", "_ris_SP", "_nbib_PG",
+    "_wos_BP", "_enw_P", "_pubmed_pages",
+)
+# fmt: on
+_VOLUME = re.compile(r"[1-9]\d{0,4}")
+_PAGE = re.compile(r"[A-Za-z]?[1-9]\d{0,7}")
+_PLACE_READ = 40  # characters
+_LOST_LETTER = re.compile(r"[?\ufffd]+(?=.*\w)")  # what a program writes for a letter that it does not know
+_ANY_LETTER = ".{0,5}"  # up to "alpha"
+_MOST_LOST = 6  # the time to search for letters grows with each
 _MEETING_TYPE = re.compile(r"\b(?:conference|meeting|congress|poster) abstracts?\b", re.IGNORECASE)
 _MEETING_SOURCE = re.compile(r"\bconference:", re.IGNORECASE)  # Embase's source, after the journal; Ovid's is `SO`
 _NOBODY = frozenset(("", "anonymous", "anon", "unknown", "etal", "noauthorslisted", "noauthor", "none", "na"))
@@ -102,7 +99,7 @@ _NO_PART = re.compile(
     re.IGNORECASE,
 )
 # The tag of the next field, run into the title: "mood LA", "in vitro.DP  - Mar 15, 2017".
-_TAG = re.compile(r"(?<=[\s.?!\])])(?:LA|[A-Z]{2}\s\s-\s.{0,60})$")
+_TAG = re.compile(r"(?<=[\s.?!\])])(?:LA(?::\s?[A-Za-z]{2,10}(?:[,;]\s?[A-Za-z]{2,10}){0,3})?|[A-Z]{2}\s\s-\s.{0,60})$")
 _TAG_READ = 80  # characters at a title's end
 _JOINTS = " \t\n\r.;,"
 _SUBTITLE = re.compile(r"[:?]\s|\s[-\u2013\u2014]\s|[.;]\s(?=[A-Z])")
@@ -138,6 +135,8 @@ class Traits:
     trial: str | None  # NCT number
     notice: bool  # a correction, retraction or reply, which is never a copy of its paper
     meeting: bool  # a congress abstract, by its type or its source
+    place: str  # volume and first page, "" if one is unknown
+    lossy: str  # a pattern of titles, if a question mark within the title may be a lost letter; else ""
     journal_as_written: tuple[str, ...] = field(repr=False)
     issn_as_written: tuple[str, ...] = field(repr=False)
     abstract_as_written: str = field(repr=False)
@@ -164,7 +163,7 @@ def traits_of(record: Mapping[str, Any]) -> Traits:
     """Return the traits of a record under its canonical names. Values of unexpected types are ignored."""
     title = title_of(_text(record.get("title"))[:TITLE_READ])
     main = fold(title.main)
-    journal = tuple(filter(None, (_text(record.get(name)) for name in _JOURNAL_FIELDS)))
+    journal = tuple(filter(None, (_text(record[name]) for name in _JOURNAL_FIELDS if name in record)))
     return Traits(
         title=main,
         other_titles=frozenset(
@@ -181,8 +180,10 @@ def traits_of(record: Mapping[str, Any]) -> Traits:
             _MEETING_TYPE.search(_text(record.get("type"))[:TITLE_READ])
             or any(_MEETING_SOURCE.search(name[:TITLE_READ]) for name in (*journal, _text(record.get("_SO"))))
         ),
+        place=_place(record),
+        lossy=_lossy(title.main) if _LOST_LETTER.search(title.main) else "",
         journal_as_written=journal,
-        issn_as_written=tuple(match for name in _ISSN_FIELDS for match in _texts(record.get(name))),
+        issn_as_written=tuple(match for name in _ISSN_FIELDS if name in record for match in _texts(record[name])),
         abstract_as_written=_text(record.get("abstract")),
     )
 
@@ -232,9 +233,23 @@ def fold(text: str) -> str:
     """Return the letters and digits of `text`, in lower case, without accents, markup and entities."""
     if "<" in text or "&" in text:
         text = _MARKUP.sub("", html.unescape(text))
-    if not text.isascii():
-        text = unicodedata.normalize("NFKD", text)  # accents become separate signs, which are no letters
+    if text.isascii():
+        return _NO_LETTER.sub("", text.casefold().replace("&", "and"))
+    text = unicodedata.normalize("NFKD", text)  # accents become separate signs, which are no letters
     return _NO_LETTER.sub("", text.casefold().translate(_PLAIN_LETTERS))
+
+
+def _place(record: Mapping[str, Any]) -> str:
+    volume, page = (
+        pattern.search("".join([_text(record[name]) for name in names if name in record][:1])[:_PLACE_READ])
+        for pattern, names in ((_VOLUME, _VOLUME_FIELDS), (_PAGE, _PAGE_FIELDS))
+    )
+    return f"{volume[0]}:{page[0].casefold()}" if volume and page else ""
+
+
+def _lossy(title: str) -> str:
+    parts = _LOST_LETTER.split(title)
+    return _ANY_LETTER.join(map(fold, parts)) if len(parts) <= _MOST_LOST else ""
 
 
 def _text(value: object) -> str:
@@ -262,7 +277,7 @@ def _families(authors: object) -> frozenset[str]:
     plain = fold("".join(words))
     if plain in _NOBODY:
         return frozenset()
-    return frozenset((plain, _WRITTEN_OUT_MARK.sub("", plain), fold(words[-1])))
+    return frozenset((plain, _WRITTEN_OUT_MARK.sub("", plain), fold(words[-1]) if len(words) > 1 else plain))
 
 
 def _is_initials(word: str) -> bool:

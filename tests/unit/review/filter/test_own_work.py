@@ -44,6 +44,33 @@ SENTENCES = {
 }
 
 
+@pytest.mark.parametrize(
+    ("abstract", "passed"),
+    [
+        ("Effects in a rat model are described here for the first time.", False),
+        ("A rat model of stroke is presented here.", True),  # others' work is presented, too
+        ("A rat model is described in textbooks.", True),
+    ],
+)
+def test_what_is_described_here_is_own_work(abstract: str, passed: bool) -> None:
+    assert filtered(f"{HOPE} {abstract} {HOPE}").passed is passed
+
+
+@pytest.mark.spec("3.10")
+@pytest.mark.parametrize(
+    ("title", "abstract", "passed"),
+    [
+        ("Effects of statins in vivo", "Statins were given.", False),
+        ("Effects of statins in vivo", "Patients took statins.", True),
+        ("In vivo imaging of stroke", "Statins were given.", True),  # as in people
+        ("In vivo imaging of stroke", "Statins were given to rats.", False),
+        ("Unlike statins in vivo, aspirin helps", "Aspirin was given.", True),
+    ],
+)
+def test_in_vivo_in_a_title_rejects_where_the_paper_names_no_people(title: str, abstract: str, passed: bool) -> None:
+    assert filtered(abstract, title).passed is passed
+
+
 def test_every_keyword_of_the_default_list_is_in_the_table() -> None:
     assert list(SENTENCES) == DEFAULT_EXCLUSION_KEYWORDS
 

@@ -33,6 +33,10 @@ def rule(title: str, abstract: str | None = None) -> str | None:
         ("Falls", f"{CASE} This meta-analysis adds them up."),
         ("Falls", f"{CASE} We followed PRISMA."),
         ("Falls: a commentary [Review]", None),
+        ("Commentary: falls [Review]", None),
+        ("Falls in mice [Review]", None),
+        ("Falls in vitro (review)", None),
+        ("Falls [Review]", "The animal model has its critics."),
         ("Falls", "This commentary asks why. We conducted a systematic review."),
     ],
 )

@@ -144,6 +144,40 @@ def test_a_title_that_many_papers_have_makes_no_copies(title: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("lossy", "title", "copies"),
+    [
+        ("Na?ve walkers and the mood of older people", "Naïve walkers and the mood of older people", True),
+        ("Effect of ?-carotene on the mood of walkers", "Effect of β-carotene on the mood of walkers", True),
+        ("?ber das Gehen und die Stimmung", "Über das Gehen und die Stimmung", True),
+        ("L\ufffd\ufffd marche ? l'?ge adulte et l'humeur", "Lèé marche à l'âge adulte et l'humeur", True),
+        ("Does walking help? A study of men", "Does walking help? A study of women", False),
+        ("Does walking help? A study", "Does walking help? A trial", False),
+    ],
+)
+def test_a_question_mark_may_be_a_lost_letter(lossy: str, title: str, copies: bool) -> None:
+    own = {"year": 2014, "authors": "Ames A", "journal": "Journal of Walking"}
+    assert (pair(record(**own, title=lossy), record(**own, title=title)) is not None) is copies
+    assert pair(record(**own, title=lossy), record(**{**own, "authors": "Bond B"}, title=title)) is None
+
+
+def test_a_misprint_is_found_by_volume_and_page() -> None:
+    own = {"year": 2014, "authors": "Ames A", "journal": "Journal of Walking"}
+    one, other = record(**own, title=LONG), record(**own, title=LONG.replace("older", "oder"))
+    place = {"_volume": "12", "_pages": "345"}
+    assert pair({**one, **place}, {**other, **place}) is Key.TITLE
+    assert pair(one, other) is None
+
+
+def test_no_third_record_comes_between_two_at_one_volume_and_page() -> None:
+    own = {"title": LONG, "year": 2014, "authors": "Ames A", "journal": "Journal of Walking"}
+    place = {"_volume": "12", "_pages": "345"}
+    records = [{**own, **place, "abstract": ABSTRACT}, {**own, **place, "abstract": OTHER_ABSTRACT}]
+    third = {**own, "abstract": OTHER_ABSTRACT}
+    assert len(copies([*records, third])) == 2
+    assert len(copies([third, *records])) == 2
+
+
+@pytest.mark.parametrize(
     ("title", "year", "author", "copies"),
     [
         (SHORT, 2014, "Ames A", True),  # 21 letters, year and author agree: 20 are asked for

@@ -39,6 +39,11 @@ def same(one: Journal, other: Journal) -> bool | None:
         ("Rev Panam Salud Publica", "Revista panamericana de salud pública = Pan American journal of public health"),
         ("Brain", "Brain: A Journal of Neurology"),
         ("Hokkaido Igaku Zasshi", "[Hokkaido igaku zasshi] The Hokkaido journal of medical science"),
+        ("JWHA. Journal of walking and hearing aids", "Jwha: Journal of Walking & Hearing Aids"),
+        ("International Journal of Walking", "International journal of walking. Journal international de la marche"),
+        ("J Int Marche", "International journal of walking. Journal international de la marche"),
+        ("Chinese Journal of Walking", "Chung-Hua Pu Hsing Tsa Chih [Chinese Journal of Walking]"),
+        ("Rest Supplements", "Rest"),
     ],
 )
 def test_an_abbreviation_is_the_journal(one: str, other: str) -> None:
@@ -56,6 +61,12 @@ def test_an_abbreviation_is_the_journal(one: str, other: str) -> None:
         ("bioRxiv", "Frontiers in Cellular Neuroscience"),
         ("BMJ", "Annals of Internal Medicine"),
         ("Annual Congress on Walking", "Journal of Walking"),
+        ("Ann. Intern. Rest", "Internal Rest"),  # abbreviated words, not two names
+        ("Waha: Hearing Aids", "Hearing Aids"),  # no acronym
+        ("J Med Walk [electronic resource]", "J Sad Rest [electronic resource]"),
+        ("Zhonghua bu xing za zhi", "Zhonghua xiu xi za zhi"),
+        ("Zhonghua bu xing za zhi = Chinese Journal of Walking", "Chinese Journal of Rest"),
+        ("Hawaii Medical Journal", "Journal of Walking"),
     ],
 )
 def test_another_name_is_another_journal(one: str, other: str) -> None:
@@ -69,6 +80,11 @@ def test_another_name_is_another_journal(one: str, other: str) -> None:
         ("2023", "Brain"),
         ("Conference proceedings", "Proceedings of the Walking Society"),
         ("中华医学杂志", "Chinese Medical Journal"),
+        ("Zhonghua bu xing za zhi", "Chinese Journal of Walking"),
+        ("Zhonghua bu xing za zhi", "Chung-Hua Pu Hsing Tsa Chih"),
+        ("Nihon Hoko Gakkai Zasshi", "Journal of the Japanese Walking Society"),
+        ("Voprosy khod'by", "Problems of Walking"),
+        ("Progulochnaia khirurgiia", "Progulochnaya Khirurgiya"),
         ("2022 6th International Conference on Walking", "Proceedings - 6th Conference on Walking and Rest, WR 2022"),
     ],
 )

@@ -15,6 +15,10 @@ SHORT = "Walking and moods"  # 15
 ABSTRACT = "Older people who walked each day for a year slept better than those who did not walk at all. "
 OTHER_ABSTRACT = "In this chapter we describe how questionnaires about exercise were translated into Finnish. "
 PAPER: dict[str, Any] = {"title": LONG, "year": 2014, "authors": ["Ames A"], "journal": "Journal of Walking"}
+CONGRESS = "Journal of Walking. Conference: 9th Congress"
+MEETING_TYPE, MEETING, OTHER_TEXT = "Conference Abstract", "one is a congress abstract", "another abstract"
+PLACE = {"_endnote_volume": "12 (Suppl 3)", "_endnote_pages": "345-9"}
+SAME_PLACE = {"_ris_VL": "12", "_ris_SP": "345"}
 SUBTITLED = f"{LONG}: a randomised trial"
 COPY, DOUBT, DIFFERENT, UNKNOWN = Likeness.COPY, Likeness.DOUBT, Likeness.DIFFERENT, Likeness.UNKNOWN
 
@@ -65,6 +69,10 @@ def judged(one: dict[str, Any], other: dict[str, Any]) -> tuple[Likeness, tuple[
         ({"title": SHORT}, {"title": SHORT}, DOUBT, ("a title that many papers have",)),
         ({"title": SHORT, "journal": None}, {"title": SHORT}, UNKNOWN, ("too little agreement besides the title",)),
         ({"title": SHORT}, {"title": SHORT, "year": 2015}, DIFFERENT, ("another year (2014, 2015)",)),
+        # a congress abstract with the text of the other record, in its journal and year
+        ({"abstract": ABSTRACT}, {"abstract": ABSTRACT, "journal": CONGRESS}, COPY, ()),
+        ({"abstract": ABSTRACT}, {"abstract": OTHER_ABSTRACT, "journal": CONGRESS}, DOUBT, (MEETING, OTHER_TEXT)),
+        ({"abstract": ABSTRACT}, {"abstract": ABSTRACT, "type": MEETING_TYPE, "journal": None}, DOUBT, (MEETING,)),
     ],
 )
 def test_under_one_title(
@@ -131,6 +139,52 @@ def test_with_and_without_a_subtitle_more_has_to_agree(
 )
 def test_a_first_author_is_the_same_in_another_alphabet(one: str, other: str, agree: bool) -> None:
     assert (judged({"authors": [one]}, {"authors": [other]})[0] is COPY) is agree
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Vishnevskii A", "Vishnevski A"),
+        ("Vishnevskii A", "Wischnewsky A"),
+        ("Chaikovskii B", "Tchaikovsky B"),
+        ("M?ller C", "Müller C"),
+    ],
+)
+def test_a_first_author_is_the_same_in_another_transliteration(one: str, other: str) -> None:
+    assert judged({"authors": [one]}, {"authors": [other]})[0] is COPY
+    assert judged({"authors": ["Zhang D"]}, {"authors": ["Zhao D"]})[0] is DIFFERENT
+    assert judged({"authors": ["Chen D"]}, {"authors": ["Cheng D"]})[0] is DIFFERENT
+
+
+@pytest.mark.parametrize(
+    ("other", "likeness"),
+    [
+        ({"journal": "Gazette of the Hills"}, COPY),  # a name in another language
+        ({"authors": ["Bond B"]}, COPY),
+        ({"abstract": OTHER_ABSTRACT}, COPY),
+        ({"type": MEETING_TYPE}, COPY),
+        ({"year": 2015}, COPY),
+        ({"year": 2015, "journal": "Gazette of the Hills"}, DOUBT),
+        ({"doi": "10.1234/b"}, DOUBT),
+        ({"title": SHORT}, DIFFERENT),
+        ({"title": f"{LONG} and vilages"}, COPY),
+        ({"title": LONG.replace("small", "smal")}, COPY),
+        ({"title": LONG.replace("small", "smal"), "year": 2015}, DIFFERENT),
+        ({"title": LONG.replace("small", "smal"), "authors": ["Bond B"]}, DIFFERENT),
+        ({"title": LONG.replace("small", "smal"), "abstract": OTHER_ABSTRACT}, DIFFERENT),
+        ({"title": f"Comment on: {LONG}"}, DIFFERENT),
+    ],
+)
+def test_at_one_volume_and_page_no_weak_trait_contradicts(other: dict[str, Any], likeness: Likeness) -> None:
+    own = {**PLACE, "doi": "10.1234/a", "abstract": ABSTRACT}
+    assert judged(own, {"abstract": None, **other, **SAME_PLACE})[0] is likeness
+    assert judged(own, {"abstract": None, **other, "_ris_VL": "13", "_ris_SP": "345"})[0] is not COPY
+
+
+def test_a_page_with_a_letter_holds_many_abstracts_with_similar_titles() -> None:
+    page = {"_volume": "12", "_pages": "A129"}
+    assert judged(page, {**page, "title": LONG.replace("small", "smal")})[0] is DIFFERENT
+    assert judged(page, {**page, "journal": "Gazette of the Hills"})[0] is COPY
 
 
 VARIANTS = st.fixed_dictionaries(
@@ -203,8 +257,7 @@ def test_a_record_that_fits_two_that_are_not_copies_is_a_doubt_with_both() -> No
 
 
 def test_a_record_with_both_names_of_a_journal_joins_those_with_one() -> None:
-    both = "Zhonghua bu xing za zhi = Chinese Journal of Walking"
-    names = ("Zhonghua Bu Xing Za Zhi", both, "Chinese Journal of Walking")
+    names = ("Archivos del Paseo", "Archivos del Paseo = Journal of Walking", "Journal of Walking")
     records = [{**PAPER, "journal": name} for name in names]
     assert [(copy.index, copy.of) for copy in find_duplicates(records).copies] == [(1, 0), (2, 0)]
     assert find_duplicates([records[0], records[2]]).copies == []

@@ -25,6 +25,8 @@ WALKING = "Walking and the mood of older people"
         f"{WALKING} [12 refs]",
         f"{WALKING} [see comments]. [Dutch]",
         f"{WALKING} LA",
+        f"{WALKING} LA: Chi",
+        f"{WALKING}. [Chinese] LA: chi, eng",
         f"{WALKING}.LA  - English",
         f"{WALKING}.DP  - Mar 15, 2017",
     ],
@@ -37,6 +39,7 @@ def test_what_a_database_adds_is_no_part_of_a_title(written: str) -> None:
     "written",
     [
         "Walking in the suburbs of Villa",  # no tag
+        "Walking in LA: children and their mood",  # a subtitle
         "Walking in the UK - a survey",  # one blank before the dash: a subtitle
         "Walking of older people (Germany)",
         "Walking of older people [Germans]",
