@@ -84,7 +84,7 @@ class Sight(Protocol):
 class Session:
     """The settings and connections that a client shares with its batches and reviews."""
 
-    sight: Sight | None = None  # None: a program, or a person at the terminal, who may see every decision
+    sight: Sight | None = None  # None: a program, or a terminal without a person, which shows every decision
 
     def __init__(self, settings: ProducerSettings | None = None, *, pool: PoolKind = CLIENT) -> None:
         """Connect on first use. Raise `ConfigurationError` if no broker or ledger is configured."""

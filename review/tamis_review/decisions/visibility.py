@@ -47,7 +47,7 @@ class Visibility:
 
     batch_id: str
     mode: ScreeningMode
-    me: str | None  # the name under which the person decides; None: a program, or a person at the terminal
+    me: str | None  # the name under which the person decides; None: a program, or a terminal without a person
     hidden: frozenset[int] = frozenset()  # places of records whose decisions the person must not see yet
     stages: "tuple[Visibility, ...]" = ()  # of the review's other stages
     sources: "tuple[Visibility, ...]" = ()  # of the batch whose decisions are examples in this batch's prompts
@@ -94,7 +94,7 @@ class Visibility:
     def check_name(self, reviewer: str | None) -> None:
         """Raise `Blinded` if people read blind and `reviewer` is another person, whose decisions may be hidden."""
         if self.blind and reviewer is not None and reviewer.strip() != self.me:
-            raise Blinded(f"people read blind: this key decides as {self.me!r}, not as {reviewer!r}")
+            raise Blinded(f"people read blind: you decide as {self.me!r}, not as {reviewer!r}")
 
     def check_decision(self, index: int, stage: HumanStage, *, settles: bool) -> None:
         """Raise `Blinded` for a decision on a hidden record if it settles a conflict or is about the report."""
