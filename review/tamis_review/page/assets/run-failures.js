@@ -43,7 +43,7 @@ export const Failures = ({ path, standing, retry }) => {
   return html`<section aria-labelledby="run-failures-heading">
     <h2 id="run-failures-heading">Failures</h2>
     ${problem && html`<p class="notice" role="alert">${problem}</p>`}
-    ${found && (rounds.some((one) => one.failed) ? html`<div class="run-scroll"><table class="plain">
+    ${found && (rounds.some((one) => one.failed) ? html`<div class="run-scroll" tabindex="0" role="group" aria-label="Failures by round"><table class="plain">
       <caption class="hidden">Failures by round and kind</caption>
       <thead><tr><th scope="col">Round</th><th scope="col" class="number">Evaluated</th><th scope="col" class="number">Failed</th><th scope="col">Kinds</th></tr></thead>
       <tbody>${rounds.map((one) => html`<${Round} key=${one.round} one=${one} />`)}</tbody></table></div>
