@@ -10,14 +10,13 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from tamis_schemas import NO_STEERING, InvalidParameters, Operation, Steering
-from tamis_schemas.records.record_number import indexed_words
 
 from ..config.settings import ProducerSettings
 from ..ledger import CallResult
 from ..ledger.connection import connect_without_transactions
 from ..ledger.pool_kinds import LISTENER
 from ..submission.bounds import SubmissionBounds
-from ..submission.item_conversion import to_item
+from ..submission.item_conversion import to_item_at
 from ..submission.new_batch import rows_of
 from .call_results import CallResults, FollowedBatch
 
@@ -230,10 +229,7 @@ async def _items(sources: Iterable[object]) -> list[dict[str, Any]]:
         raise InvalidParameters(f"items: a {type(sources).__name__}, not a list of items")
     items: list[dict[str, Any]] = []
     for index, source in enumerate(sources):
-        try:
-            items.append(to_item(source))
-        except InvalidParameters as error:
-            raise InvalidParameters(f"{indexed_words(index)}: {error}") from error
+        items.append(to_item_at(index, source))
         if len(items) % CONVERTED_AT_ONCE == 0:
             await asyncio.sleep(0)
     return items

@@ -70,15 +70,12 @@ class Sight(Protocol):
     @property
     def person(self) -> str:
         """The name under which the person decides."""
-        ...
 
     def check_whole(self, connection: Connection, batch_id: UUID) -> None:
         """Raise `Blinded` if a decision in the batch, or in another stage of its review, is hidden from the person."""
-        ...
 
     def check_records(self, connection: Connection, batch_id: UUID) -> None:
         """Raise `Blinded` if the batch has only the records that passed an earlier stage, with hidden decisions."""
-        ...
 
 
 class Session:

@@ -62,8 +62,7 @@ def tagged(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None
         (view,) = read_views(connection, batch_id=batch_uuid)
         humans = _humans(connection, batch_uuid)
     # The prefix and the id of a batch give the same tag.
-    path = request.url.path.partition(batch_id)[2]
-    address = f"{path}?{request.url.query}"
+    address = f"{request.url.path.partition(batch_id)[2]}?{request.url.query}"
     if humans[-1]:  # the answer may depend on the key's holder
         address += f" {key.label}"
     tag = tag_of(view, humans, address)

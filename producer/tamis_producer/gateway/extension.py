@@ -20,11 +20,9 @@ class Application(Protocol):
 
     def largest_bodies(self, client: Client) -> Mapping[str, int]:
         """Return the largest allowed body in bytes, by path, for routes that allow more than the default."""
-        ...
 
     def prepare(self, app: FastAPI, client: Client) -> None:
         """Store in `app.state` the objects that the application's routes keep between requests."""
 
     def sight(self, key: ApiKey) -> Sight:
         """Return the rule for what the holder of the key may see. All routes read with it."""
-        ...

@@ -157,12 +157,11 @@ def read_overrides(
     *,
     history: bool = False,
     places: Sequence[int] | None = None,
-    stage: HumanStage | None = None,
     row: int | None = None,
 ) -> list[Override]:
     """Return each reviewer's current decision, in item order; with `history`, all decisions, oldest first.
 
-    `places`: only these items. `stage`: only this stage. `row`: only the decision with this row id.
+    `places`: only these items. `row`: only the decision with this row id.
     """
     chosen = overrides if history else standing_decisions
     decision = (*chosen.c, chosen.c.value.is_(null()).label("withdrawn")) if history else (chosen.c.idx, *_LISTED)
@@ -179,8 +178,6 @@ def read_overrides(
         statement = statement.where(chosen.c.idx == any_(literal([*places], ARRAY(Integer))))
     if row is not None:
         statement = statement.where(chosen.c.id == row)
-    if stage is not None:
-        statement = statement.where(chosen.c.stage == stage.value)
     result = []
     for item in connection.execute(statement):
         listed = [item._asdict()] if history else item.decisions

@@ -9,4 +9,3 @@ class RunsStatements(Protocol):
 
     def exec_driver_sql(self, statement: str, parameters: Mapping[str, Any], /) -> Iterable[Any]:
         """Return the rows, with columns as attributes. The statement names its parameters as `%(name)s`."""
-        ...

@@ -105,11 +105,9 @@ def why_waiting(live: int, others: Collection[NotWorking], now: datetime | None 
 
 
 def _does(state: WorkerState, n: int) -> str:
-    match state:
-        case WorkerState.HOLDING_BACK:
-            return "takes no items" if n == 1 else "take no items"
-        case _:
-            return f"{'is' if n == 1 else 'are'} {state.value}"
+    if state is WorkerState.HOLDING_BACK:
+        return "takes no items" if n == 1 else "take no items"
+    return f"{'is' if n == 1 else 'are'} {state.value}"
 
 
 def read_live_workers(connection: RunsStatements) -> list[WorkerView]:

@@ -54,12 +54,7 @@ class BesideLoop(OnThread):
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
         """Yield the same items; pause the thread after every `TURN`."""
-        until = time.perf_counter() + TURN
-        for item in items:
-            yield item
-            if time.perf_counter() >= until:
-                time.sleep(PAUSE)
-                until = time.perf_counter() + TURN
+        return _in_turns(items, lambda: time.sleep(PAUSE))
 
 
 class OnLoop:
@@ -75,12 +70,17 @@ class OnLoop:
         """Yield the same items; let other work run after every `TURN` of computing."""
         from sqlalchemy.util import await_only
 
-        until = time.perf_counter() + TURN
-        for item in items:
-            yield item
-            if time.perf_counter() >= until:
-                await_only(asyncio.sleep(0))
-                until = time.perf_counter() + TURN
+        return _in_turns(items, lambda: await_only(asyncio.sleep(0)))
+
+
+def _in_turns(items: Iterable[T], rest: Callable[[], object]) -> Iterator[T]:
+    """Yield the same items; call `rest` after every `TURN` of computing."""
+    until = time.perf_counter() + TURN
+    for item in items:
+        yield item
+        if time.perf_counter() >= until:
+            rest()
+            until = time.perf_counter() + TURN
 
 
 def poll(

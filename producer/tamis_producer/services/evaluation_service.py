@@ -73,10 +73,9 @@ class AIEvaluationService:
         """
         self._client = ServiceClient(client)
         self._timeout = timeout
-        self._model = model
-        self._steering = steering
-        self._service = service
-        self._api_key_id = api_key_id
+        self._question = functools.partial(
+            CallQuestion, service=service, model=model, steering=steering, api_key_id=api_key_id
+        )
 
     async def filter(
         self, item: object, criteria: str, include_reasoning: bool = True, *, fresh: bool = False
@@ -215,27 +214,17 @@ class AIEvaluationService:
         self._client.close()
 
     async def _result(self, kind: type[Result], params: dict[str, Any], item: object, fresh: bool) -> Result:
-        question = self._question(params, fresh)
+        question = self._question(parse_operation(params), fresh=fresh)
         return _as(kind, await self._client.connected.calls.ask(question, item, within=self._timeout))
 
     async def _results(
         self, kind: type[Result], params: dict[str, Any], items: Iterable[object], max_concurrent: int, fresh: bool
     ) -> list[Result]:
-        question = self._question(params, fresh)
+        question = self._question(parse_operation(params), fresh=fresh)
         calls = await self._client.connected.calls.ask_all(
             question, items, max_concurrent=max_concurrent, within=self._timeout
         )
         return [_as(kind, result) for result in calls]
-
-    def _question(self, params: dict[str, Any], fresh: bool) -> CallQuestion:
-        return CallQuestion(
-            parse_operation(params),
-            service=self._service,
-            model=self._model,
-            steering=self._steering,
-            fresh=fresh,
-            api_key_id=self._api_key_id,
-        )
 
 
 def _as(kind: type[Result], call: CallResult) -> Result:
@@ -330,8 +319,7 @@ class IterativeAnswerService:
         self.score_threshold = score_threshold
         self._client = ServiceClient(client)
         self._timeout = timeout
-        self._service = service
-        self._api_key_id = api_key_id
+        self._question = functools.partial(CallQuestion, service=service, api_key_id=api_key_id)
 
     async def generate_answer(
         self,
@@ -378,7 +366,7 @@ class IterativeAnswerService:
                 parallel_attempts=parallel_attempts,
             )
         )
-        question = CallQuestion(operation, service=self._service, model=model, fresh=fresh, api_key_id=self._api_key_id)
+        question = self._question(operation, model=model, fresh=fresh)
         return dict(answer_of(await self._client.connected.calls.ask(question, {"id": ITEM_ID}, within=self._timeout)))
 
     def close(self) -> None:

@@ -18,11 +18,10 @@ from tamis_schemas import (
     Steering,
 )
 from tamis_schemas.operations.inclusion import UnclearPolicy, UnverifiedPolicy
-from tamis_schemas.records.record_number import indexed_words
 
 from ..client.batch import Batch
 from ..client.client import Client
-from ..submission.item_conversion import to_item
+from ..submission.item_conversion import to_item_at
 from .evaluation_service import ServiceClient
 
 STARTED = "inclusion_started"
@@ -164,10 +163,7 @@ def _items(papers: Sequence[object], scores: Sequence[float | None] | None) -> l
         raise InvalidParameters(f"relevance_scores: {len(scores)} for {len(papers)} papers")
     items: list[dict[str, Any]] = []
     for index, paper in enumerate(papers):
-        try:
-            item = to_item(paper)
-        except InvalidParameters as error:
-            raise InvalidParameters(f"{indexed_words(index)}: {error}") from error
+        item = to_item_at(index, paper)
         score = None if scores is None else scores[index]
         items.append(item if score is None else {**item, RELEVANCE: score})
     return items

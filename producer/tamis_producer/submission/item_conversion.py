@@ -20,9 +20,18 @@ from sqlalchemy import Row, inspect
 from sqlalchemy.exc import SQLAlchemyError
 
 from tamis_schemas import InvalidParameters
+from tamis_schemas.records.record_number import indexed_words
 
 if TYPE_CHECKING:  # the owner of a mapped instance has imported it already
     from sqlalchemy.orm import InstanceState
+
+
+def to_item_at(index: int, source: object) -> dict[str, Any]:
+    """Return the item of `to_item`. Its errors name the place `index` of the source in a list."""
+    try:
+        return to_item(source)
+    except InvalidParameters as error:
+        raise InvalidParameters(f"{indexed_words(index)}: {error}") from error
 
 
 def to_item(source: object) -> dict[str, Any]:

@@ -85,9 +85,9 @@ class Dispatcher:
             try:
                 self._publish(shard)
             except BrokerUnavailable:
-                self._put_back(shard)
+                self._change(shard, state=ShardStatus.WAITING)  # `dispatched_at` stays: some messages may have arrived
                 raise
-            self._mark_published(shard)
+            self._change(shard, published_at=func.now())
             dispatched += 1
             if shard.last:
                 break
@@ -245,12 +245,6 @@ class Dispatcher:
     def _declare(self, producer: Any, queue: str) -> None:
         """Declare a queue once for many messages, because brokers other than Redis drop messages without a queue."""
         self._app.amqp.queues[queue](producer.channel).declare()
-
-    def _mark_published(self, shard: Shard) -> None:
-        self._change(shard, published_at=func.now())
-
-    def _put_back(self, shard: Shard) -> None:
-        self._change(shard, state=ShardStatus.WAITING)  # `dispatched_at` stays: some messages may have arrived
 
     def _change(self, shard: Shard, **values: Any) -> None:
         """Change the row of a shard that is still dispatched."""

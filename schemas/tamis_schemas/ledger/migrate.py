@@ -20,12 +20,6 @@ DENIED = ("42501", "3F000")  # SQLSTATEs: the user may not create tables in the 
 ATTEMPTS = 5  # of a migration that conflicts with another transaction
 
 
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    return config
-
-
 def upgrade(database_url: str) -> None:
     """Create or migrate the ledger at `database_url`; do nothing if it is up to date.
 
@@ -44,7 +38,6 @@ def upgrade(database_url: str) -> None:
 
 
 def _upgrade(database_url: str) -> None:
-    config = _config()
     server = address(database_url)
     engine = create_engine(server.url, poolclass=NullPool, hide_parameters=True, connect_args=session(server, {}))
     with translated(), _allowed(), engine.begin() as connection:
@@ -63,7 +56,8 @@ def _upgrade(database_url: str) -> None:
                 f"the database has the encoding {encoding}, which cannot hold every text: name a database that was "
                 "created with ENCODING 'UTF8' TEMPLATE template0"
             )
-        config.attributes["connection"] = connection
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", str(MIGRATIONS))
         command.upgrade(config, "head")
 
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -25,14 +25,6 @@ SAME_ANSWER = frozenset({SERVICE_TIER, *OF_TOKENS}) | PARAMETERS
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Keep:
-    """An answer to be cached under a key."""
-
-    key: str
-    answer: KeptAnswer
-
-
 class Cache:
     """The cached answers in the ledger, by the key of their question.
 
@@ -50,17 +42,10 @@ class Cache:
         """Prepare the cache. Answers older than `days` are not used; None: all are used."""
         self._engine = engine
         self._days = days
-        backpressure = backpressure or Backpressure()
-        self._finds: GroupCommit[str, KeptAnswer | None] = GroupCommit(
-            "cache look-ups",
-            self._find,
-            backpressure=backpressure,
-            measures=measures,
-            gather_busy=GATHER,  # they come in the groups of the claims
-        )
-        self._keeps: GroupCommit[Keep, None] = GroupCommit(
-            "cached answers", self._keep, backpressure=backpressure, measures=measures
-        )
+        commit = partial(GroupCommit, backpressure=backpressure or Backpressure(), measures=measures)
+        # Look-ups come in the groups of the claims.
+        self._finds: GroupCommit[str, KeptAnswer | None] = commit("cache look-ups", self._find, gather_busy=GATHER)
+        self._keeps: GroupCommit[tuple[str, KeptAnswer], None] = commit("cached answers", self._keep)
         self.commits = (self._finds, self._keeps)  # must be started before use
 
     async def find(self, key: str) -> KeptAnswer | None:
@@ -75,7 +60,7 @@ class Cache:
         usage = answer.usage
         kept = KeptAnswer(answer.content, answer.model, usage.prompt_tokens, usage.completion_tokens, probability)
         try:
-            await self._keeps.submit(Keep(key, kept))
+            await self._keeps.submit((key, kept))
         except Exception as error:  # the answer is still good; only a repetition of the question is paid again
             log.error("an answer was not cached: %s", refusal_words(error))  # noqa: TRY400 - the error quotes the answer
 
@@ -83,8 +68,8 @@ class Cache:
         answers = await find_answers(self._engine, keys, self._days)
         return [answers.get(key) for key in keys]
 
-    async def _keep(self, keeps: Sequence[Keep]) -> Sequence[None]:
-        await keep_answers(self._engine, {keep.key: keep.answer for keep in keeps})
+    async def _keep(self, keeps: Sequence[tuple[str, KeptAnswer]]) -> Sequence[None]:
+        await keep_answers(self._engine, dict(keeps))
         return [None for _ in keeps]
 
 

@@ -71,7 +71,7 @@ class Capacity:
 
     def place_at_once(self, request: ChatRequest, waited: Waited) -> "CallSlot | None":
         """Return the slot for a call if the call may begin now; None: the call must wait."""
-        if not is_flex(request):
+        if request.options.get(SERVICE_TIER) != FLEX:
             return CallSlot(request, None)
         room = self._rooms[request.model]
         place = FlexPlace(request, room, self._usual, waited)
@@ -98,7 +98,8 @@ class Capacity:
             await self._fallen_back.acquire()
         finally:
             self.waiting -= 1
-        return CallSlot(at_standard(request), self._fallen_back.release)
+        options = {**request.options, SERVICE_TIER: Tier.STANDARD.sent}
+        return CallSlot(replace(request, options=options, timeout=None), self._fallen_back.release)
 
 
 class CallSlot:
@@ -244,16 +245,6 @@ class _Room:
 
     def _closed_for(self) -> float:
         return max(0.0, self._closed_until - _now())
-
-
-def is_flex(request: ChatRequest) -> bool:
-    """Return whether a request asks for the flex tier."""
-    return request.options.get(SERVICE_TIER) == FLEX
-
-
-def at_standard(request: ChatRequest) -> ChatRequest:
-    """Return the same request at the standard tier, with its usual timeout."""
-    return replace(request, options={**request.options, SERVICE_TIER: Tier.STANDARD.sent}, timeout=None)
 
 
 def _now() -> float:

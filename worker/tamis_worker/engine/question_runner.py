@@ -210,7 +210,9 @@ class QuestionRunner:
         transcript: QuestionTranscript | None,
     ) -> Next[T]:
         """Make a call, account for it, and return the next step. Raise `Halted` if the batch or item is halted."""
-        await self._until_the_answer_can_be_kept(terms)
+        if self.backpressure.calls_wait:  # the answer could not be kept
+            with self.interrupts.interruptible(terms.batch_id):
+                await self.backpressure.clear_for_calls()
         place = await self._place(request, accounting, terms)
         reservation = await self._reserved(request, terms, place)
         with (
@@ -321,11 +323,6 @@ class QuestionRunner:
             return reply
 
         return probe
-
-    async def _until_the_answer_can_be_kept(self, terms: BatchTerms) -> None:
-        if self.backpressure.calls_wait:
-            with self.interrupts.interruptible(terms.batch_id):
-                await self.backpressure.clear_for_calls()
 
     async def _place(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> CallSlot:
         """Wait for a slot at the requested tier, and return it.

@@ -70,14 +70,6 @@ SELECT changed.*, pg_current_xact_id()::text AS transaction FROM changed
 _ENDED = text("SELECT pg_xact_status(CAST(:transaction AS xid8))")
 
 
-@dataclass(frozen=True, slots=True)
-class _Doubt:
-    """A group of changes that may have been committed: the reply to the commit is missing."""
-
-    transaction: str
-    states: Sequence[BudgetState]
-
-
 class Spending:
     """The writer of changes to batches' spending. Each change is written exactly once.
 
@@ -88,17 +80,19 @@ class Spending:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
-        self._doubt: _Doubt | None = None
+        # The transaction and the states of a group whose reply to the commit is missing.
+        self._doubt: tuple[str, Sequence[BudgetState]] | None = None
 
     async def change(self, changes: Sequence[BudgetChange]) -> Sequence[BudgetState]:
         """Write changes, and return, in the same order, the state of each change's batch. Raise `LedgerUnavailable`."""
         if self._doubt is not None:
-            doubt, ended = self._doubt, await self._ended(self._doubt.transaction)
+            name, written = self._doubt
+            ended = await self._ended(name)
             if ended == "in progress":
                 raise LedgerUnavailable("a commit of spending has not ended yet")
             self._doubt = None
             if ended == "committed":
-                return doubt.states
+                return written
         async with transaction(self._engine) as connection:
             rows = await connection.execute(
                 _CHANGE,
@@ -112,7 +106,7 @@ class Spending:
             by_batch = {row.batch_id: row for row in rows}
             states = [_state(number, by_batch[change.batch_id]) for number, change in enumerate(changes, 1)]
             # From here to the end of the block the transaction may be committed without a reply.
-            self._doubt = _Doubt(next(iter(by_batch.values())).transaction, states)
+            self._doubt = (next(iter(by_batch.values())).transaction, states)
         self._doubt = None
         return states
 

@@ -53,10 +53,6 @@ class WatchdogBounds:
     stop_within: float  # longest time from the request to stop to the end of the process
     farewell: float  # time after a stall for calls in flight to finish
 
-    @property
-    def look_every(self) -> float:
-        return min(5.0, self.stalled_after / 6)
-
 
 def stalled(seen: Sequence[Observation], bounds: WatchdogBounds) -> str | None:
     """Return the fault of the process, in words that follow "this worker"; None if no fault is known.
@@ -139,7 +135,7 @@ class Watchdog(threading.Thread):
         self._seen: list[Observation] = []
 
     def run(self) -> None:
-        while self.verdict is None and not self._ended.wait(self._bounds.look_every):
+        while self.verdict is None and not self._ended.wait(min(5.0, self._bounds.stalled_after / 6)):
             try:
                 self.look(self._observe())
             except Exception:  # a failed look shows nothing about the process; the next look follows

@@ -60,7 +60,6 @@ class JudgeClient(Protocol):
         If `call_json` is a plain function, several threads call it at once. If it is a coroutine function, several
         calls run at once, on one loop.
         """
-        ...
 
 
 class EvidenceEvaluation(TypedDict):

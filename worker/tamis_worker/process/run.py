@@ -128,13 +128,10 @@ def run(
             if ready_file is not None:
                 ready_file.touch()
 
-        def shutting_down(**_: object) -> None:
-            runtime.drain()
-
         try:  # the watchdog checks until everything is closed
             with runtime.running():
                 signals.worker_ready.connect(ready, weak=False)
-                signals.worker_shutting_down.connect(shutting_down, weak=False)
+                signals.worker_shutting_down.connect(lambda **_: runtime.drain(), weak=False)
                 name = name or f"tamis-{runtime.worker_id}"
                 exit_code = work(app, name=name, items_at_once=settings.concurrency, log_level=log_level)
                 return EXIT_STALLED if watchdog.verdict else exit_code

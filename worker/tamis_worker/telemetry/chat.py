@@ -14,11 +14,11 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 from tamis_producer.process import tracing
-from tamis_producer.process.tracing import NO_SPAN, Attributes, SpanKind, Value, quietly
+from tamis_producer.process.tracing import NO_SPAN, Attributes, Span, SpanKind, Value, quietly
 from tamis_schemas import ErrorKind, Evaluation, EvaluationResult, FieldsResult, Score
 from tamis_schemas.operations import OperationKind, operation_name
 
@@ -170,17 +170,8 @@ class ChatSpan:
         self.end()
 
 
-class Rated(Protocol):
-    """A receiver of events: the span of an item or a call."""
-
-    @property
-    def recording(self) -> bool: ...
-
-    def event(self, name: str, attributes: Attributes) -> None: ...
-
-
 @quietly
-def submit(evaluations: Iterable[Evaluation], to: Rated) -> None:
+def submit(evaluations: Iterable[Evaluation], to: ChatSpan | Span) -> None:
     """Add to a span an event for each evaluation that has a value. Never raises."""
     if to.recording:
         for evaluation in evaluations:
@@ -192,7 +183,7 @@ def submit(evaluations: Iterable[Evaluation], to: Rated) -> None:
 def submit_outcome(
     operation: OperationKind,
     outcome: EvaluationResult | FieldsResult | ErrorKind,
-    to: Rated,
+    to: ChatSpan | Span,
     response_id: str | None = None,
 ) -> None:
     """Add to a span an event with an item's decision, or with the kind of its failure. Never raises."""

@@ -37,7 +37,6 @@ def traced(
     instance: str | None = None,
     redact: Callable[[str], str] = str,
     environment: Mapping[str, str] = os.environ,
-    flush_within: float = FLUSH_WITHIN,
 ) -> Iterator[None]:
     """Wrap a process's work: export its spans, if requested, and flush the last spans at the end.
 
@@ -45,9 +44,8 @@ def traced(
     """
     provider = None
     if wanted(environment):
-        from tamis_producer.process import (
-            tracing,  # loads OpenTelemetry, which commands without traces do not need
-        )
+        # This loads OpenTelemetry, which commands without traces do not need.
+        from tamis_producer.process import tracing
 
         tracing.redact_with(redact)
         try:
@@ -60,7 +58,7 @@ def traced(
         yield
     finally:
         if provider is not None:
-            end(provider, within=flush_within)
+            end(provider, within=FLUSH_WITHIN)
 
 
 def end(provider: Any, *, within: float) -> bool:

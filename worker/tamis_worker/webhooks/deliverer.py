@@ -39,11 +39,9 @@ class Sends(Protocol):
 
     async def send(self, webhook_id: UUID, url: str, body: str) -> DeliveryAnswer:
         """Send a webhook once, and return the receiver's answer."""
-        ...
 
     async def close(self) -> None:
         """Close open connections."""
-        ...
 
 
 @dataclass(eq=False)
