@@ -2,19 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 # Without these, a statement waits for hours after the server's machine or network has failed. (ms and s)
-NOTICE_A_LOST_NETWORK: Mapping[str, Any] = MappingProxyType(
-    {
-        "connect_timeout": 5,
-        "keepalives_idle": 10,
-        "keepalives_interval": 5,
-        "keepalives_count": 4,
-        "tcp_user_timeout": 30_000,
-    }
-)
+NOTICE_A_LOST_NETWORK: Mapping[str, Any] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
 
 ISO_TIMES = "SET datestyle TO 'ISO'"  # whatever the database's default is
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pydantic import Field
@@ -60,12 +59,10 @@ class Band(NamedTuple):
         return min(self.most, quality + self.added)
 
 
-_BANDS: Final[Mapping[EvidenceType, Band]] = MappingProxyType(
-    {
-        EvidenceType.CONTEXTUAL: Band(0.6, 0.8, 0.85, 0.15),
-        EvidenceType.WEAK: Band(0.3, 0.5, 0.65, 0.25),
-    }
-)
+_BANDS: Final[Mapping[EvidenceType, Band]] = {
+    EvidenceType.CONTEXTUAL: Band(0.6, 0.8, 0.85, 0.15),
+    EvidenceType.WEAK: Band(0.3, 0.5, 0.65, 0.25),
+}
 
 
 def milder_band(evidence_type: EvidenceType, quality: float) -> Band | None:

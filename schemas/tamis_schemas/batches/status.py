@@ -5,7 +5,6 @@ Triggers in the ledger enforce the same transitions for every writer.
 
 from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
 
 from ..errors import IllegalTransition
 
@@ -41,31 +40,27 @@ class BatchStatus(StrEnum):
         return self in (BatchStatus.COMPLETED, BatchStatus.CANCELLED)
 
 
-ITEM_TRANSITIONS: Mapping[ItemStatus, frozenset[ItemStatus]] = MappingProxyType(
-    {
-        # a claim; a cancelled batch
-        ItemStatus.PENDING: frozenset({ItemStatus.RUNNING, ItemStatus.CANCELLED, ItemStatus.FAILED}),
-        # a result; a claim whose worker died or returned it
-        ItemStatus.RUNNING: frozenset({ItemStatus.DECIDED, ItemStatus.FAILED, ItemStatus.PENDING}),
-        # a new round
-        ItemStatus.FAILED: frozenset({ItemStatus.PENDING}),
-        ItemStatus.CANCELLED: frozenset({ItemStatus.PENDING}),
-        ItemStatus.DECIDED: frozenset(),
-        ItemStatus.EXCLUDED_BY_FILTER: frozenset(),
-    }
-)
+ITEM_TRANSITIONS: Mapping[ItemStatus, frozenset[ItemStatus]] = {
+    # a claim; a cancelled batch
+    ItemStatus.PENDING: frozenset({ItemStatus.RUNNING, ItemStatus.CANCELLED, ItemStatus.FAILED}),
+    # a result; a claim whose worker died or returned it
+    ItemStatus.RUNNING: frozenset({ItemStatus.DECIDED, ItemStatus.FAILED, ItemStatus.PENDING}),
+    # a new round
+    ItemStatus.FAILED: frozenset({ItemStatus.PENDING}),
+    ItemStatus.CANCELLED: frozenset({ItemStatus.PENDING}),
+    ItemStatus.DECIDED: frozenset(),
+    ItemStatus.EXCLUDED_BY_FILTER: frozenset(),
+}
 
-BATCH_TRANSITIONS: Mapping[BatchStatus, frozenset[BatchStatus]] = MappingProxyType(
-    {
-        BatchStatus.PENDING: frozenset({BatchStatus.RUNNING, BatchStatus.PAUSED, BatchStatus.CANCELLED}),
-        BatchStatus.RUNNING: frozenset({BatchStatus.COMPLETED, BatchStatus.PAUSED, BatchStatus.CANCELLED}),
-        # completed: the last items were in flight at the pause
-        BatchStatus.PAUSED: frozenset({BatchStatus.RUNNING, BatchStatus.COMPLETED, BatchStatus.CANCELLED}),
-        # a new round of the failed items
-        BatchStatus.COMPLETED: frozenset({BatchStatus.RUNNING}),
-        BatchStatus.CANCELLED: frozenset({BatchStatus.RUNNING}),
-    }
-)
+BATCH_TRANSITIONS: Mapping[BatchStatus, frozenset[BatchStatus]] = {
+    BatchStatus.PENDING: frozenset({BatchStatus.RUNNING, BatchStatus.PAUSED, BatchStatus.CANCELLED}),
+    BatchStatus.RUNNING: frozenset({BatchStatus.COMPLETED, BatchStatus.PAUSED, BatchStatus.CANCELLED}),
+    # completed: the last items were in flight at the pause
+    BatchStatus.PAUSED: frozenset({BatchStatus.RUNNING, BatchStatus.COMPLETED, BatchStatus.CANCELLED}),
+    # a new round of the failed items
+    BatchStatus.COMPLETED: frozenset({BatchStatus.RUNNING}),
+    BatchStatus.CANCELLED: frozenset({BatchStatus.RUNNING}),
+}
 
 
 def check_batch_transition(before: BatchStatus, after: BatchStatus) -> None:

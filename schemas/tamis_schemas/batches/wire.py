@@ -22,7 +22,6 @@ Postgres finds its content in the ledger.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from urllib.parse import urlsplit, urlunsplit
 
 from ..values.printable import printable_line
@@ -57,9 +56,9 @@ class ItemQueue:
         return f"items.{self.priority.value}.{self.lane}"
 
 
-ITEM_QUEUES: Mapping[str, ItemQueue] = MappingProxyType(
-    {queue.name: queue for queue in (ItemQueue(priority, lane) for priority in Priority for lane in range(LANES))}
-)
+ITEM_QUEUES: Mapping[str, ItemQueue] = {
+    queue.name: queue for queue in (ItemQueue(priority, lane) for priority in Priority for lane in range(LANES))
+}
 
 
 def limiter_key(endpoint: str, model: str) -> str:

@@ -7,7 +7,6 @@ on error codes.
 
 import errno
 from collections.abc import Mapping
-from types import MappingProxyType
 
 import psycopg
 
@@ -17,27 +16,25 @@ from ..values.network_words import network_words
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})  # on a disk of this machine
 
 # By SQLSTATE, or by its class of two characters; the longer match counts. In messages, these words follow "Postgres".
-OUTAGES: Mapping[str, str] = MappingProxyType(
-    {
-        "08": "does not answer",
-        "25006": "is read-only: a standby, or configured so",
-        "25P03": "ended a transaction that was idle",
-        "53": "is short of resources",
-        "53100": "has no disk space left",
-        "53200": "has no memory left",
-        "53300": "has no free connection",
-        "55006": "is using an object that is needed",
-        "55P03": "did not release a lock in time",
-        "57014": "took too long",
-        "57P01": "is stopping",
-        "57P02": "is recovering from a crash",
-        "57P03": "is starting or stopping",
-        "57P05": "ended an idle connection",
-        "58": "cannot read or write its files",
-        "XX001": "reports damaged data",
-        "XX002": "reports damaged data",
-    }
-)
+OUTAGES: Mapping[str, str] = {
+    "08": "does not answer",
+    "25006": "is read-only: a standby, or configured so",
+    "25P03": "ended a transaction that was idle",
+    "53": "is short of resources",
+    "53100": "has no disk space left",
+    "53200": "has no memory left",
+    "53300": "has no free connection",
+    "55006": "is using an object that is needed",
+    "55P03": "did not release a lock in time",
+    "57014": "took too long",
+    "57P01": "is stopping",
+    "57P02": "is recovering from a crash",
+    "57P03": "is starting or stopping",
+    "57P05": "ended an idle connection",
+    "58": "cannot read or write its files",
+    "XX001": "reports damaged data",
+    "XX002": "reports damaged data",
+}
 READ_ONLY = "25006"  # the server was the primary when the connection began
 # Two transactions conflicted: the server works.
 CONFLICTS = frozenset({"40001", "40P01"})

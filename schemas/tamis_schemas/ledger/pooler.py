@@ -6,7 +6,6 @@ the start of a session are impossible.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigurationError
@@ -18,7 +17,7 @@ MARK = "pgbouncer"
 DRIVER = "postgresql+psycopg"
 POSTGRES = ("postgresql", "postgres")  # names in URLs
 YES = ("true", "1", "yes", "on")
-READABLE: Mapping[str, str] = MappingProxyType({"client_encoding": "utf8"})  # texts, whatever the database's default is
+READABLE: Mapping[str, str] = {"client_encoding": "utf8"}  # texts, whatever the database's default is
 
 
 @dataclass(frozen=True)

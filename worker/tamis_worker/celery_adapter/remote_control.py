@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -32,24 +31,22 @@ _ALL_QUEUES = (
     "a batch is served, `tamis pause BATCH` pauses it"
 )
 
-REFUSED: Mapping[str, str] = MappingProxyType(
-    {
-        "rate_limit": (
-            "the limit is on calls to a model, for all workers and operations together. Set TAMIS_LIMIT_RPM, "
-            "TAMIS_LIMIT_TPM and TAMIS_LIMIT_CONCURRENCY, and restart the workers"
-        ),
-        "time_limit": (
-            "the pool cuts off no item. Set TAMIS_CALL_TIMEOUT for calls and TAMIS_ITEM_DEADLINE for items, and "
-            "restart the workers; `revoke` ends a single item"
-        ),
-        "pool_grow": _ITEMS_AT_ONCE,
-        "pool_shrink": _ITEMS_AT_ONCE,
-        "pool_restart": "there are no child processes: stop the worker (`shutdown`) and start it again",
-        "autoscale": _ITEMS_AT_ONCE,
-        "add_consumer": _ALL_QUEUES,
-        "election": "workers need no election: a lock in the ledger protects work for all of them",
-    }
-)
+REFUSED: Mapping[str, str] = {
+    "rate_limit": (
+        "the limit is on calls to a model, for all workers and operations together. Set TAMIS_LIMIT_RPM, "
+        "TAMIS_LIMIT_TPM and TAMIS_LIMIT_CONCURRENCY, and restart the workers"
+    ),
+    "time_limit": (
+        "the pool cuts off no item. Set TAMIS_CALL_TIMEOUT for calls and TAMIS_ITEM_DEADLINE for items, and "
+        "restart the workers; `revoke` ends a single item"
+    ),
+    "pool_grow": _ITEMS_AT_ONCE,
+    "pool_shrink": _ITEMS_AT_ONCE,
+    "pool_restart": "there are no child processes: stop the worker (`shutdown`) and start it again",
+    "autoscale": _ITEMS_AT_ONCE,
+    "add_consumer": _ALL_QUEUES,
+    "election": "workers need no election: a lock in the ledger protects work for all of them",
+}
 
 Command: TypeAlias = Callable[..., Any]
 Reply: TypeAlias = dict[str, Any]

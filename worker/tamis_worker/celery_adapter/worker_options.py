@@ -8,7 +8,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import click
@@ -32,31 +31,29 @@ _NO_CHILDREN = "a worker is one process without children; a supervisor restarts 
 _QUEUES = "every worker serves all queues; `tamis priority BATCH` changes how soon a batch is served"
 _BEAT = "Tamis uses no Celery beat"
 _HEARTBEAT = "Flower shows a worker without heartbeats as offline"
-REFUSED: Mapping[str, str] = MappingProxyType(
-    {
-        "autoscale": f"{_ITEMS_AT_ONCE}; start more workers if one is not enough",
-        "beat": _BEAT,
-        "concurrency": _ITEMS_AT_ONCE,
-        "disable_prefetch": _ITEMS_AT_ONCE,
-        "exclude_queues": _QUEUES,
-        "heartbeat_interval": _HEARTBEAT,
-        "include": "a worker runs only the tasks of Tamis; run yours in a worker of your own application",
-        "max_memory_per_child": _NO_CHILDREN,
-        "max_tasks_per_child": _NO_CHILDREN,
-        "optimization": "it cannot be changed: the worker takes messages as items end",
-        "pool": f"items need no pool; {_ITEMS_AT_ONCE}",
-        "pool_start_method": _NO_CHILDREN,
-        "prefetch_multiplier": _ITEMS_AT_ONCE,
-        "purge": "`celery -A tamis_worker.celery purge` empties the queues, and the workers fill them again",
-        "queues": _QUEUES,
-        "schedule_filename": _BEAT,
-        "scheduler": _BEAT,
-        "soft_time_limit": _TIME_LIMIT,
-        "statedb": "the ledger knows which items are cancelled",
-        "time_limit": _TIME_LIMIT,
-        "without_heartbeat": _HEARTBEAT,
-    }
-)
+REFUSED: Mapping[str, str] = {
+    "autoscale": f"{_ITEMS_AT_ONCE}; start more workers if one is not enough",
+    "beat": _BEAT,
+    "concurrency": _ITEMS_AT_ONCE,
+    "disable_prefetch": _ITEMS_AT_ONCE,
+    "exclude_queues": _QUEUES,
+    "heartbeat_interval": _HEARTBEAT,
+    "include": "a worker runs only the tasks of Tamis; run yours in a worker of your own application",
+    "max_memory_per_child": _NO_CHILDREN,
+    "max_tasks_per_child": _NO_CHILDREN,
+    "optimization": "it cannot be changed: the worker takes messages as items end",
+    "pool": f"items need no pool; {_ITEMS_AT_ONCE}",
+    "pool_start_method": _NO_CHILDREN,
+    "prefetch_multiplier": _ITEMS_AT_ONCE,
+    "purge": "`celery -A tamis_worker.celery purge` empties the queues, and the workers fill them again",
+    "queues": _QUEUES,
+    "schedule_filename": _BEAT,
+    "scheduler": _BEAT,
+    "soft_time_limit": _TIME_LIMIT,
+    "statedb": "the ledger knows which items are cancelled",
+    "time_limit": _TIME_LIMIT,
+    "without_heartbeat": _HEARTBEAT,
+}
 
 
 @dataclass(frozen=True)
