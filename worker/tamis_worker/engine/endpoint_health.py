@@ -67,13 +67,9 @@ class EndpointFault:
         """Return whether the fault may end by itself."""
         if self.relapses >= RELAPSES:
             return False
-        match self.error.obstacle:
-            case Obstacle.TLS | Obstacle.PAGE:
-                return False
-            case Obstacle.NAME:
-                return now - self.since < UNKNOWN_NAME
-            case _:
-                return True
+        if self.error.obstacle is Obstacle.NAME:
+            return now - self.since < UNKNOWN_NAME
+        return self.error.obstacle not in (Obstacle.TLS, Obstacle.PAGE)
 
 
 class EndpointBroken(Exception):
