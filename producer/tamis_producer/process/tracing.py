@@ -220,5 +220,4 @@ def _cleaned(value: Value) -> Value:
             return _redact(value)[:LONGEST]
         case tuple():
             return tuple(_redact(text)[:LONGEST] for text in value)
-        case _:
-            return value
+    return value

@@ -271,8 +271,7 @@ def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
             return {name: _redacted(part, redact) for name, part in value.items()}
         case list() | tuple():
             return [_redacted(part, redact) for part in value]
-        case _:
-            return value
+    return value
 
 
 def _ok(words: str) -> Reply:

@@ -229,8 +229,7 @@ class QuestionTranscript:
                 return {storable(key): self._without_secrets(value, key) for key, value in parameters.items()}
             case list() | tuple():
                 return [self._without_secrets(value, name) for value in parameters]
-            case _:
-                return parameters
+        return parameters
 
 
 @lru_cache(maxsize=256)  # a worker needs few batches at a time, each with thousands of records

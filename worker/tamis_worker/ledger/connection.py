@@ -116,8 +116,7 @@ def storable(value: Any) -> Any:
             return {storable(name): storable(part) for name, part in value.items()}
         case list():
             return [storable(part) for part in value]
-        case _:
-            return value
+    return value
 
 
 def refusal_words(error: BaseException) -> str:

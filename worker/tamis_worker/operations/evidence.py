@@ -93,7 +93,7 @@ def cited_numbers(cited: object) -> list[int]:
     Citations of any other form cannot be checked. They give no numbers.
     """
     match cited:
-        case bool() | None:
+        case bool():
             return []
         case int():
             return [cited]
@@ -103,8 +103,7 @@ def cited_numbers(cited: object) -> list[int]:
             return [_number(digits) for digits in re.findall(r"\d+", cited)] if set(cited) <= LISTED else []
         case list() | tuple() | set() | frozenset():
             return [number for part in cited for number in cited_numbers(part)]
-        case _:
-            return []
+    return []
 
 
 def quality(score: float | None, evidence_type: EvidenceType) -> float:
