@@ -94,13 +94,11 @@ def find_pairs(
     return DuplicatePairs(len(records), [*copies, *doubts], notes, read)
 
 
-def write_pairs(pairs: Iterable[RecordPair], stream: TextIO) -> int:
+def write_pairs(pairs: Sequence[RecordPair], stream: TextIO) -> int:
     """Write a CSV row for each pair under `COLUMNS`, and return the number of pairs."""
     writer = csv.writer(stream)
     writer.writerow(COLUMNS)
-    rows = 0
     for pair in pairs:
         cells = (pair.kind.value, pair.reason, *pair.one.facts.values(), *pair.stays.facts.values())
         writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
-        rows += 1
-    return rows
+    return len(pairs)
