@@ -76,8 +76,8 @@ def _runs(decisions: Sequence[bool]) -> Iterator[tuple[int, int]]:
         yield len(decisions), len(finds)
 
 
-def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = NEXT) -> ExpectedIncludes:
-    """Return the expected includes among the next records, from the yield of the last `RECENT` decisions.
+def expected_from_yield(decisions: Sequence[bool], unread: int) -> ExpectedIncludes:
+    """Return the expected includes among the next `NEXT` records, from the yield of the last `RECENT` decisions.
 
     In a good order the yield falls, so the estimate tends to be too high. Without decisions there is no estimate, and
     the interval covers all possible numbers.
@@ -85,11 +85,10 @@ def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = N
     Args:
         decisions: people's decisions in reading order; True for an include.
         unread: the number of unread records.
-        records: the number of records to read next, at most `unread`.
     """
     last = decisions[-RECENT:]
     share = wilson(sum(last), len(last), LEVEL)
-    ahead = min(records, unread)
+    ahead = min(NEXT, unread)
     return ExpectedIncludes(
         records=ahead,
         expected=None if share.estimate is None else ahead * share.estimate,
