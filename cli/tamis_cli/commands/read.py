@@ -26,7 +26,6 @@ Label = Annotated[str | None, typer.Option(help="Only records with this label.")
 ENDINGS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
     "": "csv",
     ".csv": "csv",
-    ".txt": "csv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".parquet": "parquet",

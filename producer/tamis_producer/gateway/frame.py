@@ -88,9 +88,9 @@ class RequestLimits:
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         if "transfer-encoding" in headers and "content-length" in headers:  # RFC 9112, 6.3: it may hide a request
-            return problems.unreadable(
-                "state either the content-length or the transfer-encoding", headers={"Connection": "close"}
-            )
+            response = problems.unreadable("state either the content-length or the transfer-encoding")
+            response.headers["Connection"] = "close"
+            return response
         path = _BATCH.sub("/{batch_id}/", scope["path"])
         most = self._largest_of.get(path, self._largest) if scope["method"] == "POST" else self._largest
         if most is None:

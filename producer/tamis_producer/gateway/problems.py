@@ -138,13 +138,10 @@ def problem(
     return JSONResponse(body.model_dump(exclude_defaults=True), status.value, more, media_type=MEDIA_TYPE)
 
 
-def unreadable(
-    detail: str, errors: list[Complaint] | None = None, headers: Mapping[str, str] | None = None
-) -> JSONResponse:
+def unreadable(detail: str, errors: list[Complaint] | None = None) -> JSONResponse:
     """Return the response to a request that does not match the OpenAPI description."""
     title = "The request cannot be read"
-    status = HTTPStatus.UNPROCESSABLE_ENTITY
-    return problem(status, "invalid-request", title, detail, errors=errors, headers=headers)
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", title, detail, errors=errors)
 
 
 def install(app: FastAPI, redact: Redaction) -> None:

@@ -6,6 +6,7 @@ Errors of these two libraries become `LedgerUnavailable` or `ConfigurationError`
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -124,8 +125,7 @@ def _listen(engine: Engine) -> None:
         error, texts = context.original_exception, context.parameters
         if isinstance(error, psycopg.DataError | UnicodeEncodeError):
             rows = texts if isinstance(texts, list) else [texts]
-            named = ((name, text) for row in rows if isinstance(row, dict) for name, text in row.items())
-            for name, text in named:
+            for name, text in chain.from_iterable(row.items() for row in rows if isinstance(row, dict)):
                 if isinstance(text, str) and (UNSTORABLE.search(text) or "\\u0000" in text):
                     raise InvalidParameters(f"{name}: it contains a character that the ledger cannot store") from error
 
