@@ -113,12 +113,11 @@ class Visibility:
 
     def results(self, results: Sequence[ItemResult]) -> list[ItemResult]:
         """Return the results. Hidden items have no result, as if nobody had decided."""
-        return [
-            ItemResult(index=row.index, item_id=row.item_id, status=ItemStatus.PENDING, item=row.item)
-            if row.index in self.hidden
-            else row
-            for row in results
-        ]
+
+        def undecided(row: ItemResult) -> ItemResult:
+            return ItemResult(index=row.index, item_id=row.item_id, status=ItemStatus.PENDING, item=row.item)
+
+        return [undecided(row) if row.index in self.hidden else row for row in results]
 
     def _ends(self) -> str:
         return f"{_OPENS[self.mode]}, or all of them with `tamis blind {self.batch_id[:SHORT_ID]} off`"

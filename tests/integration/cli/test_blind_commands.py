@@ -167,6 +167,7 @@ def test_a_blind_person_sees_a_record_at_the_terminal_only_after_deciding(
     openly = Terminal(terminals[0].twin, tmp_path / "open", settings, person="")
     for terminal, seen in ((openly, True), (terminals[0], False)):
         assert (WORDS[0] in terminal.told("overrides {main}")[1]) is seen
+    assert terminals[0].told("next {main} -o FILE")[0] == 0  # a sheet has texts only
     assert "still read blind" in terminals[0].told("explain {main} 6")[1]
     decided = terminals[0].told("override {main} 6 include --note mine")
     assert decided[0] == 0
@@ -175,7 +176,7 @@ def test_a_blind_person_sees_a_record_at_the_terminal_only_after_deciding(
 
 
 @pytest.mark.night
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("mode", [PAIR, SECOND, AUDITED])
 def test_every_command_answers_a_blind_person_alike(terminals: list[Terminal], mode: ScreeningMode) -> None:
     same(terminals, f"{FEW}{READING}")
