@@ -67,7 +67,7 @@ def test_what_needs_a_hidden_record_is_refused_with_what_opens_it(
 
 def test_somebody_elses_name_is_refused_while_people_read_blind_and_then_alone() -> None:
     for mode in (ScreeningMode.PAIR, ScreeningMode.MODEL_SECOND):
-        with pytest.raises(Blinded, match="decides as 'Reviewer A'"):
+        with pytest.raises(Blinded, match="you decide as 'Reviewer A', not as"):
             visibility(frozenset(), mode).check_name(OTHER)
         visibility(frozenset(), mode).check_name(ME)
         visibility(frozenset(), mode).check_name(None)
