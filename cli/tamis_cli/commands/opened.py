@@ -18,6 +18,11 @@ def opened(of: str) -> Iterator[Batch]:
         yield batch_of(client, of)
 
 
+def seen(batch: Batch, openly: str, blind: str) -> str:
+    """Return `openly`; if decisions may be hidden from the person of this terminal, return `blind`."""
+    return openly if batch.session.sight is None else blind
+
+
 def batch_of(client: Client, of: str) -> Batch:
     """Return the batch with this id.
 

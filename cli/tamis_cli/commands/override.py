@@ -20,12 +20,13 @@ from tamis_schemas.records.record_number import record_number, record_words
 
 from .app import app, out
 from .arguments import OWN_STAGE, BatchId, Record, Reviewer, Stage, named, stage_name, stage_named
-from .opened import opened
+from .opened import opened, seen
 from .tables import counted, listing, short
 
 Settles = Annotated[
     bool, typer.Option("--settle", "--settles", help="Settle a conflict: this decision counts over all others.")
 ]
+UNDECIDED = ("not decided", "not decided, or hidden")  # openly, and to blind readers
 NOT_FOLLOWING = (
     "The next stage of the review has begun. Records included now are not added to it, and records excluded now stay "
     "in it."
@@ -96,7 +97,7 @@ def override(
     if blank:
         out.print(f"{counted(blank, 'row')} without a decision {'is' if blank == 1 else 'are'} skipped.")
     for entry in done:
-        out.say(_line(entry, rows[entry.index]))
+        out.say(_line(batch, entry, rows[entry.index]))
         against = conflicts.get((entry.index, entry.stage))
         if against is not None:
             out.say(_contradicting(batch.id, entry, against))
@@ -114,14 +115,15 @@ def overrides(
         decisions = list_overrides(batch, history=history)
     yield decisions
     if not decisions:
-        out.say(f"batch {batch.id}: no person has decided on a record. Use `tamis override`.")
+        nothing = seen(batch, "no person has decided on a record", "you can see no decision of a person yet")
+        out.say(f"batch {batch.id}: {nothing}. Use `tamis override`.")
         return
     table = listing("No.", "id", "stage", "human", "software", "reviewer", "when", "note")
     table.columns[0].justify = "right"
     for row in decisions:
         human = "[dim]withdrawn[/]" if row.withdrawn else escape(words_of(row.value))
         human += ", settles" * row.settles
-        software = escape(words_of(row.system_value)) if row.system_decided else "[dim]not decided[/]"
+        software = escape(words_of(row.system_value)) if row.system_decided else f"[dim]{seen(batch, *UNDECIDED)}[/]"
         why = "; ".join(text for text in (row.reason, row.note) if text)
         cells = (escape(row.reviewer), f"{row.created_at:%Y-%m-%d %H:%M}", escape(why))
         table.add_row(
@@ -137,10 +139,10 @@ def conflicts(batch_id: BatchId) -> Iterator[object]:
         rows = list_conflicts(batch)
     yield rows
     if not rows:
-        out.say(f"batch {batch.id}: no record is in conflict.")
+        out.say(f"batch {batch.id}: {seen(batch, 'no record is in conflict', 'you can see no conflict yet')}.")
         return
     for conflict in rows:
-        system = words_of(conflict.system_value) if conflict.system_decided else "not decided"
+        system = words_of(conflict.system_value) if conflict.system_decided else seen(batch, *UNDECIDED)
         system += ", a second reader who differs" * conflict.system_differs
         out.say(f"[bold]{escape(record_words(conflict.index, conflict.item_id))}[/] {escape(conflict.title or '')}")
         out.say(f"    {stage_name(conflict.stage)}; the software: {escape(system)}")
@@ -169,7 +171,7 @@ def _value(operation: Operation, stage: HumanStage, decision: str) -> object:
     return operation.value_of_text(decision) if stage is HumanStage.OWN else " ".join(decision.split()).lower()
 
 
-def _line(decision: Override, row: ItemResult) -> str:
+def _line(batch: Batch, decision: Override, row: ItemResult) -> str:
     title = str(row.item.get("title") or "")
     name = escape(record_words(decision.index, decision.item_id)) + (f" {escape(title)}" if title else "")
     stage = "" if decision.stage is HumanStage.OWN else f" ({decision.stage.value})"
@@ -178,7 +180,8 @@ def _line(decision: Override, row: ItemResult) -> str:
         if stage:
             return text
         software = f"the software's decision counts again: {escape(words_of(decision.system_value))}"
-        left = software if decision.system_decided else "the record is undecided"
+        left = seen(batch, "the record is undecided", "other decisions may be hidden")
+        left = software if decision.system_decided else left
         if row.decisions:
             left = f"others decided: {escape(row.decision_words or '')}"
         return f"{text}; {left}"
@@ -189,7 +192,7 @@ def _line(decision: Override, row: ItemResult) -> str:
     if stage:
         return text
     if not decision.system_decided:
-        return f"{text}; no decision of the software is visible"
+        return f"{text}; the software's decision: {seen(batch, *UNDECIDED)}"
     system = "agrees" if decision.confirms else f"decided {escape(words_of(decision.system_value))}"
     return f"{text}; the software {system}"
 

@@ -24,7 +24,6 @@ from .tables import short
 
 Label = Annotated[str | None, typer.Option(help="Only records with this label.")]
 ENDINGS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
-    "": "csv",
     ".csv": "csv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -49,10 +48,10 @@ def results(
             raise InvalidRequest(f"--json and --format {form} cannot be combined")
         form = "jsonl"
     if form is None:
-        ending = "" if output is None else output.suffix
-        if ending.lower() not in ENDINGS:
+        ending = (output.suffix.lower() if output else "") or ".csv"
+        if ending not in ENDINGS:
             raise InvalidRequest(f"{output}: name it .csv, .jsonl or .parquet, or add --format")
-        form = ENDINGS[ending.lower()]
+        form = ENDINGS[ending]
     with connected() as client:
         batch = client.batch(batch_id)
         rows = _write(batch, form, _labelled(batch, label), output)

@@ -21,7 +21,7 @@ from tamis_schemas import (
     dollars,
 )
 
-from .tables import facts_by_name, listing, short
+from .tables import counted, facts_by_name, listing, short
 
 if TYPE_CHECKING:
     from tamis_producer.ledger import HumanCounts
@@ -161,7 +161,7 @@ def print_humans(batch_id: str, humans: "HumanCounts", console: Console) -> None
     others = ((humans.unsure, "left uncertain"), (humans.conflicts, "in conflict"))
     more = "".join(f", {n:,} {words}" for n, words in others if n)
     console.print(
-        f"[dim]people[/]      {humans.decided:,} records decided, {humans.overridden:,} of them overridden, "
+        f"[dim]people[/]      {counted(humans.decided, 'record')} decided, {humans.overridden:,} of them overridden, "
         f"{humans.confirmed:,} confirmed{more}: [dim]tamis overrides {batch_id}[/]",
         soft_wrap=True,
     )

@@ -61,6 +61,7 @@ _MEANINGS = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The request is too large.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The request has an unsupported media type.",
     HTTPStatus.UNPROCESSABLE_ENTITY: "The request cannot be read or carried out; `detail` names the place.",
+    HTTPStatus.INSUFFICIENT_STORAGE: "The gateway's disk has no room for the request.",
     HTTPStatus.SERVICE_UNAVAILABLE: "A required server does not answer; `Retry-After` says when to try again.",
 }
 
@@ -116,7 +117,7 @@ KEYED = described(
 UNKNOWN = described(HTTPStatus.NOT_FOUND)
 CONFLICT = described(HTTPStatus.CONFLICT)
 OF_MONEY = described(HTTPStatus.PAYMENT_REQUIRED)
-OF_BODIES = described(HTTPStatus.LENGTH_REQUIRED, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.REQUEST_TIMEOUT)
+OF_BODIES = described(*map(HTTPStatus, (408, 411, 413, 507)))  # too slow, without a length, too large, no room
 
 
 def problem(

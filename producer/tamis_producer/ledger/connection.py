@@ -125,9 +125,9 @@ def _listen(engine: Engine) -> None:
         error, texts = context.original_exception, context.parameters
         if isinstance(error, psycopg.DataError | UnicodeEncodeError):
             rows = texts if isinstance(texts, list) else [texts]
-            for name, text in chain.from_iterable(row.items() for row in rows if isinstance(row, dict)):
+            for text in chain.from_iterable(row.values() for row in rows if isinstance(row, dict)):
                 if isinstance(text, str) and (UNSTORABLE.search(text) or "\\u0000" in text):
-                    raise InvalidParameters(f"{name}: it contains a character that the ledger cannot store") from error
+                    raise InvalidParameters(f"{text[:60]!r} has a character that the ledger cannot store") from error
 
 
 def _options(url: URL) -> str:

@@ -2,14 +2,20 @@
 
 from uuid import UUID
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, func, select
 
-from tamis_schemas.ledger import batches, copy_decisions, exclusions
+from tamis_schemas import ItemStatus
+from tamis_schemas.ledger import batches, copy_decisions, exclusions, items
 
 
 def copies_of(batch_id: UUID) -> Select[tuple[int]]:
     """Return the query for the places of a batch's records that people call copies."""
     return select(exclusions.c.idx).where(exclusions.c.batch_id == batch_id, exclusions.c.copy_of.is_not(None))
+
+
+def needs_no_reading(batch_id: UUID) -> ColumnElement[bool]:
+    """Return the condition that an item of this batch was excluded before screening, or is called a copy by people."""
+    return (items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value) | items.c.idx.in_(copies_of(batch_id))
 
 
 def read_copies(connection: Connection, batch_id: UUID) -> dict[int, str]:

@@ -6,9 +6,9 @@ from uuid import UUID
 from sqlalchemy import ARRAY, Connection, Integer, any_, insert, literal, select, true
 
 from tamis_producer.ledger.audits import read_unjudged
-from tamis_producer.ledger.copies import copies_of
+from tamis_producer.ledger.copies import needs_no_reading
 from tamis_producer.ledger.overrides import one_at_a_time, read_operation_name, standing_at
-from tamis_schemas import InvalidRequest, ItemStatus, ScreeningMode, ScreeningModeSet
+from tamis_schemas import InvalidRequest, ScreeningMode, ScreeningModeSet
 from tamis_schemas.ledger import items, screening_modes
 from tamis_schemas.operations import kind_of
 
@@ -83,9 +83,8 @@ def hidden_from(
     if not mode.blind:
         return set()
     decided = standing_at(batch_id, items.c.idx)
-    kept_out = (items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value) | items.c.idx.in_(copies_of(batch_id))
     statement = (
-        select(items.c.idx, kept_out.label("kept_out"), decided.c.decisions)
+        select(items.c.idx, needs_no_reading(batch_id).label("kept_out"), decided.c.decisions)
         .select_from(items)
         .outerjoin(decided, true())
         .where(items.c.batch_id == batch_id)

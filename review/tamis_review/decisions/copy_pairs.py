@@ -66,7 +66,7 @@ def record_verdict(
     for stage in stages:
         one_at_a_time(connection, stage)
     if stages[0] != batch_id or len(read_places(connection, batch_id, {index, of})) < 2:
-        raise InvalidParameters(f"copies: name two records of the review's first batch, {stages[0]}")
+        raise InvalidParameters(f"copies: name two different records of the review's first batch, {stages[0]}")
     if verdict is None and not any(pair.verdict for pair in _of(connection, batch_id, index, of)):
         raise InvalidParameters("copies: there is no verdict on these two records to take back")
     new = {"idx": index, "copy_of": of, "verdict": verdict, "reviewer": checked_words(reviewer, None)[0]}

@@ -5,7 +5,7 @@ this value. Routes and commands call these functions.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from sqlalchemy import Connection, Text, cast, func, or_, select
@@ -146,15 +146,13 @@ def read_visibility(connection: Connection, batch_id: UUID, person: str | None) 
         .join(mine, or_(together, examples))
         .where(mine.c.id == batch_id, batches.c.id != batch_id)
     )
-    stages: list[Visibility] = []
-    sources: list[Visibility] = []
+    stages, sources = list[Visibility](), list[Visibility]()
     for row in connection.execute(related):
         part = _of_batch(connection, row.id, person)
         (sources if row.examples else stages).append(part)
         if row.earlier and (part.mode.blind or row.operation == JUDGE):
             part.check_whole()
-    whole = _of_batch(connection, batch_id, person)
-    return Visibility(whole.batch_id, whole.mode, person, whole.hidden, tuple(stages), tuple(sources))
+    return replace(_of_batch(connection, batch_id, person), stages=tuple(stages), sources=tuple(sources))
 
 
 def is_closed(connection: Connection, batch_id: UUID, person: str) -> bool:

@@ -35,7 +35,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from tamis_producer.ledger.copies import copies_of
+from tamis_producer.ledger.copies import copies_of, needs_no_reading
 from tamis_producer.ledger.exclusion_reasons import exclusion_reason
 from tamis_producer.ledger.overrides import standing
 from tamis_producer.ledger.remarks import read_labelled
@@ -274,8 +274,7 @@ def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
 
 def read_kept_out(connection: Connection, batch_id: UUID) -> set[int]:
     """Return the places of records that need no reading: duplicates, and records that the initial filter excluded."""
-    kept_out = (items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value) | items.c.idx.in_(copies_of(batch_id))
-    return _places(connection, select(items.c.idx).where(items.c.batch_id == batch_id, kept_out))
+    return _places(connection, select(items.c.idx).where(items.c.batch_id == batch_id, needs_no_reading(batch_id)))
 
 
 def read_ruled(connection: Connection, batch_id: UUID) -> set[int]:

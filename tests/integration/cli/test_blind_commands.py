@@ -9,11 +9,14 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from stage.assessed import record, said
 from stage.hidden_ledgers import AUDITED, DECIDES, DRAWN, ME, OTHER, PAIR, SECOND, WORDS, Twin, twin_ledgers
 from stage.ledgers import Ledgers
+from stage.screened import decided, written_batch
 from tamis_cli.commands.app import app, load_commands
 from tamis_cli.commands.commands import pages
-from tamis_producer import ProducerSettings
+from tamis_producer import Client, ProducerSettings
+from tamis_review import override, set_screening_mode
 from tamis_review.example import CITATIONS, CRITERIA
 from tamis_schemas import ScreeningMode, TamisError
 
@@ -173,6 +176,26 @@ def test_a_blind_person_sees_a_record_at_the_terminal_only_after_deciding(
     assert decided[0] == 0
     assert f"include by {ME}" in decided[1]
     assert terminals[0].told("explain {main} 6")[0] == 0
+    withdrawn = terminals[0].told("override {main} 6 --withdraw")[1]
+    assert "other decisions may be hidden" in withdrawn  # not that there are none
+    assert "undecided" not in withdrawn
+
+
+def test_a_blind_person_is_not_told_that_what_is_hidden_is_not_there(
+    client: Client, settings: ProducerSettings
+) -> None:
+    batch = written_batch(client, [decided(record(n), said("include")) for n in range(2)])
+    for who, value in (("Reviewer B", "include"), ("Reviewer C", "exclude")):
+        override(batch, 0, value, reviewer=who)
+    set_screening_mode(batch, SECOND, set_by="Lead")
+    env = {"TAMIS_BROKER_URL": settings.broker_url or "", "TAMIS_DATABASE_URL": settings.database_url or ""}
+    for person, expected in (
+        ("", ("Reviewer B", "No. 1")),
+        (ME, ("you can see no decision", "you can see no conflict")),
+    ):
+        for command, words in zip(("overrides", "conflicts"), expected, strict=True):
+            told = RUNNER.invoke(app, [command, batch.id], env={**env, "TAMIS_PERSON": person, "COLUMNS": "160"}).output
+            assert words in told
 
 
 @pytest.mark.night

@@ -168,8 +168,8 @@ def test_a_copy_with_peoples_decisions_stays_and_a_copy_gets_none(review: tuple[
         (6, 3, r"No. 7 \(index 6\) was removed before screening: of 1990"),
         (2, 4, r"No. 5 \(index 4\) was removed before screening: A copy of record 'r0', as A decided"),
         (4, 2, r"No. 5 \(index 4\) was removed before screening"),
-        (3, 3, "name two records"),
-        (3, 7, "name two records"),
+        (3, 3, "name two different records"),
+        (3, 7, "name two different records"),
     ],
 )
 def test_only_two_records_that_are_screened_can_be_copies(

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from stage.assessed import A, B, C, record, said
 from stage.screened import decided, written_batch
-from tamis_producer import Client
+from tamis_producer import Batch, Client
 from tamis_producer.ledger.overrides import human_decisions
 from tamis_review import decide, measure_agreement
 from tamis_review.decisions.blindness import set_mode
@@ -35,6 +35,16 @@ def test_agreement_stays_what_it_was_when_a_reader_takes_over_the_others_decisio
     assert (double.records, double.includes, double.missed_by_one) == (10, 10, 2)
 
 
+def lived(client: Client, mode: ScreeningMode, history: Sequence[Said]) -> Batch:
+    """A batch of one record, which the model includes, with these decisions on it."""
+    batch = written_batch(client, [decided(record(0), said("include"))])
+    with client.engine.begin() as connection:
+        set_mode(connection, UUID(batch.id), mode, set_by="Lead")
+    for who, value in history:
+        decide(batch, [HumanDecision(0, value, who, withdraw=value is None, unsure=value == "uncertain")])
+    return batch
+
+
 @pytest.mark.parametrize(
     ("mode", "history", "expected"),
     [
@@ -53,11 +63,7 @@ def test_agreement_stays_what_it_was_when_a_reader_takes_over_the_others_decisio
 def test_which_decision_is_independent(
     client: Client, mode: ScreeningMode, history: Sequence[Said], expected: dict[str, str]
 ) -> None:
-    batch = written_batch(client, [decided(record(0), said("include"))])
-    with client.engine.begin() as connection:
-        set_mode(connection, UUID(batch.id), mode, set_by="Lead")
-    for who, value in history:
-        decide(batch, [HumanDecision(0, value, who, withdraw=value is None, unsure=value == "uncertain")])
+    lived(client, mode, history)
     view = human_decisions.c
     with client.engine.connect() as connection:
         marks = (view.independent, view.blind, view.current)
@@ -99,11 +105,7 @@ def test_a_settling_decision_is_not_independent(client: Client) -> None:
 def test_software_is_compared_with_what_blind_readers_decided_before_they_saw_its_decision(
     client: Client, mode: ScreeningMode, history: Sequence[Said], compared: tuple[int, float | None]
 ) -> None:
-    batch = written_batch(client, [decided(record(0), said("include"))])
-    with client.engine.begin() as connection:
-        set_mode(connection, UUID(batch.id), mode, set_by="Lead")
-    for who, value in history:
-        decide(batch, [HumanDecision(0, value, who, withdraw=value is None, unsure=value == "uncertain")])
+    batch = lived(client, mode, history)
     overrides = measure_agreement(batch).overrides
     assert (overrides.n, overrides.observed) == compared
 

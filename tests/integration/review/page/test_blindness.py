@@ -309,12 +309,18 @@ def test_two_requests_at_once_with_one_id_write_one_decision(client: Client, bat
         assert connection.execute(count.select_from(overrides)).scalar() == 1
 
 
-def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_in_an_earlier_one(client: Client) -> None:
+def two_stages(client: Client) -> tuple[UUID, UUID]:
+    """The stages of a review of two records; the second record is in both."""
     rows = [decided({"id": f"r{n}", "title": f"Title {n}"}, said("include")) for n in range(2)]
     with client.engine.begin() as connection:
         review = write_review(connection, "r", SCREENING, SCREENING)
         first = write_batch(connection, rows, place=Place(review, 0))
         second = write_batch(connection, [replace(rows[1], origin=1)], place=Place(review, 1))
+    return first, second
+
+
+def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_in_an_earlier_one(client: Client) -> None:
+    first, second = two_stages(client)
     set_screening_mode(client.batch(str(first)), "pair", set_by="Lead")
     with people(client, OURS) as (ours,):
         assert "2 records" in problem(ours.get(f"/v1/batches/{second}/report", params={"form": "md"}))
@@ -329,11 +335,7 @@ def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_in_an_earlier_on
 
 
 def test_an_earlier_stage_does_not_explain_what_is_hidden_of_a_record_in_a_later_one(client: Client) -> None:
-    rows = [decided({"id": f"r{n}", "title": f"Title {n}"}, said("include")) for n in range(2)]
-    with client.engine.begin() as connection:
-        review = write_review(connection, "r", SCREENING, SCREENING)
-        first = write_batch(connection, rows, place=Place(review, 0))
-        second = write_batch(connection, [replace(rows[1], origin=1)], place=Place(review, 1))
+    first, second = two_stages(client)
     set_screening_mode(client.batch(str(second)), "pair", set_by="Lead")
     with people(client, OURS) as (ours,):
         assert "No. 1 (index 0) is" in problem(ours.get(f"/v1/batches/{first}/records/1/explanation"))
