@@ -9,6 +9,7 @@ from tamis_producer.ledger.stop_samples import read_open_sample
 from tamis_producer.process.waiting import BesideLoop
 from tamis_schemas import (
     Blinded,
+    IllegalTransition,
     InvalidParameters,
     NextRecords,
     ReadingBy,
@@ -130,11 +131,11 @@ def read_team(batch: Batch, *, people: bool = True) -> team.Team:
 def invite_reader(client: Client, name: str) -> str:
     """Make a key with the scopes `read` and `decide` for a new person, and return it. It cannot be read again.
 
-    Raises `InvalidParameters` if the name is invalid, or the label of a valid key: the holder of a second key with this
-    label would see and decide as that person.
+    Raises `InvalidParameters` if the name is invalid, and `IllegalTransition` if it is the label of a valid key: the
+    holder of a second key with this label would see and decide as that person.
     """
     if name.strip() in {key.label for key in api_keys.read_all(client.engine) if key.revoked_at is None}:
-        raise InvalidParameters(f"{name.strip()!r} has a key already: choose another name, or revoke that key first")
+        raise IllegalTransition(f"{name.strip()!r} has a key already: choose another name, or revoke that key first")
     return api_keys.create(client.engine, name, [api_keys.Scope.READ, api_keys.Scope.DECIDE])
 
 

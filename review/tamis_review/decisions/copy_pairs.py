@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy import Connection, Uuid, column, insert, select, table, text
 
 from tamis_producer.ledger.copies import stages_of
@@ -29,8 +30,8 @@ class CopyPair(Frozen):
 
     index: int  # the record that leaves if the two are copies, from 0
     of: int  # the record that stays
-    ids: tuple[str, str]
-    titles: tuple[str | None, str | None]
+    ids: tuple[str, ...] = Field(min_length=2, max_length=2)
+    titles: tuple[str | None, ...] = Field(min_length=2, max_length=2)
     reason: str | None  # why the deduplication doubts; None: a person named the pair
     verdict: CopyVerdict | None  # None: no verdict, or taken back
     reviewer: str | None  # person who gave the last verdict, or took it back

@@ -103,13 +103,9 @@ class Visibility:
 
     def overrides(self, decisions: Sequence[Override]) -> list[Override]:
         """Return the visible decisions. The person's own decisions on hidden records lack the software's decision."""
-        return [
-            decision.model_copy(update={"system_decided": False, "system_value": None})
-            if decision.index in self.hidden
-            else decision
-            for decision in decisions
-            if decision.index not in self.hidden or decision.reviewer == self.me
-        ]
+        shown = (made for made in decisions if made.index not in self.hidden or made.reviewer == self.me)
+        alone = {"system_decided": False, "system_value": None}
+        return [made.model_copy(update=alone) if made.index in self.hidden else made for made in shown]
 
     def results(self, results: Sequence[ItemResult]) -> list[ItemResult]:
         """Return the results. Hidden items have no result, as if nobody had decided."""

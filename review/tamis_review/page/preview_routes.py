@@ -45,8 +45,8 @@ DOUBTS_TOLD = 100
 class DoubtfulPair(Frozen):
     """Two records that may be copies. The model is asked about both."""
 
-    ids: tuple[str | int | None, str | int | None]
-    titles: tuple[str | None, str | None]
+    ids: tuple[str | int | None, ...] = Field(min_length=2, max_length=2)
+    titles: tuple[str | None, ...] = Field(min_length=2, max_length=2)
     reason: str  # matching and contradicting fields
 
 

@@ -138,7 +138,9 @@ async def get_review_report(
     return await report_stream(request, key, await run_in_threadpool(find_review, client, review_id), form)
 
 
-@review_router.post("/readers", status_code=HTTPStatus.CREATED, summary="Invite a reader", responses=problems.OF_BODIES)
+@review_router.post(
+    "/readers", status_code=HTTPStatus.CREATED, summary="Add a reader", responses=problems.CONFLICT | problems.OF_BODIES
+)
 def invite_reader(invitation: Invitation, client: Of, _: Operator, __: Reader, ___: Reviewer) -> Invited:
     """Make a key with the scopes `read` and `decide`. The caller needs them too: a key passes on only what it has."""
     return Invited(key=reading.invite_reader(client, invitation.name))
