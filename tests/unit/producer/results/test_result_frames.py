@@ -5,13 +5,9 @@ import math
 from collections.abc import Iterator
 from decimal import Decimal
 from importlib import util
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from tamis_producer.results import result_frames
 from tamis_producer.results.result_frames import ROW_GROUP, frame_of, write_parquet
@@ -38,6 +34,9 @@ from tamis_schemas import (
 )
 from tamis_schemas.operations import OPERATIONS, parse_operation
 from tamis_schemas.operations.kind import operation_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # the libraries take half a second: not for whoever only collects
 
 FILTER = Filter(criteria="Is it about walking?")
 INTEGERS, NUMBERS, FLAGS = (
@@ -116,7 +115,10 @@ TOLD = [
 ]
 
 
-def from_parquet(rows: list[ItemResult], operation: Operation) -> pa.Table:
+def from_parquet(rows: list[ItemResult], operation: Operation) -> "pa.Table":
+    import pyarrow as pa
+    from pyarrow import parquet
+
     stream = io.BytesIO()
     assert write_parquet(rows, operation, stream) == len(rows)
     return parquet.read_table(pa.BufferReader(stream.getvalue()))
@@ -163,27 +165,29 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 @pytest.mark.parametrize(
     ("operation", "value", "kind", "cell"),
     [
-        (FILTER, False, pl.Boolean, False),
-        (Score(criteria="How well?", max_value=10), 7.0, pl.Float64, 7.0),
-        (Extract(instruction="n", output_type="number"), 12, pl.Float64, 12.0),
-        (Extract(instruction="n", output_type="boolean"), True, pl.Boolean, True),
-        (Extract(instruction="n"), "knee", pl.String, "knee"),
-        (Extract(instruction="n", output_type="enum", enum_values=["a", "b"]), "b", pl.String, "b"),
+        (FILTER, False, "Boolean", False),
+        (Score(criteria="How well?", max_value=10), 7.0, "Float64", 7.0),
+        (Extract(instruction="n", output_type="number"), 12, "Float64", 12.0),
+        (Extract(instruction="n", output_type="boolean"), True, "Boolean", True),
+        (Extract(instruction="n"), "knee", "String", "knee"),
+        (Extract(instruction="n", output_type="enum", enum_values=["a", "b"]), "b", "String", "b"),
         (
             Inclusion(criteria={"research_question": "q", "inclusion_criteria": ["i"]}),
             "uncertain",
-            pl.String,
+            "String",
             "uncertain",
         ),
-        (Judge(guidelines="words"), "direct", pl.String, "direct"),
-        (Answer(instruct="i", resp_format="r", eval_crit="e"), "So it is.", pl.String, "So it is."),
-        (ExtractFields(schema=SCHEMA, instructions="n"), {"n": 3, "ä": None}, pl.String, '{"n": 3, "ä": null}'),
+        (Judge(guidelines="words"), "direct", "String", "direct"),
+        (Answer(instruct="i", resp_format="r", eval_crit="e"), "So it is.", "String", "So it is."),
+        (ExtractFields(schema=SCHEMA, instructions="n"), {"n": 3, "ä": None}, "String", '{"n": 3, "ä": null}'),
     ],
 )
-def test_a_value_has_the_type_of_its_operation(operation: Operation, value: Any, kind: Any, cell: object) -> None:
+def test_a_value_has_the_type_of_its_operation(operation: Operation, value: Any, kind: str, cell: object) -> None:
+    import polars as pl
+
     result = FieldsResult(fields=value) if isinstance(value, dict) else EvaluationResult(value=value)
     frame = frame_of([ItemResult(index=0, item_id="a", status="decided", result=result)], operation, "polars")
-    assert frame.schema["value"] == frame.schema["final_value"] == kind
+    assert frame.schema["value"] == frame.schema["final_value"] == getattr(pl, kind)
     assert frame["value"].to_list() == frame["final_value"].to_list() == [cell]
 
 
@@ -207,6 +211,10 @@ def test_an_inclusion_is_flagged_or_not_and_anything_else_neither() -> None:
 
 
 def test_without_a_name_it_is_the_first_library_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
     installed = {"pandas", "polars", "pyarrow"}
     monkeypatch.setattr(result_frames, "find_spec", lambda name: util.find_spec(name) if name in installed else None)
     assert isinstance(frame_of(ROWS, FILTER), pd.DataFrame)
@@ -231,6 +239,9 @@ def test_an_unknown_library_is_named_before_anything_is_read() -> None:
 
 
 def test_parquet_is_written_a_row_group_at_a_time() -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
     stream = io.BytesIO()
     written = []
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import expit
 
 from tamis_review.order.ranking import regress
 
@@ -13,10 +12,14 @@ COLUMNS = DRAW.normal(size=(400, 2))
 
 
 def predict(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    from scipy.special import expit  # takes half a second: not for whoever only collects
+
     return np.asarray(expit(weights[0] + columns @ weights[1:]))
 
 
-INCLUDED = (DRAW.random(400) < predict(COLUMNS, np.array([-1.0, 2.0, 0.5]))).astype(float)
+@pytest.fixture(scope="module")
+def included() -> np.ndarray:
+    return (DRAW.random(400) < predict(COLUMNS, np.array([-1.0, 2.0, 0.5]))).astype(float)
 
 
 def test_without_records_the_weights_are_those_that_are_expected() -> None:
@@ -24,23 +27,23 @@ def test_without_records_the_weights_are_those_that_are_expected() -> None:
     assert weights == pytest.approx([0, 0.3, 0.7])
 
 
-def test_many_records_outweigh_what_is_expected() -> None:
+def test_many_records_outweigh_what_is_expected(included: np.ndarray) -> None:
     """A wide normal distribution about 0 is the ridge of scikit-learn with C = spread^2."""
     from sklearn.linear_model import LogisticRegression  # takes two seconds: not for whoever only collects
 
-    weights = regress(COLUMNS, INCLUDED, expected=[0, 0], spread=100)
-    theirs = LogisticRegression(C=100.0**2, tol=1e-8).fit(COLUMNS, INCLUDED)
+    weights = regress(COLUMNS, included, expected=[0, 0], spread=100)
+    theirs = LogisticRegression(C=100.0**2, tol=1e-8).fit(COLUMNS, included)
     assert weights[1:] == pytest.approx(theirs.coef_[0], abs=0.01)
     assert weights[0] == pytest.approx(theirs.intercept_[0], abs=0.02)
 
 
-def test_a_narrow_expectation_holds_the_weights() -> None:
-    assert regress(COLUMNS, INCLUDED, expected=[5, -5], spread=0.001)[1:] == pytest.approx([5, -5], abs=0.01)
+def test_a_narrow_expectation_holds_the_weights(included: np.ndarray) -> None:
+    assert regress(COLUMNS, included, expected=[5, -5], spread=0.001)[1:] == pytest.approx([5, -5], abs=0.01)
 
 
-def test_the_mean_probability_is_the_share_of_includes() -> None:
-    weights = regress(COLUMNS, INCLUDED, expected=[0, 0], spread=1)
-    assert predict(COLUMNS, weights).mean() == pytest.approx(INCLUDED.mean(), abs=0.001)
+def test_the_mean_probability_is_the_share_of_includes(included: np.ndarray) -> None:
+    weights = regress(COLUMNS, included, expected=[0, 0], spread=1)
+    assert predict(COLUMNS, weights).mean() == pytest.approx(included.mean(), abs=0.001)
 
 
 @settings(max_examples=30, deadline=None)
