@@ -19,7 +19,6 @@ RPM, TPM = 6_000, 2_000_000
 BOTH = Limits(RPM, TPM, concurrency=400)
 NONE = Limits(None, None, concurrency=400)
 SHORT, LONG = 100, 600  # tokens; of the short ones requests are scarce, of the long ones tokens
-KINDS: tuple[Kind, ...] = ("sliding", "bucket", "fixed")
 LONG_FORM = pytest.mark.night  # each kind of endpoint, and each scarcity, is asked about without it
 
 
@@ -85,7 +84,7 @@ def test_a_window_that_is_full_for_long_is_not_taken_for_a_bucket_that_others_em
     assert share(world.begun, START + 60, START + 400)[0] > 0.98
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["bucket", *(pytest.param(kind, marks=LONG_FORM) for kind in ("sliding", "fixed"))])
 def test_a_limit_that_nobody_set_is_learned_from_the_headers_and_used_as_well(redis: "Redis", kind: Kind) -> None:
     world = a_world(redis, NONE, kind)
     for _ in range(4):
