@@ -134,7 +134,7 @@ def decide(page: Page, count: int) -> Table:
     for number in range(undone):
         page.keyboard.press("z")
         _is_at(page, count - 1 - number)
-    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0", timeout=READY_WITHIN)
+    expect(page.locator("#unsent")).to_have_attribute("data-waiting", "0", timeout=READY_WITHIN)
     took: list[float] = page.evaluate("window.walked")
     keys = DECISIONS | {UNDO: ("z",)}
     rows: list[Sequence[Cell]] = []
