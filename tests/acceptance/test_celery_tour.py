@@ -78,6 +78,7 @@ def test_every_command_is_answered_by_both_workers_and_none_is_done_in_name_only
     assert batch.wait(WITHIN).decided == 2 * AT_ONCE  # nothing of all that disturbed it
 
 
+@pytest.mark.night
 def test_a_revoked_item_whose_call_is_in_flight_is_paid_for_and_ends_as_cancelled(tour: Tour) -> None:
     batch = under_way(tour, 3, seconds=BRIEF)
     replies = tour.ask("revoke", task_id=tour.active()[1])
@@ -91,6 +92,7 @@ def test_a_revoked_item_whose_call_is_in_flight_is_paid_for_and_ends_as_cancelle
     assert tour.client.batch(batch.id).status().counts.identity_holds
 
 
+@pytest.mark.night
 def test_with_terminate_the_call_is_cut_off_and_counts_as_one_without_an_answer(tour: Tour) -> None:
     batch = under_way(tour, 2, seconds=LASTS)
     ids = tour.active()
@@ -127,6 +129,7 @@ def test_an_item_whose_message_waits_is_cancelled_by_its_id_or_by_its_header_wit
     assert waiting[by_id] in tour.ask("revoked")[0]
 
 
+@pytest.mark.night
 def test_a_batch_s_header_cancels_what_is_left_of_it_and_a_retry_of_those_is_not_cancelled(tour: Tour) -> None:
     batch = under_way(tour, 2 * AT_ONCE + 3, seconds=LASTS)
     header = {"batch_id": [str(batch.id)]}

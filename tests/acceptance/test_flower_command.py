@@ -5,6 +5,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from llm_double import Double
@@ -39,6 +40,7 @@ def looked_at(browser: Browser, running: FlowerProcess, picture: Path | None = N
     return texts
 
 
+@pytest.mark.night
 @needs_chromium
 def test_a_running_batch_is_seen_in_a_browser_and_again_after_a_restart(
     browser: Browser,

@@ -21,6 +21,9 @@ RECORDS = REVIEW / "records.csv"
 FALSE_NEGATIVE, FALSE_POSITIVE = 0.10, 0.20
 SEED = 7
 
+# Ordinary tests of the same: tests/integration/producer/client/test_quality.py and .../review/page/test_gold_routes.py.
+pytestmark = pytest.mark.night
+
 
 @dataclass(frozen=True)
 class Screened:
@@ -75,7 +78,6 @@ def screened(house: House, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     house.double.reset()
 
 
-@pytest.mark.night
 @needs_real_records
 def test_evaluate_recovers_the_errors_that_the_model_made_exactly_and_its_rates_within_their_intervals(
     screened: Screened,
@@ -190,7 +192,6 @@ def test_a_threshold_that_a_pilot_of_half_the_records_allows_keeps_the_recall_on
         assert f"{value}: keep every record" in " ".join(out.split())
 
 
-@pytest.mark.night
 @needs_real_records
 def test_a_run_of_the_first_records_promises_nothing_and_a_drawn_pilot_does(screened: Screened) -> None:
     run = screened.labels("run.csv", list(screened.answers)[:200])

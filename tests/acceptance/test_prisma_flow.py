@@ -21,6 +21,7 @@ inclusion_criteria:
 """
 
 
+@pytest.mark.night
 @needs_real_records
 @pytest.mark.parametrize(
     ("records", "duplicates"),

@@ -197,6 +197,7 @@ def test_quotes_are_marked_where_they_stand_beyond_the_basic_plane_too(open_repo
     assert page.locator("#detail-1 blockquote ins").all_text_contents() == ["[in the record: 𝔸]"]
 
 
+@pytest.mark.night
 def test_a_row_opens_on_why_it_was_decided(open_report: Open) -> None:
     page = open_report(few()).page
     page.get_by_role("button", name="Show all details on this page").click()
@@ -246,6 +247,7 @@ def test_decision_reason_and_flag_filter_and_say_how_many_there_are(open_report:
     assert shown(page) == ["Cherries"]
 
 
+@pytest.mark.night
 def test_headings_sort_both_ways_and_say_so(open_report: Open) -> None:
     page = open_report(few()).page
     heading = page.get_by_role("columnheader", name="Record", exact=True)
@@ -263,6 +265,7 @@ def test_headings_sort_both_ways_and_say_so(open_report: Open) -> None:
     assert heading.get_attribute("aria-sort") is None
 
 
+@pytest.mark.night
 def test_the_keyboard_alone_reaches_a_record_s_details(open_report: Open) -> None:
     page = open_report(few()).page
     page.keyboard.press("Tab")
@@ -282,6 +285,7 @@ def test_the_keyboard_alone_reaches_a_record_s_details(open_report: Open) -> Non
     expect(page.locator("#detail-6")).to_have_count(0)
 
 
+@pytest.mark.night
 def test_a_duplicate_leads_to_its_copy_wherever_that_stands(open_report: Open) -> None:
     rows = [decided(record(n), decision()) for n in range(150)]
     rows.append(kept_out(record(150, title="the copy"), Exclusion(rule="duplicate", reason="DOI", duplicate_of=2)))
@@ -325,6 +329,7 @@ def test_no_text_of_the_flow_leaves_its_box(open_report: Open) -> None:
     assert outside == []
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read_on_its_ground_in_light_and_dark(open_report: Open, scheme: str) -> None:
     undecided = [

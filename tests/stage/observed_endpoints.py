@@ -227,13 +227,13 @@ def calls_at_most(row: Row, questions: int = 1) -> int:
 
 
 def tables(found: Mapping[str, Mapping[str, Cell]]) -> str:
-    """Return the recorded tables: a heading and a table for each group, a line for each endpoint."""
+    """Return the recorded tables. An endpoint that was not asked has the end of its group."""
     lines: list[str] = []
     for group in GROUPS:
         calls = f"{group.end.calls}" if group.end.calls else f"{CALLS} for each question"
         lines += ["", f"## {group.what}", "", f"Calls, at most: {calls}.", "", "| what it does | source | result |"]
         lines.append("|---|---|---|")
         for row in group.rows:
-            ends = sorted({end_of(cell, items_for(row)) for cell in found[row.what].values()})
+            ends = sorted({end_of(cell, items_for(row)) for cell in found[row.what].values()} or {str(group.end)})
             lines.append(f"| {row.what} | {row.source} | {', '.join(ends)} |")
     return "\n".join(lines) + "\n\n"

@@ -104,6 +104,7 @@ def test_two_people_share_a_sample_and_quality_leads_to_it(client: Client, key: 
     assert [item.include for item in audits.audit(client, audit.id).items] == [False, False, None]
 
 
+@pytest.mark.night
 def test_conflicts_are_settled_with_every_word_and_reason_where_the_model_is_audited(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -123,6 +124,7 @@ def test_conflicts_are_settled_with_every_word_and_reason_where_the_model_is_aud
     assert list_conflicts(client.batch(batch_id)) == []
 
 
+@pytest.mark.night
 def test_nothing_is_drawn_before_the_batch_is_completed_or_by_who_only_reads(
     client: Client, key: str, opened: Open
 ) -> None:

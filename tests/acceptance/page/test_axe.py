@@ -24,7 +24,7 @@ TEXTS = ["body *:not(svg, svg *, i:empty)"]  # those of figures: tests/unit/prod
 @pytest.mark.parametrize(
     ("windows", "states"),
     [
-        pytest.param(WINDOWS[:1], 2, id="wide"),  # the first states of each view
+        pytest.param(WINDOWS[:1], 1, id="wide"),  # the first state of each view
         pytest.param(WINDOWS, None, id="all", marks=pytest.mark.night),
     ],
 )

@@ -84,6 +84,7 @@ def test_a_third_person_settles_each_conflict_with_the_keyboard_and_takes_the_la
     assert browser.said == []
 
 
+@pytest.mark.night
 def test_one_of_the_pair_may_settle_and_taken_back_the_first_decision_stands_again(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -105,6 +106,7 @@ def test_one_of_the_pair_may_settle_and_taken_back_the_first_decision_stands_aga
     assert (mine.value, mine.note, mine.settles) == ("include", "the dose is given", False)
 
 
+@pytest.mark.night
 def test_who_settled_a_record_settles_it_anew_in_work_and_taken_back_the_first_settles_again(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -122,6 +124,7 @@ def test_who_settled_a_record_settles_it_anew_in_work_and_taken_back_the_first_s
     assert (mine.value, mine.note, mine.settles) == ("include", "both read it", True)
 
 
+@pytest.mark.night
 def test_what_is_refused_because_its_record_is_hidden_keeps_back_nothing_behind_it(
     client: Client, opened: Open
 ) -> None:
@@ -211,6 +214,7 @@ def test_how_far_the_two_agree_stands_below_a_conflict_and_leads_to_the_records(
     assert browser.said == []
 
 
+@pytest.mark.night
 def test_nothing_is_said_of_the_agreement_of_people_who_still_read_blind(
     client: Client, key: str, opened: Open
 ) -> None:

@@ -98,6 +98,7 @@ def test_the_report_of_a_record_that_passed_is_retrieved_and_assessed_with_a_rea
     expect(page.locator("#detail-2").get_by_role("button", name="Exclude full text")).to_have_count(0)
 
 
+@pytest.mark.night
 def test_a_record_may_be_decided_before_the_software_has(client: Client, key: str, opened: Open) -> None:
     page = opened().batch(key, write(client, [Ledgered(record(0), ItemStatus.PENDING)], state="running"))
     page.locator("#record-1 .toggle").focus()
@@ -105,6 +106,7 @@ def test_a_record_may_be_decided_before_the_software_has(client: Client, key: st
     expect(page.locator("#record-1 .badge")).to_have_text("include")
 
 
+@pytest.mark.night
 def test_a_conflict_is_shown_with_who_said_what_and_settled_there(client: Client, key: str, opened: Open) -> None:
     batch_id = write(client, few())
     overrides.override(client.batch(batch_id), 3, "exclude", reviewer="Somebody else", note="in rats")
@@ -169,6 +171,7 @@ def test_thousands_of_records_are_sorted_searched_decided_and_paged(
     expect(page.locator("#page")).to_have_text(f"Page {rows // 100} of {rows // 100}")
 
 
+@pytest.mark.night
 def test_who_reads_blind_decides_without_being_told_what_others_and_the_model_said(
     client: Client, key: str, opened: Open
 ) -> None:

@@ -59,7 +59,8 @@ def test_nothing_that_a_record_a_file_or_a_model_says_is_run(client: Client, key
     assert page.evaluate("window.ran") is None
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.night)])
+@pytest.mark.night
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read_on_its_ground_in_light_and_dark(client: Client, key: str, opened: Open, scheme: str) -> None:
     batch_id = write(client, few())
     browser = opened(scheme=scheme)

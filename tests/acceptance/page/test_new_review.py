@@ -80,6 +80,7 @@ def test_what_was_read_and_what_it_would_take_are_shown_before_a_review_begins_i
     assert {row.source for row in batch.results()} == {"PubMed", "Embase", "ClinicalTrials.gov"}
 
 
+@pytest.mark.night
 def test_what_is_doubtful_in_criteria_is_said_while_they_are_typed_and_nothing_is_lost(key: str, opened: Open) -> None:
     page = opened().sign_in(key, "/?new")
     page.get_by_label("Research question").fill("Does walking help?")

@@ -184,6 +184,7 @@ def test_values_are_shown_and_sorted_as_numbers_and_fields_each_by_its_name(
     expect(page.locator("#rows .pair")).to_have_text(["Size: 112", "Design: –"])
 
 
+@pytest.mark.night
 def test_a_judgement_says_what_is_left_of_the_confidence_and_whether_the_result_is_blocked(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -201,6 +202,7 @@ def test_a_judgement_says_what_is_left_of_the_confidence_and_whether_the_result_
     expect(page.get_by_role("button", name="Correct the value")).to_have_count(0)
 
 
+@pytest.mark.night
 def test_a_value_is_corrected_in_its_row_and_the_softwares_stays_beside_it(
     client: Client, key: str, opened: Open
 ) -> None:

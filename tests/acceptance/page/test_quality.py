@@ -88,6 +88,7 @@ def test_an_audit_is_drawn_and_judged_and_says_what_was_missed(client: Client, k
     assert browser.said == []
 
 
+@pytest.mark.night
 def test_labels_are_evaluated_and_lost_records_named(client: Client, key: str, opened: Open, tmp_path: Path) -> None:
     labels = tmp_path / "labels.csv"
     labels.write_text("id,include\n" + "".join(f"r{n},{int(n < 5)}\n" for n in range(8)), "utf-8")
@@ -102,6 +103,7 @@ def test_labels_are_evaluated_and_lost_records_named(client: Client, key: str, o
     expect(section.get_by_role("alert")).to_contain_text("labels.csv")
 
 
+@pytest.mark.night
 def test_the_stop_rule_says_its_price_draws_a_sample_and_ends_in_a_promise(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -237,6 +239,7 @@ def test_a_pilot_is_labelled_blind_goes_on_after_a_break_and_says_where_people_a
     assert browser.said == []
 
 
+@pytest.mark.night
 def test_a_panel_says_what_each_model_brought_and_where_they_differ(client: Client, key: str, opened: Open) -> None:
     browser = opened()
     batch = client.batch(write(client, of_a_panel(), operation=PANELLED, model="small, large"))
@@ -261,6 +264,7 @@ def test_a_panel_says_what_each_model_brought_and_where_they_differ(client: Clie
     expect(section.get_by_role("alert")).to_contain_text("still read blind")
 
 
+@pytest.mark.night
 def test_whoever_only_reads_is_offered_nothing_to_draw(client: Client, opened: Open) -> None:
     reader = api_keys.create(client.engine, "A reader", [Scope.READ])
     page = quality(opened(), reader, screened(client))
@@ -310,6 +314,7 @@ def test_the_reasoning_is_judged_as_a_batch_of_its_own_once_a_dry_run_was_seen(
     assert not [one for one in browser.said if "422" not in one]
 
 
+@pytest.mark.night
 def test_whoever_may_not_submit_is_offered_no_judgement(client: Client, opened: Open) -> None:
     reader = api_keys.create(client.engine, "A reader", [Scope.READ])
     page = quality(opened(), reader, screened(client))

@@ -48,6 +48,7 @@ def test_a_running_batch_gets_another_priority_and_budget_and_is_paused_and_resu
     assert browser.said == []
 
 
+@pytest.mark.night
 def test_failures_labels_and_the_mode_of_reading_are_told_and_lead_on(client: Client, key: str, opened: Open) -> None:
     batch = client.batch(write(client, few()))
     remark(batch, [0, 2], labels=["to discuss"], reviewer="Reviewer B")
@@ -132,6 +133,7 @@ def test_decisions_made_elsewhere_are_shown_as_they_are_read_and_then_recorded(
     assert not [one for one in browser.said if "403" not in one and "422" not in one]
 
 
+@pytest.mark.night
 def test_whoever_only_reads_is_told_and_offered_nothing(client: Client, opened: Open) -> None:
     reader = api_keys.create(client.engine, "A reader", [Scope.READ])
     page = opened().sign_in(reader, f"/?batch={write(client, few())}&view=run")

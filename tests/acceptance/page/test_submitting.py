@@ -139,6 +139,7 @@ def test_the_example_is_a_button_away(key: str, opened: Open) -> None:
     expect(page.locator("#done")).to_contain_text("of 24 done")
 
 
+@pytest.mark.night
 def test_what_is_sent_again_after_a_lost_answer_is_the_same_attempt_until_something_is_changed(
     key: str, opened: Open
 ) -> None:
@@ -179,6 +180,7 @@ def test_several_files_are_screened_as_the_sources_that_they_are(
     expect(page.get_by_text("year is contradicted: its duplicate No. 8 of Embase has 2017")).to_be_visible()
 
 
+@pytest.mark.night
 def test_what_is_wrong_with_a_file_is_said_and_what_was_typed_stays(key: str, opened: Open, tmp_path: Path) -> None:
     page = opened().sign_in(key, "/?new")
     broken = tmp_path / "broken.csv"

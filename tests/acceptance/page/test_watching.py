@@ -42,6 +42,7 @@ def test_while_the_gateway_is_away_the_page_says_so_and_goes_on_when_it_is_back(
         page.goto("about:blank")
 
 
+@pytest.mark.night
 def test_where_no_worker_runs_a_batch_says_what_it_waits_for_and_who_submitted_it(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -192,6 +193,7 @@ def test_no_batch_is_out_of_reach_and_new_ones_push_none_out_of_the_list(
     assert len(set(rows.get_by_role("link").all_inner_texts())) == 43
 
 
+@pytest.mark.night
 def test_where_there_is_no_review_batches_stand_alone(client: Client, key: str, opened: Open) -> None:
     client.submit(ONCOLOGY, abstracts(2), label="a plain batch")
     page = opened().sign_in(key)

@@ -22,7 +22,8 @@ client, base = one_ledger.client, one_ledger.base
 WAITING = "Object.keys(localStorage).filter(name => name.startsWith('tamis.waiting.')).length"
 TARGET = 44  # px high at least, so that a thumb hits it
 LINE = 30  # px of an abstract
-NARROW = [(320, 900), (390, 844), (640, 450)]  # the last is 1280 x 900 at 200 %
+NARROW = [pytest.param(width, height, marks=pytest.mark.night) for width, height in ((320, 900), (640, 450))]
+NARROW += [pytest.param(390, 844)]  # 640 x 450 is 1280 x 900 at 200 %
 
 
 def work(client: Client, key: str, browser: Opened, double: WorkDouble) -> Page:
@@ -98,6 +99,7 @@ def test_z_takes_the_last_decision_back_and_returns_to_its_record(client: Client
     assert double.withdrawn == [1, 0]
 
 
+@pytest.mark.night
 def test_a_decision_that_replaced_another_is_taken_back_to_that(client: Client, key: str, opened: Open) -> None:
     double = records(1)
     double.records[0]["mine"] = {
@@ -139,6 +141,7 @@ def test_letters_are_letters_while_a_note_or_a_label_is_written(client: Client, 
     ]
 
 
+@pytest.mark.night
 def test_j_and_k_go_on_and_back_and_what_was_passed_over_comes_again(client: Client, key: str, opened: Open) -> None:
     double = records(3)
     page = work(client, key, opened(), double)
@@ -193,6 +196,7 @@ def test_the_next_records_are_there_before_they_are_needed(client: Client, key: 
     assert [asked.get("after") for asked in double.asked] == [None, "50"]
 
 
+@pytest.mark.night
 def test_a_dialog_lists_the_keys_and_gives_the_focus_back(client: Client, key: str, opened: Open) -> None:
     page = work(client, key, opened(), records())
     page.keyboard.press("?")
@@ -205,6 +209,7 @@ def test_a_dialog_lists_the_keys_and_gives_the_focus_back(client: Client, key: s
     expect(page.locator("#work-title")).to_be_focused()
 
 
+@pytest.mark.night
 def test_buttons_keep_the_focus_and_every_key_has_one(client: Client, key: str, opened: Open) -> None:
     double = records()
     page = work(client, key, opened(), double)
@@ -243,6 +248,7 @@ def test_decisions_outlast_a_gateway_that_is_away_and_a_reload_and_are_written_o
     assert double.said() == [(0, "include", None), (1, "uncertain", None), (2, "include", None)]
 
 
+@pytest.mark.night
 def test_a_decision_whose_answer_is_lost_is_sent_again_under_its_id(client: Client, key: str, opened: Open) -> None:
     double = records()
     page = work(client, key, opened(), double)
@@ -272,6 +278,7 @@ def test_after_a_long_outage_a_press_sends_at_once_what_waits(client: Client, ke
     assert double.said() == [(0, "include", None)]
 
 
+@pytest.mark.night
 def test_two_tabs_write_each_decision_once(client: Client, key: str, opened: Open) -> None:
     double = records()
     first = work(client, key, opened(), double)
@@ -293,6 +300,7 @@ def test_two_tabs_write_each_decision_once(client: Client, key: str, opened: Ope
     assert sorted(double.said()) == [(0, "include", None), (1, "uncertain", None)]
 
 
+@pytest.mark.night
 def test_what_was_decided_in_another_tab_is_seen_once_the_records_are_read_again(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -401,6 +409,7 @@ def test_words_of_the_criteria_are_marked_by_shape_and_the_switch_is_remembered(
     expect(page.locator(".work-card .word")).to_have_count(0)
 
 
+@pytest.mark.night
 def test_a_key_that_reads_alone_is_offered_no_decision(client: Client, opened: Open) -> None:
     key = api_keys.create(client.engine, "Reader", [Scope.READ])
     double = records()
@@ -412,6 +421,7 @@ def test_a_key_that_reads_alone_is_offered_no_decision(client: Client, opened: O
     assert double.sent == []
 
 
+@pytest.mark.night
 def test_quotes_are_marked_where_they_stand_behind_characters_of_two_units(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -443,7 +453,8 @@ def test_nothing_that_a_record_or_a_person_says_is_run(client: Client, key: str,
     assert browser.said == []
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.night)])
+@pytest.mark.night
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read_on_its_ground(client: Client, key: str, opened: Open, scheme: str) -> None:
     double = records()
     page = work(client, key, opened(scheme=scheme), double)
@@ -542,6 +553,7 @@ def test_the_ledger_has_a_decision_once_although_its_answer_was_lost(
     assert [one.withdrawn for one in list_overrides(client.batch(batch_id), history=True)] == [False, True]
 
 
+@pytest.mark.night
 def test_the_gateway_searches_for_the_view(client: Client, key: str, opened: Open, batch_id: str) -> None:
     page = opened().sign_in(key, f"/?batch={batch_id}&view=work")
     at_record(page, 1)
@@ -555,6 +567,7 @@ def test_the_gateway_searches_for_the_view(client: Client, key: str, opened: Ope
     expect(page.locator("#work-title")).to_have_text("Bananas")
 
 
+@pytest.mark.night
 def test_who_reads_in_a_pair_sees_nothing_of_the_other_and_decides_all_the_same(
     client: Client, key: str, opened: Open, batch_id: str
 ) -> None:
