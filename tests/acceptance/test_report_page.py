@@ -265,7 +265,6 @@ def test_headings_sort_both_ways_and_say_so(open_report: Open) -> None:
     assert heading.get_attribute("aria-sort") is None
 
 
-@pytest.mark.night
 def test_the_keyboard_alone_reaches_a_record_s_details(open_report: Open) -> None:
     page = open_report(few()).page
     page.keyboard.press("Tab")
@@ -285,7 +284,6 @@ def test_the_keyboard_alone_reaches_a_record_s_details(open_report: Open) -> Non
     expect(page.locator("#detail-6")).to_have_count(0)
 
 
-@pytest.mark.night
 def test_a_duplicate_leads_to_its_copy_wherever_that_stands(open_report: Open) -> None:
     rows = [decided(record(n), decision()) for n in range(150)]
     rows.append(kept_out(record(150, title="the copy"), Exclusion(rule="duplicate", reason="DOI", duplicate_of=2)))

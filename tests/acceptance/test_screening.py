@@ -174,7 +174,6 @@ def test_a_worker_without_a_model_says_which_setting_is_missing(tmp_path: Path, 
     assert "TAMIS_MODEL is not set" in done.err
 
 
-@pytest.mark.night
 def test_ctrl_c_detaches_and_the_batch_goes_on(
     tmp_path: Path, environment: dict[str, str], start_worker: StartWorker, double: Double
 ) -> None:

@@ -249,7 +249,7 @@ def reckon_all(house: FaultHouse, batches: Sequence[Batch]) -> Reckoning:
 @pytest.mark.parametrize(
     "unrest",
     [
-        pytest.param(Unrest(6, 100, 2, 3.0, seconds=15, latency=0.3, seed=1), id="short", marks=pytest.mark.night),
+        pytest.param(Unrest(4, 40, 2, 2.0, seconds=6, latency=0.3, seed=1), id="short"),
         pytest.param(
             Unrest(20, 500, 3, 5.0, seconds=210, latency=0.4), id="whole",
             marks=[pytest.mark.night, pytest.mark.timeout(1_000)],

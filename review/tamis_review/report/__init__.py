@@ -1,6 +1,5 @@
 """The report of a batch or a review: PRISMA 2020 flow, figures, every decision and methods."""
 
-from .figures import Figures
-from .form import ReportForm, form_of, write_report, write_report_file
+from tamis_schemas.lazy import exports
 
-__all__ = ["Figures", "ReportForm", "form_of", "write_report", "write_report_file"]
+__getattr__, __all__ = exports(__name__, __file__)

@@ -141,7 +141,6 @@ def test_letters_are_letters_while_a_note_or_a_label_is_written(client: Client, 
     ]
 
 
-@pytest.mark.night
 def test_j_and_k_go_on_and_back_and_what_was_passed_over_comes_again(client: Client, key: str, opened: Open) -> None:
     double = records(3)
     page = work(client, key, opened(), double)
@@ -278,7 +277,6 @@ def test_after_a_long_outage_a_press_sends_at_once_what_waits(client: Client, ke
     assert double.said() == [(0, "include", None)]
 
 
-@pytest.mark.night
 def test_two_tabs_write_each_decision_once(client: Client, key: str, opened: Open) -> None:
     double = records()
     first = work(client, key, opened(), double)
@@ -567,7 +565,6 @@ def test_the_gateway_searches_for_the_view(client: Client, key: str, opened: Ope
     expect(page.locator("#work-title")).to_have_text("Bananas")
 
 
-@pytest.mark.night
 def test_who_reads_in_a_pair_sees_nothing_of_the_other_and_decides_all_the_same(
     client: Client, key: str, opened: Open, batch_id: str
 ) -> None:

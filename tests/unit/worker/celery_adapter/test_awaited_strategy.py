@@ -17,7 +17,7 @@ from tamis_worker.celery_adapter.awaited_strategy import ANSWER, AwaitedStrategy
 from tamis_worker.event_loop.loop import LoopThread
 
 WITHIN = 5.0  # s
-NOW = datetime.now(UTC)
+HOUR = timedelta(hours=1)
 
 
 class Message:
@@ -137,17 +137,17 @@ def test_an_error_is_an_answer_and_one_that_nobody_foresaw_tells_no_content(
 def test_what_is_revoked_or_has_expired_is_handed_over_without_being_asked_about(worker: Worker) -> None:
     state.revoked.add("id 1")
     worker.takes(Message(1))
-    worker.takes(Message(2, expires=(NOW - timedelta(seconds=1)).isoformat()))
+    worker.takes(Message(2, expires=(datetime.now(UTC) - HOUR).isoformat()))
     state.revoked.discard("id 1")
     assert set(worker.given) == {"id 1", "id 2"}  # Celery sees to them
-    worker.takes(Message(3, expires=(NOW + timedelta(hours=1)).isoformat()))
+    worker.takes(Message(3, expires=(datetime.now(UTC) + HOUR).isoformat()))
     worker.settles()
     assert [sent.id for sent in worker.asked] == ["id 3"]
 
 
 def test_what_is_to_be_begun_later_is_not_asked_about_before(worker: Worker) -> None:
     worker.takes(Message(1, eta=(datetime.now() + timedelta(hours=1)).astimezone().isoformat()))  # noqa: DTZ005
-    worker.takes(Message(2, eta=NOW.isoformat()))
+    worker.takes(Message(2, eta=datetime.now(UTC).isoformat()))
     worker.settles()
     assert [sent.id for sent in worker.asked] == ["id 2"]
 
