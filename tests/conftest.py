@@ -82,15 +82,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Of all processes of a run, one compiles; none looks for garbage among what is collected, here or later.
-
-    Later it is looked for a tenth as often: tests make much and keep little of it.
-    """
+    """Of all processes of a run, one compiles; none looks for garbage among what is collected, here or later."""
     gc.disable()
     with compiled.first_alone():
         items = yield
     gc.freeze()
-    gc.set_threshold(10 * gc.get_threshold()[0], 10, 10)
     gc.enable()
     return items
 
