@@ -193,11 +193,12 @@ class Day:
         assert exported == expected
 
 
+@pytest.mark.night  # by day, the numbers: tests/integration/review/report/test_counted_decisions.py
 @pytest.mark.parametrize(
     ("count", "looks"),
     [
         pytest.param(24, {2, 6, 9}, id="24 records, three moments"),
-        pytest.param(200, set(range(10)), id="200 records, ten moments", marks=pytest.mark.night),
+        pytest.param(200, set(range(10)), id="200 records, ten moments"),
     ],
 )
 def test_a_day_of_a_review_has_one_number_for_each_thing_wherever_it_is_read(
