@@ -23,6 +23,7 @@ DOWNLOADS_AT_ONCE = 1  # requests that read a whole batch
 DOWNLOADS = ("/results", "/report", "/records")  # ends of the paths of these requests
 LONGEST_TURN = 0.1  # s; then the next request begins, even if this one still computes
 WITHOUT_TURN = frozenset({"/healthz", "/readyz", "/metrics"})  # probes, which have no key
+MOST_VALUES = 100_000  # JSON values in a body: 5,000 items with 20 values each
 SMALLEST = 1_000  # bytes of a whole answer; gzip gains nothing for a smaller one
 LEVEL = 4  # JSON is a seventh smaller than at level 1, and hardly larger than at 6, which takes three times as long
 OFF_THE_LOOP = 65_536  # bytes, about a millisecond: larger pieces are compressed on a thread
@@ -53,9 +54,10 @@ class Heads:
 
 
 class RequestLimits:
-    """An application with limits on the size and pace of bodies.
+    """An application with limits on the size and pace of bodies, and on the number of JSON values in them.
 
-    A request for a new batch may omit its length: the route counts the bytes as they arrive.
+    A request for a new batch may omit its length: the route counts the bytes as they arrive. In the bodies
+    of routes with limits of their own, no values are counted.
     """
 
     def __init__(self, app: ASGIApp, *, largest: int, largest_of: Mapping[str, int | None]) -> None:
@@ -83,7 +85,12 @@ class RequestLimits:
         if (refusal := self._refusal(scope)) is not None:
             await refusal(scope, receive, framed)
         else:
-            await self._app(scope, _paced(receive), framed)
+            count = ValueCount() if self._limit(scope) == self._largest else None
+            await self._app(scope, _paced(receive, count), framed)
+
+    def _limit(self, scope: Scope) -> int | None:
+        path = _BATCH.sub("/{batch_id}/", scope["path"])
+        return self._largest_of.get(path, self._largest) if scope["method"] == "POST" else self._largest
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -91,9 +98,7 @@ class RequestLimits:
             response = problems.unreadable("state either the content-length or the transfer-encoding")
             response.headers["Connection"] = "close"
             return response
-        path = _BATCH.sub("/{batch_id}/", scope["path"])
-        most = self._largest_of.get(path, self._largest) if scope["method"] == "POST" else self._largest
-        if most is None:
+        if (most := self._limit(scope)) is None:
             return None
         if "transfer-encoding" in headers:
             detail = "state the content-length, and do not send the request in chunks"
@@ -106,8 +111,36 @@ class RequestLimits:
         return None
 
 
-def _paced(receive: Receive) -> Receive:
-    """Return a version of `receive` that answers 408 if the body is too slow. Only time spent in `receive` counts."""
+class ValueCount:
+    """The number of JSON values in a body, counted as it arrives and before it is parsed.
+
+    The memory and time of parsing go by values, and not by bytes: `{}` has two bytes, and takes 64 in memory.
+    """
+
+    def __init__(self) -> None:
+        self._n = 1
+        self._escape = b""  # a backslash at the end of the last part
+        self._in_text = 0
+
+    def add(self, part: bytes) -> None:
+        """Count the values in the next part. Raise `HTTPException` (413) if there are too many."""
+        part = (self._escape + part).replace(rb"\\", b"")
+        self._escape = b"\\" if part.endswith(b"\\") else b""
+        pieces = part.replace(rb"\"", b"").split(b'"')
+        # Outside texts, commas and brackets separate values. NUL occurs in UTF-16, which would hide them.
+        outside = b"".join(pieces[self._in_text :: 2])
+        self._n += sum(map(outside.count, (b",", b"[", b"{"))) + part.count(0)
+        self._in_text = (self._in_text + len(pieces) - 1) % 2
+        if self._n > MOST_VALUES:
+            detail = f"the body has more than {MOST_VALUES:,} JSON values, the maximum: send several requests"
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+
+
+def _paced(receive: Receive, count: ValueCount | None) -> Receive:
+    """Return a version of `receive` that answers 408 if the body is too slow. Only time spent in `receive` counts.
+
+    `count` counts the body's values.
+    """
     waited, size, whole = 0.0, 0, False
 
     async def paced() -> Message:
@@ -122,7 +155,10 @@ def _paced(receive: Receive) -> Receive:
             detail = f"a body must arrive within {PATIENCE:g} s, or at {SLOWEST:,} bytes per second"
             raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail) from error
         waited += time.monotonic() - began
-        size += len(message.get("body", b""))
+        part = message.get("body", b"")
+        size += len(part)
+        if count is not None:
+            count.add(part)
         whole = not message.get("more_body", False)
         return message
 

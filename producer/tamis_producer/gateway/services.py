@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Header, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, FailFast, Field
 from pydantic.config import ExtraValues, JsonValue
 
 from tamis_schemas import (
@@ -42,7 +42,7 @@ from .submission_body import EXAMPLE_ITEM, Dollars
 HUNG_UP = 499  # nginx's status, for logs and metrics; no caller reads the answer
 _WAIT = re.compile(r'(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?\s*(?:$|[,;])', re.IGNORECASE)
 _ASYNC = re.compile(r"(?:^|[,;\s])respond-async\s*(?:$|[,;])", re.IGNORECASE)
-Items = Annotated[list[dict[str, Any]], Field(min_length=1)]
+Items = Annotated[list[dict[str, Any]], Field(min_length=1), FailFast()]  # one error is enough
 
 
 class Accepted(BaseModel):

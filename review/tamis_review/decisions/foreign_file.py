@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from zipfile import BadZipFile, ZipFile, is_zipfile
+from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 from tamis_producer.files.decode import MAX_FILE_BYTES, read_decoded
 from tamis_producer.results.formula_guard import unguarded
@@ -162,6 +162,7 @@ class ForeignRow:
 
 
 PROJECT = "project.json"
+PROJECT_BYTES = 1_000_000  # of this member; a project has some thousand
 RESULTS, STORE = "results.db", "data_store.db"
 _RECORDS = "SELECT record_id, title, doi FROM record"
 _LABELS = "SELECT record_id, label, note FROM results WHERE label IS NOT NULL ORDER BY rowid"
@@ -176,7 +177,7 @@ def read_project(archive: ZipFile, path: Path, max_bytes: int) -> Iterator[Forei
     import sqlite3  # a megabyte of memory, needed only for projects
 
     try:
-        project: Any = json.loads(archive.read(PROJECT))
+        project: Any = json.loads(archive.read(_checked(archive, PROJECT, PROJECT_BYTES)))
         version = project.get("project_file_version", 1)
     except (ValueError, AttributeError) as error:
         raise InputError(f"its {PROJECT} is not a JSON object", path=path) from error
@@ -189,8 +190,8 @@ def read_project(archive: ZipFile, path: Path, max_bytes: int) -> Iterator[Forei
     members = (RESULTS, RESULTS) if version == 3 else (STORE, f"reviews/{reviews[0].get('id')}/{RESULTS}")
     with TemporaryDirectory(prefix="tamis-asreview-") as folder:
         try:
-            records = _query(archive, members[0], Path(folder) / STORE, _RECORDS, max_bytes)
-            labels = _query(archive, members[1], Path(folder) / RESULTS, _LABELS, max_bytes)
+            records = _query(archive, members[0], folder, _RECORDS, max_bytes)
+            labels = _query(archive, members[1], folder, _LABELS, max_bytes)
         except (KeyError, ValueError, sqlite3.Error) as error:
             raise InputError(f"its databases are not those of an ASReview project: {error}", path=path) from error
     by_id = {record_id: {"title": title, "doi": doi} for record_id, title, doi in records}
@@ -199,14 +200,23 @@ def read_project(archive: ZipFile, path: Path, max_bytes: int) -> Iterator[Forei
         yield ForeignRow(f"record {record_id}", record, (ForeignWord(str(label), note=note or None),))
 
 
-def _query(archive: ZipFile, member: str, copy: Path, statement: str, max_bytes: int) -> list[tuple[Any, ...]]:
+def _query(archive: ZipFile, member: str, folder: str, statement: str, max_bytes: int) -> list[tuple[Any, ...]]:
     import sqlite3
 
-    if archive.getinfo(member).file_size > max_bytes:
-        raise ValueError(f"{member} has more than {max_bytes:,} bytes, the maximum")
-    copy.write_bytes(archive.read(member))
+    copy = Path(archive.extract(_checked(archive, member, max_bytes), folder))
     with closing(sqlite3.connect(f"{copy.as_uri()}?mode=ro&immutable=1", uri=True)) as database:
         return database.execute(statement).fetchall()
+
+
+def _checked(archive: ZipFile, member: str, most: int) -> ZipInfo:
+    """Return a member of an archive. Raise `InputError` if it inflates to more than `most` bytes.
+
+    A false size in the archive helps nobody: `zipfile` inflates no more than that size.
+    """
+    info = archive.getinfo(member)
+    if info.file_size > most:
+        raise InputError(f"{member} inflates to more than {most:,} bytes, the maximum", path=str(archive.filename))
+    return info
 
 
 INCLUSION, REASONS, NOTES = "RAYYAN-INCLUSION", "RAYYAN-EXCLUSION-REASONS", "USER-NOTES"
@@ -289,11 +299,10 @@ def read_foreign(
                 return ForeignFile("ASReview", tuple(read_project(archive, path, max_bytes)))
             tables = [member for member in archive.infolist() if member.filename.lower().endswith(".csv")]
             articles = [member for member in tables if "customizations_log" not in member.filename.lower()]
-            if len(articles) != 1 or articles[0].file_size > max_bytes:
+            if len(articles) != 1:
                 raise InputError("the archive is not an export of Rayyan or ASReview: extract the table", path=path)
             with TemporaryDirectory(prefix="tamis-decisions-") as folder:
-                table = Path(folder) / "articles.csv"
-                table.write_bytes(archive.read(articles[0]))
+                table = archive.extract(_checked(archive, articles[0].filename, max_bytes), folder)
                 text = read_decoded(table, max_bytes=max_bytes).text
     except _UNREADABLE as error:
         raise InputError(f"the archive cannot be read: {error}", path=path) from error

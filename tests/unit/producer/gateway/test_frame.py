@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
+from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
 from tamis_producer.gateway import frame as frame_module
@@ -19,6 +20,7 @@ from tamis_producer.gateway.frame import (
     RequestLimits,
     TurnQueue,
     Turns,
+    ValueCount,
     takes_gzip,
 )
 
@@ -68,6 +70,68 @@ def test_a_request_of_two_lengths_is_refused_and_its_connection_closed(path: str
     answer = answered(path, 5, "POST", (b"transfer-encoding", b"chunked"))
     assert answer["status"] == 422
     assert (b"connection", b"close") in answer["headers"]
+
+
+def is_counted_out(body: bytes, most: int, monkeypatch: pytest.MonkeyPatch, part: int = 1_000) -> bool:
+    """Whether a body that comes in parts of so many bytes is refused at so many values."""
+    monkeypatch.setattr(frame_module, "MOST_VALUES", most)
+    count = ValueCount()
+    for at in range(0, len(body), part):
+        try:
+            count.add(body[at : at + part])
+        except HTTPException as error:
+            return error.status_code == 413 and f"{most:,} JSON values" in error.detail
+    return False
+
+
+@pytest.mark.parametrize("part", [1, 2, 3, 1_000])
+@pytest.mark.parametrize(
+    ("body", "values"),
+    [
+        (b'{"a": "x, [{y}]", "b": "z"}', 3),
+        (rb'["\\", "\",,,[[", "\\\"{,", 1]', 5),
+        ('["é", "日,本"]'.encode(), 3),
+        (b"[[], {}, [1, 2]]", 8),
+    ],
+)
+def test_a_body_s_values_are_counted_outside_of_texts_wherever_its_parts_end(
+    body: bytes, values: int, part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not is_counted_out(body, values, monkeypatch, part)
+    assert is_counted_out(body, values - 1, monkeypatch, part)
+
+
+def test_no_encoding_hides_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = '["\u2200", {}, {}, {}, {}]'.encode().decode("unicode_escape")
+    assert is_counted_out(body.encode("utf-16"), 5, monkeypatch)
+    assert is_counted_out(body.encode("utf-32"), 5, monkeypatch)
+
+
+@pytest.mark.parametrize(("path", "refused"), [("/v1/batches/3f2a91c0/pause", True), ("/v1/batches", False)])
+def test_values_are_counted_before_a_route_reads_them_except_where_it_counts_itself(
+    path: str, refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frame_module, "MOST_VALUES", 2)
+    body: Message = {"type": "http.request", "body": b"[1,2]", "more_body": False}
+    read: list[Message] = []
+
+    async def reads(scope: Scope, receive: Receive, send: Send) -> None:
+        read.append(await receive())
+
+    async def receive() -> Message:
+        return body
+
+    async def send(message: Message) -> None:
+        raise AssertionError(message)
+
+    frame = RequestLimits(reads, largest=10, largest_of=LARGEST_OF)
+    scope = {"type": "http", "method": "POST", "path": path, "headers": [(b"content-length", b"5")]}
+    if refused:
+        with pytest.raises(HTTPException, match="JSON values"):
+            asyncio.run(frame(scope, receive, send))
+    else:
+        asyncio.run(frame(scope, receive, send))
+    assert read == ([] if refused else [body])
 
 
 START: Message = {"type": "http.response.start", "status": 200, "headers": []}

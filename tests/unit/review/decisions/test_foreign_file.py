@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import tracemalloc
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -230,3 +231,20 @@ def test_a_project_without_its_databases_is_refused(tmp_path: Path) -> None:
         read_foreign(path)
     with pytest.raises(InputError, match="bytes, the maximum"):
         read_foreign(path, max_bytes=10)
+
+
+@pytest.mark.parametrize(("member", "most"), [("project.json", 1_000_000), ("articles.csv", 5_000_000)])
+def test_an_archive_that_inflates_to_more_than_a_bound_is_refused_before_it_takes_memory(
+    tmp_path: Path, member: str, most: int
+) -> None:
+    path = tmp_path / "small.zip"
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        archive.writestr(member, b"A" * (most + 1))
+    assert path.stat().st_size < most / 100
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=rf"{member} inflates to more than {most:,} bytes"):
+            read_foreign(path, max_bytes=5_000_000)
+        assert tracemalloc.get_traced_memory()[1] < most / 2
+    finally:
+        tracemalloc.stop()
