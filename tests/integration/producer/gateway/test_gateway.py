@@ -10,7 +10,7 @@ from stage import abstracts
 from stage.gateway import gateway
 from stage.plain_http import http_client
 from tamis_producer import Client, ProducerSettings
-from tamis_producer.gateway import api_keys
+from tamis_producer.gateway import api_keys, frame
 from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Filter
 
@@ -69,6 +69,16 @@ def test_a_request_that_is_too_large_is_not_read(client: Client, http: httpx.Cli
     answer = http.post("/v1/batches/00000000/items/0/override", json=body, headers=bearer(client, Scope.DECIDE))
     assert answer.status_code == 413
     assert "at most 10,000 bytes" in answer.json()["detail"]
+
+
+def test_a_request_of_too_many_values_is_not_parsed(
+    client: Client, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frame, "MOST_VALUES", 100)
+    body = {"criteria": "Is it?", "items": [{}] * 100}
+    answer = http.post("/api/tablizer/filter", json=body, headers=bearer(client, Scope.SUBMIT))
+    assert answer.status_code == 413
+    assert "more than 100 JSON values" in answer.json()["detail"]
 
 
 def test_a_request_of_unknown_length_is_not_read(client: Client, http: httpx.Client) -> None:

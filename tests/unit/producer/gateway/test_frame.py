@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
@@ -23,6 +24,7 @@ from tamis_producer.gateway.frame import (
     ValueCount,
     takes_gzip,
 )
+from tamis_producer.gateway.services import Items
 
 LARGEST_OF = {"/v1/batches": None, "/v1/batches/{batch_id}/decisions": 100}
 
@@ -345,3 +347,9 @@ def test_a_whole_answer_is_compressed_from_a_size_on() -> None:
 )
 def test_who_takes_gzip(accepted: str, taken: bool) -> None:
     assert takes_gzip(accepted) is taken
+
+
+def test_a_list_of_wrong_items_gives_one_complaint_and_not_one_for_each() -> None:
+    with pytest.raises(ValidationError) as refused:
+        TypeAdapter[Any](Items).validate_python([0] * 1_000)
+    assert refused.value.error_count() == 1
