@@ -179,11 +179,7 @@ async def get_results(
     return Response(await run_in_threadpool(page_text, page, form), media_type=media_type, headers=headers)
 
 
-@router.get(
-    "/{batch_id}/summary",
-    summary="The batch in numbers, once it is completed",
-    responses=problems.UNKNOWN,
-)
+@router.get("/{batch_id}/summary", summary="The batch in numbers, once it is completed", responses=problems.UNKNOWN)
 def get_summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
     written = client.batch(batch_id).summary()
     if written is None:
@@ -192,9 +188,7 @@ def get_summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
 
 
 @router.post(
-    "/{batch_id}/pause",
-    summary="Pause a batch: no further item begins",
-    responses=problems.UNKNOWN | problems.CONFLICT,
+    "/{batch_id}/pause", summary="Pause a batch: no further item begins", responses=problems.UNKNOWN | problems.CONFLICT
 )
 def pause_batch(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
     return _changed(client.batch(batch_id), Batch.pause)
@@ -213,9 +207,7 @@ def resume_batch(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget
 
 
 @router.post(
-    "/{batch_id}/cancel",
-    summary="Cancel a batch; results are kept",
-    responses=problems.UNKNOWN | problems.CONFLICT,
+    "/{batch_id}/cancel", summary="Cancel a batch; results are kept", responses=problems.UNKNOWN | problems.CONFLICT
 )
 def cancel_batch(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
     return _changed(client.batch(batch_id), Batch.cancel)
@@ -254,19 +246,13 @@ def get_about(client: Of, key: Reader) -> About:
     responses={HTTPStatus.OK: {"content": {EVENTS: {}}}},
 )
 async def follow_batches(
-    request: Request,
-    key: Reader,
-    limit: Annotated[int, Query(ge=1, le=MOST_WATCHED)] = 20,
-    review: OfReview = None,
+    request: Request, key: Reader, limit: Annotated[int, Query(ge=1, le=MOST_WATCHED)] = 20, review: OfReview = None
 ) -> Stream:
     updates = latest(request.app.state.watcher, limit, of_no_review=review is not None)
     return Stream(updates, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
 
 
-@overview_router.get(
-    "/service-traffic",
-    summary="Single calls of services, counted by service and hour",
-)
+@overview_router.get("/service-traffic", summary="Single calls of services, counted by service and hour")
 def get_service_traffic(
     client: Of, _: Reader, hours: Annotated[int, Query(ge=1, le=MOST_HOURS)] = 24
 ) -> list[ServiceTraffic]:

@@ -65,10 +65,7 @@ def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     """
     first = _ELEMENT.search(text)
     if _DOCTYPE.search(text, 0, first.start() if first else len(text)):
-        raise InputError(
-            "a document type (<!DOCTYPE ...>), which EndNote does not write: remove it",
-            path=notes.path,
-        )
+        raise InputError("a document type (<!DOCTYPE ...>), which EndNote does not write: remove it", path=notes.path)
     clean = without_controls(_DECLARED.sub("", text, count=1))
     line_break = "&#xD;" if "&#xD;" in text else "&#13;" if "&#13;" in text else "\n"
     records: list[dict[str, Any]] = []

@@ -48,7 +48,7 @@ Sources = Annotated[
     list[StatedSource],
     Field(
         description="The database or register of each file, by the file's name in the form, and when and how it was "
-        "searched. Files of one source complete each other. A file without a source is its own source.",
+        "searched. Files of one source complete each other. A file without a source is its own source."
     ),
 ]
 

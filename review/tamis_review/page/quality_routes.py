@@ -62,8 +62,7 @@ def get_agreement(batch_id: BatchId, client: Of, _: Reader) -> AgreementFigures:
 
 
 @figure_router.get(
-    "/agreement/records",
-    summary="List the records behind a cell of a table of agreement, in batch order, in pages",
+    "/agreement/records", summary="List the records behind a cell of a table of agreement, in batch order, in pages"
 )
 def get_agreement_records(
     batch_id: BatchId, client: Of, _: Reader, query: Annotated[CellQuery, Query()]
@@ -73,8 +72,7 @@ def get_agreement_records(
 
 
 @figure_router.get(
-    "/failures",
-    summary="Count the failures of each round, and test whether they depend on length, year or neighbours",
+    "/failures", summary="Count the failures of each round, and test whether they depend on length, year or neighbours"
 )
 def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
     """Return the failures of each round. The list of rounds is empty if no record ever failed."""
@@ -82,8 +80,7 @@ def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
 
 
 @figure_router.get(
-    "/panel",
-    summary="Measure how far a panel's models agree, whether they make the same errors, and what each adds",
+    "/panel", summary="Measure how far a panel's models agree, whether they make the same errors, and what each adds"
 )
 def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
     """Return the figures of a panel, with errors by people's decisions. For a single model, the answer is 422."""

@@ -76,10 +76,7 @@ def get_team(batch_id: BatchId, client: Of, key: Reader) -> Team:
     return reading.read_team(client.batch(batch_id), people=Scope.CONTROL in key.scopes)
 
 
-@work_router.get(
-    "/next",
-    summary="List the records that a person should read next, each with the reason for its place",
-)
+@work_router.get("/next", summary="List the records that a person should read next, each with the reason for its place")
 def get_next_records(
     batch_id: BatchId,
     client: Of,

@@ -116,8 +116,7 @@ def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
     people = listed(figures.report_reviewers)
     what = "Retrieval and full texts were" if reports.assessed else "Retrieval was"
     sentences = [
-        f"{were(reports.sought, 'report')} sought for retrieval. "
-        f"{what} assessed by {people}, without a language model.",
+        f"{were(reports.sought, 'report')} sought for retrieval. {what} assessed by {people}, without a language model."
     ]
     if lost := total(reports.not_retrieved):
         sentences.append(f"{were(lost, 'report')} not retrieved ({tallied(reports.not_retrieved)}).")

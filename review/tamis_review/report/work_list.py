@@ -13,16 +13,7 @@ from sqlalchemy import Connection, Engine
 from tamis_producer.ledger import ledger_errors, read_results
 from tamis_producer.ledger.audits import find_reading_audit, read_audit
 from tamis_producer.ledger.stop_samples import read_open_sample
-from tamis_schemas import (
-    Audit,
-    Criterion,
-    HumanStage,
-    Inclusion,
-    ItemResult,
-    Operation,
-    RemarkKind,
-    ScreeningMode,
-)
+from tamis_schemas import Audit, Criterion, HumanStage, Inclusion, ItemResult, Operation, RemarkKind, ScreeningMode
 from tamis_schemas.answers.override import AuditItem
 from tamis_schemas.operations import panel_of
 from tamis_schemas.values.frozen import Frozen
