@@ -1,5 +1,7 @@
 """People's reading of a batch: visibility of decisions, next records, and when to stop."""
 
+from typing import TYPE_CHECKING
+
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.client.session import Session
@@ -25,9 +27,11 @@ from .order import next_records as reading_order
 from .order.exploration import EXPLORE
 from .order.next_records import NextQuery
 from .order.order_refits import OrderRefits
-from .report import team
-from .report.work_filter import WorkQuery
-from .report.work_list import WorkList, read_work
+
+if TYPE_CHECKING:
+    from .report.team import Team
+    from .report.work_filter import WorkQuery
+    from .report.work_list import WorkList
 
 
 def get_screening_mode(batch: Batch) -> ScreeningModeSet:
@@ -110,19 +114,23 @@ def next_records(
     return reading_order.next_records(batch.session.engine, batch.uuid, query, refits, first=sampled)
 
 
-def list_work(batch: Batch, query: WorkQuery, *, reviewer: str) -> WorkList:
+def list_work(batch: Batch, query: "WorkQuery", *, reviewer: str) -> "WorkList":
     """Return a page of the work list of the person `reviewer`, without the decisions that are hidden from this person.
 
     Raises the errors of `next_records`, and `InvalidParameters` for an invalid cursor.
     """
+    from .report.work_list import read_work
+
     return read_work(batch.session.engine, batch.uuid, reviewer, query, order_refits(batch.session))
 
 
-def read_team(batch: Batch, *, people: bool = True) -> team.Team:
+def read_team(batch: Batch, *, people: bool = True) -> "Team":
     """Return how far people have read the batch; with `people`, also how much each of them has read.
 
     Raises `LedgerUnavailable`, and `Blinded` as `read_visibility` does.
     """
+    from .report import team
+
     with batch.session.snapshot() as connection:
         (view,) = read_views(connection, batch_id=batch.uuid)
         return team.read_team(connection, view, visible(connection, batch).me, people=people)

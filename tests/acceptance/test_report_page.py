@@ -247,7 +247,6 @@ def test_decision_reason_and_flag_filter_and_say_how_many_there_are(open_report:
     assert shown(page) == ["Cherries"]
 
 
-@pytest.mark.night
 def test_headings_sort_both_ways_and_say_so(open_report: Open) -> None:
     page = open_report(few()).page
     heading = page.get_by_role("columnheader", name="Record", exact=True)

@@ -59,7 +59,10 @@ def serving(
                 [sys.executable, "-m", "tamis_cli", *command], env=given, cwd=folder, stdout=out, stderr=err
             )
         try:
-            wait_until(lambda: is_healthy(url), within=START_WITHIN, what="the gateway answers")
+            wait_until(
+                lambda: process.poll() is not None or is_healthy(url), within=START_WITHIN, what="the gateway answers"
+            )
+            assert process.poll() is None, text_of(err)
             yield GatewayProcess(url, process, (out, err))
         finally:
             process.kill()

@@ -1,6 +1,5 @@
 """A receiver of webhooks: an HTTP server in this process, which answers as it is told and keeps what came."""
 
-import socket
 import ssl
 import threading
 from collections.abc import Iterator, Mapping
@@ -96,9 +95,3 @@ def receiving_webhooks(
         server.shutdown()
         server.server_close()
         thread.join(10)
-
-
-def free_port() -> int:
-    """A port at which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])

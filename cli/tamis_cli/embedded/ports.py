@@ -1,8 +1,10 @@
 """TCP ports on this machine."""
 
 import socket
+from random import SystemRandom
 
 HOST = "127.0.0.1"
+SERVERS = range(20_000, 32_000)  # below the ports that systems give to outgoing connections
 
 
 def is_free(port: int) -> bool:
@@ -18,10 +20,10 @@ def is_free(port: int) -> bool:
 
 
 def free_port(wish: int | None = None) -> int:
-    """Return `wish` if it is free, else any free port."""
+    """Return `wish` if it is free, else a free port of `SERVERS`: no connection takes it before the server does."""
     if wish is not None and is_free(wish):
         return wish
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
+    random = SystemRandom()
+    while not is_free(port := random.choice(SERVERS)):
+        pass
     return port

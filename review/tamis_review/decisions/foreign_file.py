@@ -12,7 +12,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import copyfileobj
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
@@ -203,7 +204,7 @@ def read_project(archive: ZipFile, path: Path, max_bytes: int) -> Iterator[Forei
 def _query(archive: ZipFile, member: str, folder: str, statement: str, max_bytes: int) -> list[tuple[Any, ...]]:
     import sqlite3
 
-    copy = Path(archive.extract(_checked(archive, member, max_bytes), folder))
+    copy = _inflate(archive, member, max_bytes, folder)
     with closing(sqlite3.connect(f"{copy.as_uri()}?mode=ro&immutable=1", uri=True)) as database:
         return database.execute(statement).fetchall()
 
@@ -215,8 +216,20 @@ def _checked(archive: ZipFile, member: str, most: int) -> ZipInfo:
     """
     info = archive.getinfo(member)
     if info.file_size > most:
-        raise InputError(f"{member} inflates to more than {most:,} bytes, the maximum", path=str(archive.filename))
+        raise InputError(
+            f"{member[-60:]} inflates to more than {most:,} bytes, the maximum", path=str(archive.filename)
+        )
     return info
+
+
+def _inflate(archive: ZipFile, member: str, most: int, folder: str) -> Path:
+    """Write a member of an archive to a new file in pieces. The file has a name of its own: a member's may be invalid.
+
+    Raises `InputError` as `_checked` does.
+    """
+    with archive.open(_checked(archive, member, most)) as packed, NamedTemporaryFile(dir=folder, delete=False) as copy:
+        copyfileobj(packed, copy)
+    return Path(copy.name)
 
 
 INCLUSION, REASONS, NOTES = "RAYYAN-INCLUSION", "RAYYAN-EXCLUSION-REASONS", "USER-NOTES"
@@ -302,7 +315,7 @@ def read_foreign(
             if len(articles) != 1:
                 raise InputError("the archive is not an export of Rayyan or ASReview: extract the table", path=path)
             with TemporaryDirectory(prefix="tamis-decisions-") as folder:
-                table = archive.extract(_checked(archive, articles[0].filename, max_bytes), folder)
+                table = _inflate(archive, articles[0].filename, max_bytes, folder)
                 text = read_decoded(table, max_bytes=max_bytes).text
     except _UNREADABLE as error:
         raise InputError(f"the archive cannot be read: {error}", path=path) from error

@@ -9,7 +9,6 @@ from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.operations import verdict
 from tamis_schemas.records.record_number import indexed_words
 
-from ..intake.column_mappings import database_of
 from .inclusion_score import ScoreScale, inclusion_score
 
 
@@ -80,6 +79,8 @@ def judged(row: ItemResult) -> Judged:
 
     Raises `InvalidRequest` if the operation does not include or exclude records.
     """
+    from ..intake.column_mappings import database_of  # which imports readers of files, and most commands read none
+
     stand, reason, confidence = _stand(row)
     kept_out = row.exclusion
     copy = kept_out is not None and kept_out.rule == DUPLICATE

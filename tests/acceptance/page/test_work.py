@@ -195,7 +195,6 @@ def test_the_next_records_are_there_before_they_are_needed(client: Client, key: 
     assert [asked.get("after") for asked in double.asked] == [None, "50"]
 
 
-@pytest.mark.night
 def test_a_dialog_lists_the_keys_and_gives_the_focus_back(client: Client, key: str, opened: Open) -> None:
     page = work(client, key, opened(), records())
     page.keyboard.press("?")
@@ -208,7 +207,6 @@ def test_a_dialog_lists_the_keys_and_gives_the_focus_back(client: Client, key: s
     expect(page.locator("#work-title")).to_be_focused()
 
 
-@pytest.mark.night
 def test_buttons_keep_the_focus_and_every_key_has_one(client: Client, key: str, opened: Open) -> None:
     double = records()
     page = work(client, key, opened(), double)
@@ -298,7 +296,6 @@ def test_two_tabs_write_each_decision_once(client: Client, key: str, opened: Ope
     assert sorted(double.said()) == [(0, "include", None), (1, "uncertain", None)]
 
 
-@pytest.mark.night
 def test_what_was_decided_in_another_tab_is_seen_once_the_records_are_read_again(
     client: Client, key: str, opened: Open
 ) -> None:

@@ -228,7 +228,7 @@ def test_the_list_of_commands_says_where_each_is_written_and_what_its_page_says(
         pytest.param("health --help", 355, {"rich", "typer", "pydantic"}, marks=pytest.mark.night),
         ("status --help", 515, {"rich", "typer", "pydantic", "psycopg", "asyncio"}),
         ("filter --help", 725, SUBMITS),  # no SQLAlchemy: it adds a hundred modules
-        pytest.param("next --help", 750, READS, marks=pytest.mark.night),
+        pytest.param("next --help", 730, READS, marks=pytest.mark.night),
         ("override --help", 765, READS | {"rapidfuzz"}),  # not the figures of quality
     ],
 )

@@ -9,7 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from stage import WorkerProcess, wait_until
-from stage.webhook_receiver import SECRET, WebhookReceiver, free_port, receiving_webhooks
+from stage.webhook_receiver import SECRET, WebhookReceiver, receiving_webhooks
+from tamis_cli.embedded.ports import free_port
 from tamis_producer.transport.broker import make_app
 from tamis_schemas import Callback
 from tamis_worker.webhooks.deliverer import UNSIGNED, Deliverer

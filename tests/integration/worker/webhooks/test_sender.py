@@ -17,7 +17,8 @@ from pydantic import SecretStr
 from standardwebhooks import WebhookVerificationError
 
 from stage.tls import Authority
-from stage.webhook_receiver import SECRET, free_port, receiving_webhooks
+from stage.webhook_receiver import SECRET, receiving_webhooks
+from tamis_cli.embedded.ports import free_port
 from tamis_worker.webhooks.schedule import DeliveryAnswer
 from tamis_worker.webhooks.sender import Sender
 

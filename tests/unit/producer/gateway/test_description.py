@@ -8,7 +8,8 @@ import pytest
 
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.gateway.app import create_app
-from tamis_review.page.application import Screening
+from tamis_review.page.application import FORMS, Screening
+from tamis_review.page.upload import MEDIA_TYPE
 
 NOWHERE = ProducerSettings(
     broker_url="redis://127.0.0.1:1/0", database_url="postgresql+psycopg://user@127.0.0.1:1/tamis"
@@ -65,3 +66,14 @@ def test_every_submitting_route_tells_of_replays_and_of_money(described: dict[st
         assert "402" in responses
     for path in ("/api/tablizer/filter", "/api/tablizer/extract", "/api/lab/generate-answer"):
         assert {"200", "202", "402"} <= described["paths"][path]["post"]["responses"].keys()
+
+
+def test_the_routes_with_a_limit_of_their_own_are_those_that_take_files_and_new_batches(
+    described: dict[str, Any],
+) -> None:
+    takes_files = {
+        path
+        for path, methods in described["paths"].items()
+        if MEDIA_TYPE in methods.get("post", {}).get("requestBody", {}).get("content", {})
+    }
+    assert takes_files - {"/v1/batches"} == {*FORMS}  # in others, a comma of a file would count as one of JSON

@@ -115,6 +115,15 @@ def test_rayyans_archive_need_not_be_unpacked(tmp_path: Path) -> None:
         read_foreign(path)
 
 
+def test_a_table_in_an_archive_may_have_a_name_that_no_file_may_have(tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    for name in ("x" * 300 + ".csv", "../../articles.csv", "folder/" * 60 + "articles.csv"):
+        with ZipFile(path, "w") as archive:
+            archive.writestr(name, rayyan(NOTES))
+        assert len(words(read_foreign(path))) == 3
+    assert [entry.name for entry in tmp_path.iterdir()] == ["export.zip"]
+
+
 def test_a_damaged_archive_is_an_error_that_names_it(tmp_path: Path) -> None:
     path = tmp_path / "export.zip"
     with ZipFile(path, "w", ZIP_DEFLATED) as archive:
