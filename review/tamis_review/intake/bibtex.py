@@ -37,8 +37,10 @@ with needs("files"):
 NO_ENTRIES = frozenset(("string", "preamble", "comment"))
 
 _FIELD_OUTSIDE = re.compile(r"(?:^|[,{(])[ \t]*[A-Za-z][\w-]*[ \t]*=[ \t]*[{\"]", re.MULTILINE)
-_ENTRY_OUTSIDE = re.compile(r"^[ \t]*(?:@[ \t]*[A-Za-z]|\W?[A-Za-z]\w*[ \t]*\{[^\s,={}()]*,)", re.MULTILINE)
-_COMMENT = re.compile(r"\s*%(?!0 )")  # `%0 ` is EndNote's
+_ENTRY_OUTSIDE = re.compile(
+    r"^[ \t]*(?:@[ \t]*(?!(?i:comment)\b)[A-Za-z]|\W?[A-Za-z]\w*[ \t]*\{[^\s,={}()]*,)", re.MULTILINE
+)
+_COMMENT = re.compile(r"\s*(?:%(?!0 )|@[ \t]*(?i:comment)\b)")  # `%0 ` is EndNote's
 _BEGIN = re.compile(r"\s*@(\w+)\s*[{(]\s*([^\s,={}()\"]*)")
 
 # Its complaints are noted here, or raised.
