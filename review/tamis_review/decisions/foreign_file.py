@@ -17,7 +17,6 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 from tamis_producer.files.decode import MAX_FILE_BYTES, read_decoded
-from tamis_producer.results.formula_guard import unguarded
 from tamis_schemas import InputError
 
 from ..intake.cell_rows import DELIMITERS, CellRow
@@ -374,7 +373,7 @@ def _rows(text: str, path: Path) -> tuple[Header, list[CellRow]]:
         raise InputError(f"the column {repeated!r} occurs twice", path=path, line=top.line)
     rows = []
     for row in table:
-        cells = [unguarded(cell) for cell, _ in zip(row.cells, top.cells, strict=False)]
+        cells = row.cells[: len(top.cells)]
         rows.append(CellRow(row.line, cells + [""] * (len(top.cells) - len(cells))))
     return header, rows
 

@@ -3,7 +3,6 @@
 The files' labels show which records the review finally included.
 """
 
-import csv
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tamis_producer.files.decode import MAX_FILE_BYTES
-from tamis_producer.results.formula_guard import guarded
+from tamis_producer.results.formula_guard import GuardedTable
 from tamis_schemas import SearchCriteria, resolve_item_id
 from tamis_schemas.answers.filter_result import FilterResult
 
@@ -133,13 +132,13 @@ def write_outcomes(tier_one: FilterReport, stream: TextIO) -> int:
     The columns are `COLUMNS`, and `label` if there are labels.
     """
     labelled = any(outcome.included is not None for outcome in tier_one.outcomes)
-    writer = csv.writer(stream)
-    writer.writerow((*COLUMNS, "label") if labelled else COLUMNS)
+    table = GuardedTable(stream)
+    table.write((*COLUMNS, "label") if labelled else COLUMNS)
     for outcome in tier_one.outcomes:
         cells = _cells(outcome)
         if labelled:
             cells.append(None if outcome.included is None else int(outcome.included))
-        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
+        table.write(cells)
     return len(tier_one.outcomes)
 
 

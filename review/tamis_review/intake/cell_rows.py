@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tamis_producer.results.formula_guard import unguarded
+
 from .notes import Notes
 
 DELIMITERS = ",;\t|"
@@ -25,7 +27,7 @@ class CellRow:
     """The cells of one row."""
 
     line: int  # the row's first line; quoted cells may span several
-    cells: list[str]
+    cells: list[str]  # without the apostrophes of the formula guard
 
 
 class CellRows(Iterator[CellRow]):
@@ -47,7 +49,7 @@ class CellRows(Iterator[CellRow]):
     def __next__(self) -> CellRow:
         line = self._lines.begin()
         try:
-            return CellRow(line, next(self._reader))
+            return CellRow(line, [*map(unguarded, next(self._reader))])
         except csv.Error as error:
             reason = _quoting(error)
         whole = self._next_whole()
@@ -89,7 +91,7 @@ class CellRows(Iterator[CellRow]):
             except StopIteration:
                 return None
             if self.width is None or (len(cells) == self.width and not self._is_within_text()):
-                return CellRow(line, cells)
+                return CellRow(line, [*map(unguarded, cells)])
         self._lines.drop()
         return None
 

@@ -7,7 +7,7 @@ header, are lost.
 Usual column names are recognised in any table. Other columns need a mapping (`column_mappings`).
 
 Spreadsheets treat a cell that begins with `=`, `+`, `-` or `@` as a formula. The writer puts an apostrophe before such
-text of a model, and the reader removes the apostrophe. A team's own cells stay unchanged.
+text, and the reader removes the apostrophe.
 """
 
 import csv
@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Any, TextIO
 
 from tamis_producer.files.decode import LINE_END
-from tamis_producer.results.formula_guard import guarded, unguarded
+from tamis_producer.results.formula_guard import guarded
 from tamis_schemas import InputError
 
 from .cell_rows import DELIMITERS, CellRow, CellRows
@@ -151,9 +151,11 @@ def _layout(text: str, delimiter: str, header: CellRow, first: CellRow, form: Fo
     elif of_rows[0] != line_end:
         layout["rows_end"] = of_rows[0]
     for what, row in (("names_quoted", header), ("cells_quoted", first)):
+        forms = (row.cells, [*map(guarded, row.cells)])
         ordinary = [cell for cell in row.cells if not special_in(delimiter).search(cell)]
         for style in QUOTING if any(ordinary) else ():
-            if text.startswith(delimiter.join(quoted(cell, style) for cell in row.cells), starts[row.line]):
+            written = tuple(delimiter.join(quoted(cell, style) for cell in cells) for cells in forms)
+            if text.startswith(written, starts[row.line]):
                 layout[what] = style
                 break
     if starts[header.line]:
@@ -199,7 +201,7 @@ def _record(
     if isinstance(fields.get("year"), int) and not is_bare_year(texts["year"]):
         kept[columns.names[served["year"]]] = texts["year"]
     for name in kept.keys() & DECISION_NAMES.keys():
-        kept[name] = decision_value(DECISION_NAMES[name], unguarded(kept[name]))
+        kept[name] = decision_value(DECISION_NAMES[name], kept[name])
     record = assemble({**fields, **gained}, kept, accession=accession, line=row.line, number=number)
     # Hidden fields follow the canonical ones, in the order of `kept`; the line comes last.
     hidden = dict(zip(kept, list(record)[-1 - len(kept) : -1], strict=True))
@@ -215,7 +217,7 @@ def _record(
             key = None if role in gained else role
         else:
             key = free if (free := hide(columns.own_names[at])) not in record else None
-        source.append(Field(name, unguarded(cell) if is_decision(name) else cell, key))
+        source.append(Field(name, cell, key))
     for name, value in made.items():
         if value and name not in CANONICAL:
             record.setdefault(hide(name), value)
@@ -252,14 +254,17 @@ def write_csv(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format
     special = special_in(delimiter)
 
     def row(cells: Sequence[str], style: object, end: str) -> str:
-        written = [quoted(cell) if special.search(cell) else quoted(cell, style) for cell in cells]
+        written = [quoted(cell) if special.search(cell) else quoted(cell, style) for cell in map(guarded, cells)]
         # A row of one empty cell would be an empty line.
         return end + (delimiter.join(written) or '""')
 
     columns = _columns(records)
     above = next((layout_of(record, form).get("above") for record in records), None)
     if isinstance(above, str):
-        stream.write(above)
+        # In a line with a delimiter, any cell may be a formula.
+        stream.write(
+            re.sub(rf'(^|[\r\n{re.escape(delimiter)}])("?)(?=[=+@\uff1d\uff0b\uff0d\uff20-])', r"\1\2'", above)
+        )
     stream.write(row([column.name for column in columns], layout.get("names_quoted"), ""))
     end = line_end
     for record in records:
@@ -347,7 +352,7 @@ def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:
         plain = _plain(written.name)
         column = _Column(written.name, plain, nth if (nth := seen.get(plain, 0)) < count[plain] else 0)
         seen[plain] = nth + 1
-        cells[column] = guarded(written.text) if is_decision(written.name) else written.text
+        cells[column] = written.text
         if written.key is not None and written.key in CANONICAL:
             column_of[written.key] = column
     mapping = _columns_named(tuple(column.name for column in cells)).mapping_of([*cells.values()])
@@ -356,8 +361,7 @@ def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:
     if source_format(record) is not form:
         for name, value in record.items():
             if name not in PLACES and (not name.startswith("_") or name.startswith(PREFIXES)):
-                name, text = name.removeprefix("_"), as_text(value)
-                cells.setdefault(_Column.called(name), guarded(text) if is_decision(name) else text)
+                cells.setdefault(_Column.called(name.removeprefix("_")), as_text(value))
     if not any(cell.strip() for cell in cells.values()):  # a reader would skip an empty row
         cells[_Column.called("id")] = as_text(record.get("id")).strip() or "record"
     return cells

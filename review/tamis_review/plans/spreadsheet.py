@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tamis_producer.files.decode import read_text
-from tamis_producer.results.formula_guard import unguarded
 from tamis_schemas import InputError
 
 from ..intake.cell_rows import DELIMITERS, CellRow, CellRows
@@ -39,8 +38,7 @@ def read_table(path: Path | str, columns: Collection[str], required: Collection[
     top = next(rows)
     names = _header(top.cells, columns, required, path, top.line)
     return [
-        TableRow(row.line, {name: unguarded(cell.strip()) for name, cell in zip(names, row.cells, strict=False)})
-        for row in rows
+        TableRow(row.line, {name: cell.strip() for name, cell in zip(names, row.cells, strict=False)}) for row in rows
     ]
 
 
