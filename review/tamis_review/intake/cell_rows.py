@@ -1,10 +1,12 @@
 """The rows of a delimited text, and the recovery after a row with unbalanced quotes.
 
-Such a row has no certain end. Reading continues with the next line that begins a row of the header's width.
+If its first line has the header's width when only a quote beside a delimiter ends a cell, that line is the row.
+Otherwise the row has no certain end. Reading continues with the next line that begins a row of the header's width.
 """
 
 import csv
 import io
+import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,6 +54,8 @@ class CellRows(Iterator[CellRow]):
             return CellRow(line, [*map(unguarded, next(self._reader))])
         except csv.Error as error:
             reason = _quoting(error)
+        if self._to_spare > 0 and (cells := self._repaired()) is not None:
+            return CellRow(line, cells)
         whole = self._next_whole()
         if whole is not None:
             behind = f"the next complete row begins in line {whole.line}"
@@ -63,6 +67,11 @@ class CellRows(Iterator[CellRow]):
         if whole is None:
             raise StopIteration
         return whole
+
+    @property
+    def written(self) -> str:
+        """Return the text of the last row."""
+        return "".join(self._lines.of_row)
 
     def swallowed(self) -> bool:
         """Return whether the last row contains whole rows, from its second line on.
@@ -78,6 +87,22 @@ class CellRows(Iterator[CellRow]):
             return False
         self._lines.turn_back()
         return True
+
+    def _repaired(self) -> list[str] | None:
+        """Return the cells of the damaged row's first line, read with quotes inside them, or None."""
+        sign = re.escape(self._delimiter)
+        # A space behind a delimiter shows that it belongs to the text.
+        cell = re.compile(rf'(?:"((?:[^"]|"(?!{sign}|$))*)"|((?! )[^"{sign}]*))({sign}|$)')
+        first, at, cells = self._lines.of_row[0].rstrip("\r\n"), 0, list[str]()
+        while (match := cell.match(first, at)) is not None:
+            cells.append(unguarded(match[2] if match[1] is None else match[1].replace('""', '"')))
+            at = match.end()
+            if not match[3]:
+                break
+        if match is None or len(cells) != self.width:
+            return None
+        self._to_spare -= self._lines.turn_back()
+        return cells
 
     def _next_whole(self) -> CellRow | None:
         """Return the next whole row that begins after the damaged row's first line, or None."""

@@ -34,6 +34,7 @@ from .notes import Notes
 from .recognise import Format
 from .record import CANONICAL, assemble, hide, is_bare_year, split_authors, split_keywords, year_of
 from .source import Field, as_text, entries_of, layout_of, mark_of, remember, source_format
+from .tagged import CONTENT
 
 HEADER_WITHIN = 10  # rows; Embase writes the search query above its header
 LAST = 1_000  # characters at a file's end that are searched for its last line break
@@ -49,6 +50,9 @@ PLACES: Mapping[str, FieldPlace] = {
     **{name: FieldPlace(name) for name in CANONICAL},
     **{key: FieldPlace(column) for column, key in DECISION_NAMES.items()},
 }
+# In cells of these forms, and in quotes, a row with surplus cells is not shifted yet.
+_FORMS = {"year": re.compile(r"\d{4}"), "doi": re.compile(r"(?:https?://\S+?/)?10\.\S+"), "pmid": re.compile(r"\d+")}
+_SENTENCE = re.compile(r"[.!?)\]]\s*\Z")
 SPLIT: Mapping[str, Callable[[str], list[str]]] = {"authors": split_authors, "keywords": split_keywords}
 
 
@@ -76,6 +80,11 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
         if not any(cell.strip() for cell in row.cells):
             continue
         filled, served = columns.sort(row.cells)
+        is_longer = any(map(str.strip, row.cells[columns.width :]))
+        if is_longer and not rows.swallowed() and (intact := _intact(row.cells, served, delimiter, rows.written)):
+            served = {name: at for name, at in served.items() if at < intact}
+            row = CellRow(row.line, row.cells[: columns.width])
+            notes.skipped("a cell beyond the header's", row.line)
         if (fault := _fault(row, columns, served)) is not None:
             if lost and len(row.cells) < columns.width:
                 notes.skipped("a line after a lost row, with neither title nor abstract", row.line)
@@ -168,6 +177,21 @@ def _start_of(text: str, line: int) -> int:
     for _ in range(line - 1):
         start = match.end() if (match := LINE_END.search(text, start)) else start
     return start
+
+
+def _intact(cells: Sequence[str], served: Mapping[str, int], delimiter: str, text: str) -> int:
+    """Return how many cells of a row with surplus cells are surely in their columns, or 0 if some content is not."""
+    checked = {name: at for name, at in served.items() if name in _FORMS}
+    right = [at for name, at in checked.items() if _FORMS[name].fullmatch(cells[at].strip())]
+    content = [at for name, at in served.items() if name in CONTENT]
+    end = max((at + 1 for at in right), default=0)
+    for at in content:
+        cell, after = cells[at : at + 2]
+        is_quoted = f"{delimiter}{quoted(cell)}{delimiter}" in f"{delimiter}{text}"
+        if at >= end and not is_quoted and (after.startswith(" ") or not _SENTENCE.search(cell)):
+            return 0
+    end = max([end, *(at + 1 for at in content)])
+    return end if "title" in served and right == [at for at in checked.values() if at < end] else 0
 
 
 def _fault(row: CellRow, columns: Columns, served: Mapping[str, int]) -> str | None:

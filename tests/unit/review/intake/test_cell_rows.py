@@ -29,11 +29,11 @@ def titles(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("damaged", "reason"),
     [
-        ("b,x,2020,more", "a row of 4 cells under a header of 3: does a cell contain the delimiter without quotes?"),
+        ("b,x,more,2020", "a row of 4 cells under a header of 3: does a cell contain the delimiter without quotes?"),
         (",,", None),  # a row without a word is no record
         ("", None),
         ('"b"c,x,2020', "the quotes of the row beginning here do not match"),
-        ('b,"he said "no" to it",2020', "the quotes of the row beginning here do not match"),
+        ('b,"he said "no", twice",2020', "the quotes of the row beginning here do not match"),
         ('b,"x,2020', "the quotes of the row beginning here do not match"),  # its quote meets the next row's
         ('b,"x\ny\n"z",2020', "the quotes of the row beginning here do not match"),
     ],
@@ -61,6 +61,24 @@ def test_a_quote_that_is_never_closed_costs_no_more_than_its_row_where_the_next_
         3,
         "a quote that opens in the row beginning here is never closed; the next complete row begins in line 4",
     )
+
+
+@pytest.mark.parametrize(
+    ("row", "is_kept"),
+    [
+        ('Walks,"We saw, all of us",2021,a,b', True),
+        ("Walks,We saw all.,2021,a,b", True),
+        ("Walks,We saw, all of us.,2021,b", False),  # the abstract is cut
+        ("Walks,We saw.,all of us.,2021,b", False),  # the year is none
+        ("Walks,We saw all,2021,a, b", True),
+        ("Walks, in towns,We saw all.,2021,b", False),
+        (",We saw all.,2021,a,b", False),
+    ],
+)
+def test_a_surplus_cell_costs_the_record_only_where_its_content_is_shifted(row: str, is_kept: bool) -> None:
+    notes = Notes(PATH)
+    read_delimited(f"Title,Abstract,Year,Note\nt,a,2020,n\n{row}\n", notes)
+    assert [note.kind for note in notes.taken] == [NoteKind.SKIPPED if is_kept else NoteKind.LOST]
 
 
 def test_where_no_row_can_be_read_behind_it_one_note_says_that_the_rest_is_lost() -> None:

@@ -44,6 +44,22 @@ def test_pmcs_number_above_the_pubmed_id_stays_with_its_record() -> None:
     assert intake.notes == ()
 
 
+def test_a_row_shifted_behind_its_abstract_is_kept_without_the_cells_behind_the_shift() -> None:
+    intake = _read("scopus_shifted.csv")
+    assert _fields(intake, "title", "year", "doi", "abstract") == [
+        ("Walking in towns", 2021, "10.1/w", "We walked and saw."),
+        ("Walking in towns 2", 2022, "10.1/v", "We walked and saw."),
+    ]
+    assert intake.records[1]["id"] == "10.1/v"  # the accession number is behind the shift
+    assert [(note.text, note.line) for note in intake.notes] == [("a cell beyond the header's", 3)]
+
+
+def test_quotes_within_a_cell_cost_no_row() -> None:
+    intake = _read("bare_quote.csv")
+    assert _fields(intake, "abstract") == [('He said "yes" to it',), ("We walked and saw.",)]
+    assert intake.notes == ()
+
+
 def test_comments_without_braces_cost_no_entry() -> None:
     intake = _read("comment_lines.bib")
     assert _fields(intake, "id", "title") == [("a", "First"), ("b", "Second")]
