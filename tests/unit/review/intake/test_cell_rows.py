@@ -167,8 +167,10 @@ def test_whichever_row_is_damaged_all_others_are_read(rows: list[tuple[str, ...]
     text = "\r\n".join(lines) + "\r\n"
     records, notes = read(text)
     left = [row for number, row in enumerate(rows, 1) if number != at]
-    assert [(record["title"], record["abstract"], record["_note"]) for record in records] == left
-    assert [note.line for note in notes] == [at + 1]
+    own = [record for record in records if record["_line"] == at + 1]  # its content may be whole
+    others = [record for record in records if record not in own]
+    assert [(record["title"], record["abstract"], record["_note"]) for record in others] == left
+    assert [note.line for note in notes if note.kind is NoteKind.LOST or not own] == [at + 1] * (not own)
 
 
 @settings(max_examples=60)
@@ -187,7 +189,7 @@ def test_whatever_is_done_to_a_table_it_is_read_or_refused_and_every_record_stan
         return
     lines = [record["_line"] for record in records]
     assert lines == sorted(set(lines))
-    assert not set(lines) & {note.line for note in notes}
+    assert not set(lines) & {note.line for note in notes if note.kind is NoteKind.LOST}
 
 
 def test_a_text_made_of_stray_quotes_is_read_in_time_that_grows_with_its_length(
