@@ -19,20 +19,8 @@ from ..intake.notes import Note
 from ..intake.sourced_records import SourcedRecord, read_sources
 from . import InitialFilter
 
-COLUMNS = (
-    "file",
-    "index",
-    "id",
-    "outcome",
-    "rule",
-    "reason",
-    "confidence",
-    "field",
-    "matched",
-    "start",
-    "end",
-    "title",
-)
+_EVIDENCE = ("field", "matched", "start", "end")  # of the result
+COLUMNS = ("file", "index", "id", "outcome", "rule", "reason", "confidence", *_EVIDENCE, "title")
 
 
 @dataclass(frozen=True)
@@ -147,5 +135,5 @@ def _cells(outcome: FilteredRecord) -> list[object]:
     result = outcome.result
     outcome_word, confidence = ("passed", None) if result.passed else ("rejected", result.confidence)
     decided = (outcome_word, result.rule, result.reason, confidence)
-    place = (result.field, result.matched, result.start, result.end)
-    return [outcome.path.name, outcome.index, outcome.item_id, *decided, *place, outcome.title]
+    evidence = [getattr(result, name) for name in _EVIDENCE]
+    return [outcome.path.name, outcome.index, outcome.item_id, *decided, *evidence, outcome.title]

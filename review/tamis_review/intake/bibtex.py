@@ -25,13 +25,7 @@ from .source import Field, remember
 
 with needs("files"):
     from bibtexparser.exceptions import ParserStateException
-    from bibtexparser.model import (
-        Block,
-        Entry,
-        ImplicitComment,
-        ParsingFailedBlock,
-        String,
-    )
+    from bibtexparser.model import Block, Entry, ImplicitComment, ParsingFailedBlock, String
     from bibtexparser.splitter import Splitter
 
 NO_ENTRIES = frozenset(("string", "preamble", "comment"))

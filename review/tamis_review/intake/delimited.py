@@ -26,7 +26,7 @@ from tamis_schemas import InputError
 
 from .cell_rows import DELIMITERS, CellRow, CellRows
 from .column_mappings import ColumnMapping
-from .columns import ACCESSION, Columns, canonical_name, is_decision
+from .columns import ACCESSION, Columns, canonical_name, is_decision, listed
 from .decision import BESIDE, DECISION_NAMES, decision_value
 from .details import PREFIXES
 from .fields import FieldPlace, fields_of
@@ -38,7 +38,6 @@ from .tagged import CONTENT
 
 HEADER_WITHIN = 10  # rows; Embase writes the search query above its header
 LAST = 1_000  # characters at a file's end that are searched for its last line break
-LISTED = 30  # column names in a message
 DATABASE = "_database"  # the database named by the row, under any column name
 QUOTING = ("all", "filled")  # quoted cells beyond the necessary: all, or all that are not empty
 LINE_ENDS = ("\r\n", "\n", "\r")
@@ -140,9 +139,7 @@ def _header(rows: Iterator[CellRow], notes: Notes) -> tuple[CellRow, Columns]:
         wrong = "the first row looks like a record: add a header row above it with the names of the columns"
     else:
         wrong = "no column for a title or an abstract"
-    listed = ", ".join(repr(name[:40]) for name in names[:LISTED])
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    raise InputError(f"{wrong}; columns found: {listed}{more}", path=notes.path, line=seen[0].line if seen else None)
+    raise InputError(f"{wrong}; columns found: {listed(names)}", path=notes.path, line=seen[0].line if seen else None)
 
 
 def _layout(text: str, delimiter: str, header: CellRow, first: CellRow, form: Format) -> dict[str, Any]:

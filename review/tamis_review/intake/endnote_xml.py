@@ -65,10 +65,7 @@ def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     """
     first = _ELEMENT.search(text)
     if _DOCTYPE.search(text, 0, first.start() if first else len(text)):
-        raise InputError(
-            "a document type (<!DOCTYPE ...>), which EndNote does not write: remove it",
-            path=notes.path,
-        )
+        raise InputError("a document type (<!DOCTYPE ...>), which EndNote does not write: remove it", path=notes.path)
     clean = without_controls(_DECLARED.sub("", text, count=1))
     line_break = "&#xD;" if "&#xD;" in text else "&#13;" if "&#13;" in text else "\n"
     records: list[dict[str, Any]] = []
@@ -139,9 +136,9 @@ def _record(element: etree._Element, *, line: int, number: int, line_break: str)
     text_of: dict[int, str] = {}  # number of an element -> its text, joined from its styles
     for at, leaf in enumerate(leaves):
         if leaf.element == RESEARCH_NOTES:
-            notes = taken_apart(leaf.text)
-            leaves[at] = leaf = replace(leaf, text=notes.text)
-            decision = {**notes.decision, **decision}
+            own_text, in_notes = taken_apart(leaf.text)
+            leaves[at] = leaf = replace(leaf, text=own_text)
+            decision = {**in_notes, **decision}
         if leaf.element not in OF_ENDNOTE:
             text_of[leaf.of] = text_of.get(leaf.of, "") + leaf.text
     name_of = {leaf.of: leaf.element for leaf in leaves}

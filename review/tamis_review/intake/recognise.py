@@ -24,15 +24,7 @@ class Format(StrEnum):
     PUBMED_TEXT = "PubMed text"
 
 
-WRITABLE = (
-    Format.RIS,
-    Format.NBIB,
-    Format.BIBTEX,
-    Format.ENDNOTE_XML,
-    Format.DELIMITED,
-    Format.TSV,
-    Format.JSONL,
-)
+WRITABLE = (Format.RIS, Format.NBIB, Format.BIBTEX, Format.ENDNOTE_XML, Format.DELIMITED, Format.TSV, Format.JSONL)
 # Other names of the formats that can be written, in lower case.
 ALIASES = {
     "medline": Format.NBIB,

@@ -152,18 +152,16 @@ class Outside:
     def end(self) -> None:
         """Note the lines. They are a lost record if they have a title, an author or an abstract."""
         if self._scheme.has_content(self._fields):
-            self.lost(self._fields, self._lines[0][0])
+            self.lost(self._lines[0][0])
             self._begun += 1
         else:
             for number, line in self._lines:
                 self._notes.between(line, number, self._scheme.form)
         self._lines, self._fields, self._is_parted, self._is_foreign = [], [], False, False
 
-    def lost(self, fields: Sequence[Tagged], line: int) -> None:
+    def lost(self, line: int) -> None:
         """Note fields without the beginning of a record."""
-        if self._scheme.has_content(fields):
-            reason = f"a record without its beginning: no `{self._scheme.begins}` before this line"
-            self._notes.lost(reason, line)
+        self._notes.lost(f"a record without its beginning: no `{self._scheme.begins}` before this line", line)
 
     def begin(self, number: int) -> TaggedRecord:
         """Return a new record. Fields directly above its first line are its own, if the format has such fields."""
@@ -183,7 +181,6 @@ def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Itera
     matches = map(ended.tagged.fullmatch, lines)
     gap = next((match["gap"] for match in matches if match and match["tag"] == begin), ended.gap)
     block: TaggedRecord | None = None
-    begins_in = 0  # line of the block's beginning
     outside = Outside(scheme, notes, joins_content=True)
     empty = 0  # empty lines since the last text; they belong to the value if it continues
     for number, line in enumerate(lines, 1):
@@ -195,7 +192,7 @@ def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Itera
         if match and tag == begin:
             if block is not None:
                 _note_unended(scheme, block, notes, f"no `{ended.ends}` before the next one, in line {number}")
-            gap, begins_in = match["gap"], number
+            gap = match["gap"]
             block = outside.begin(number)
         elif block is None:
             if tag in ended.of_the_file or (tag == end and outside.is_open):
@@ -204,7 +201,7 @@ def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Itera
                 outside.add(line, number, None if tag == end else tagged)
             continue
         if tag == end:
-            yield _without_another(scheme, block, outside, begins_in)
+            yield _without_another(scheme, block, outside)
             block = None
         elif tagged is not None:
             block.fields.append(tagged)
@@ -226,14 +223,14 @@ def _note_unended(scheme: Scheme, block: TaggedRecord, notes: Notes, why: str) -
         notes.skipped("a record without its end, title, author and abstract", block.line)
 
 
-def _without_another(scheme: Scheme, block: TaggedRecord, outside: Outside, begins_in: int) -> TaggedRecord:
+def _without_another(scheme: Scheme, block: TaggedRecord, outside: Outside) -> TaggedRecord:
     """Return the record. If the fields above its beginning have a title like itself, they are another, lost record."""
     at = next(at for at, tagged in enumerate(block.fields) if tagged.tag == scheme.begins[:2])
     above, own = block.fields[:at], block.fields[at:]
     if not (scheme.has_content(above, "title") and scheme.has_content(own, "title")):
         return block
-    outside.lost(above, block.line)
-    return TaggedRecord(begins_in, block.number, own)
+    outside.lost(block.line)
+    return TaggedRecord(block.line + sum(len(tagged.lines) for tagged in above), block.number, own)
 
 
 def record_of(scheme: Scheme, block: TaggedRecord) -> dict[str, Any]:

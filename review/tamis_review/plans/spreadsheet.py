@@ -1,8 +1,9 @@
 """Tables that people fill in: CSV from spreadsheets, with the line of every row."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tamis_producer.files.decode import read_text
 from tamis_schemas import InputError
@@ -32,9 +33,7 @@ def read_table(path: Path | str, columns: Collection[str], required: Collection[
     """
     path = Path(path)
     text = read_text(path)
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = max(DELIMITERS, key=lambda sep: len({name.strip().lower() for name in first.split(sep)} & set(columns)))
-    rows = rows_of_table(text, delimiter, path)
+    rows = rows_of_table(text, path, lambda cells: len({cell.strip().lower() for cell in cells} & set(columns)))
     top = next(rows)
     names = _header(top.cells, columns, required, path, top.line)
     return [
@@ -42,11 +41,15 @@ def read_table(path: Path | str, columns: Collection[str], required: Collection[
     ]
 
 
-def rows_of_table(text: str, delimiter: str, path: Path) -> Iterator[CellRow]:
-    """Yield the header row and the rows below it, without empty rows.
+def rows_of_table(text: str, path: Path, fit: Callable[[Sequence[str]], Any]) -> Iterator[CellRow]:
+    """Yield the header row and the rows below it, each of the header's width, without empty rows.
+
+    `fit`: how well the header's cells fit; the delimiter with the best fit is used.
 
     Raises `InputError` if there is no row, or a row is longer than the first.
     """
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = max(DELIMITERS, key=lambda delimiter: fit(first.split(delimiter)))
     width: int | None = None
     for row in CellRows(text, delimiter, Notes(path, strict=True)):
         if not any(cell.strip() for cell in row.cells):
@@ -57,7 +60,7 @@ def rows_of_table(text: str, delimiter: str, path: Path) -> Iterator[CellRow]:
             raise InputError(
                 f"the row has {len(row.cells)} cells, but the header has {width} columns", path=path, line=row.line
             )
-        yield row
+        yield CellRow(row.line, [*row.cells[:width], *[""] * (width - len(row.cells))])
     if width is None:
         raise InputError("the file has no rows; the first row must name the columns", path=path)
 

@@ -166,7 +166,7 @@ def test_a_cell_larger_than_csv_allows_by_itself_is_read() -> None:
     [
         ("name,note\na,b\n", r"export\.csv:1: no column for a title or an abstract.*'name', 'note'"),
         ("12,Some title,2020\n13,Another,2021\n", r"export\.csv:1: the first row looks like a record"),
-        ("title,year\na,2020\nb,2021,x,y\n", r"export\.csv:3: a row of 4 cells under a header of 2"),
+        ("title,year\na,2020\nb,x,y,2021\n", r"export\.csv:3: a row of 4 cells under a header of 2"),
         ('title,abstract\na,"b\n\nc"\nd,e,f\n', r"export\.csv:5: a row of 3 cells"),
         ("id,title,abstract\n1,a,b\n2\n", r"export\.csv:3: a row of 1 cells .* neither title nor abstract"),
         ('title,abstract\na,b\nc,"d\ne,f\n', r"export\.csv:3: a quote .* never closed"),
