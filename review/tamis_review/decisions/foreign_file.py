@@ -19,12 +19,11 @@ from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 from tamis_producer.files.decode import MAX_FILE_BYTES, read_decoded
 from tamis_schemas import InputError
 
-from ..intake.cell_rows import CellRow
+from ..intake.cell_rows import CellRow, rows_of_table
 from ..intake.columns import canonical_name, listed
 from ..intake.reading import read_records
 from ..intake.recognise import Format, recognise
 from ..intake.record import LINE
-from ..plans.spreadsheet import rows_of_table
 
 DECISION, REVIEWER, REASON, NOTE, RETRIEVAL = "decision", "reviewer", "reason", "note", "retrieval"
 RECORD = ("id", "title", "doi", "pmid")  # fields that identify a record

@@ -8,10 +8,13 @@ import csv
 import io
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from tamis_producer.results.formula_guard import unguarded
+from tamis_schemas import InputError
 
 from .notes import Notes
 
@@ -133,6 +136,30 @@ class CellRows(Iterator[CellRow]):
         finally:
             self._to_spare -= self._lines.turn_back(keep=n_lines)
         return cells is not None and len(cells) != self.width
+
+
+def rows_of_table(text: str, path: Path, fit: Callable[[Sequence[str]], Any]) -> Iterator[CellRow]:
+    """Yield the header row and the rows below it, each of the header's width, without empty rows.
+
+    `fit`: how well the header's cells fit; the delimiter with the best fit is used.
+
+    Raises `InputError` if there is no row, or a row is longer than the first.
+    """
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = max(DELIMITERS, key=lambda delimiter: fit(first.split(delimiter)))
+    width: int | None = None
+    for row in CellRows(text, delimiter, Notes(path, strict=True)):
+        if not any(cell.strip() for cell in row.cells):
+            continue
+        if width is None:
+            width = len(row.cells)
+        elif any(row.cells[width:]):
+            raise InputError(
+                f"the row has {len(row.cells)} cells, but the header has {width} columns", path=path, line=row.line
+            )
+        yield CellRow(row.line, [*row.cells[:width], *[""] * (width - len(row.cells))])
+    if width is None:
+        raise InputError("the file has no rows; the first row must name the columns", path=path)
 
 
 class _Lines(Iterator[str]):

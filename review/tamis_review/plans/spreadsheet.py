@@ -1,15 +1,13 @@
 """Tables that people fill in: CSV from spreadsheets, with the line of every row."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tamis_producer.files.decode import read_text
 from tamis_schemas import InputError
 
-from ..intake.cell_rows import DELIMITERS, CellRow, CellRows
-from ..intake.notes import Notes
+from ..intake.cell_rows import rows_of_table
 
 
 @dataclass(frozen=True)
@@ -39,30 +37,6 @@ def read_table(path: Path | str, columns: Collection[str], required: Collection[
     return [
         TableRow(row.line, {name: cell.strip() for name, cell in zip(names, row.cells, strict=False)}) for row in rows
     ]
-
-
-def rows_of_table(text: str, path: Path, fit: Callable[[Sequence[str]], Any]) -> Iterator[CellRow]:
-    """Yield the header row and the rows below it, each of the header's width, without empty rows.
-
-    `fit`: how well the header's cells fit; the delimiter with the best fit is used.
-
-    Raises `InputError` if there is no row, or a row is longer than the first.
-    """
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = max(DELIMITERS, key=lambda delimiter: fit(first.split(delimiter)))
-    width: int | None = None
-    for row in CellRows(text, delimiter, Notes(path, strict=True)):
-        if not any(cell.strip() for cell in row.cells):
-            continue
-        if width is None:
-            width = len(row.cells)
-        elif any(row.cells[width:]):
-            raise InputError(
-                f"the row has {len(row.cells)} cells, but the header has {width} columns", path=path, line=row.line
-            )
-        yield CellRow(row.line, [*row.cells[:width], *[""] * (width - len(row.cells))])
-    if width is None:
-        raise InputError("the file has no rows; the first row must name the columns", path=path)
 
 
 def _header(cells: list[str], columns: Collection[str], required: Collection[str], path: Path, line: int) -> list[str]:

@@ -8,12 +8,12 @@ from typing import Any
 from tamis_producer.files.decode import MAX_FILE_BYTES, read_decoded
 from tamis_schemas import InputError, resolve_item_id
 
+from ..intake.cell_rows import rows_of_table
 from ..intake.columns import Columns, canonical_name
 from ..intake.labels import included_by, label_column
 from ..intake.reading import read_records
 from ..intake.recognise import Format, recognise
 from ..intake.record import LINE
-from ..plans.spreadsheet import rows_of_table
 
 # Label columns to look for by default.
 USUAL = ("label", "include", "included", "human_decision", "decision")
