@@ -81,6 +81,23 @@ def test_a_surplus_cell_costs_the_record_only_where_its_content_is_shifted(row: 
     assert [note.kind for note in notes.taken] == [NoteKind.SKIPPED if is_kept else NoteKind.LOST]
 
 
+def test_a_surplus_cell_before_a_year_costs_the_record_although_quotes_stand_around_every_cell() -> None:
+    row = '"Walks","in towns","2021","We saw.","n"'
+    _, (note,) = read(f"Title,Year,Abstract,Note\nt,2020,a,n\n{row}\n")
+    assert (note.kind, note.line) == (NoteKind.LOST, 3)
+
+
+def test_rows_of_a_small_table_have_the_width_of_its_header_without_empty_rows() -> None:
+    rows = cell_rows.rows_of_table("\na;b;c\n\n1\n1;'=2;3;;\n", PATH, len)
+    assert [(row.line, row.cells) for row in rows] == [
+        (2, ["a", "b", "c"]),
+        (4, ["1", "", ""]),
+        (5, ["1", "=2", "3"]),
+    ]
+    with pytest.raises(InputError, match=r"export\.csv:2: the row has 2 cells, but the header has 1 columns"):
+        list(cell_rows.rows_of_table("a\n1,2\n", PATH, len))
+
+
 def test_where_no_row_can_be_read_behind_it_one_note_says_that_the_rest_is_lost() -> None:
     records, (note,) = read('title,abstract,year\na,b,1\nc,"d,\nno row\nno row, either\n')
     assert [record["title"] for record in records] == ["a"]

@@ -193,7 +193,9 @@ A, B, C = (f"TY  - JOUR\nTI  - {name}\nAB  - one\ntwo\nER  - \n" for name in "ab
 )
 def test_a_broken_record_costs_no_other(damaged: str, kind: NoteKind, line: int) -> None:
     notes = Notes(PATH)
-    records = read_ris(A + damaged + C, notes)
+    text = A + damaged + C
+    records = read_ris(text, notes)
+    assert {text.split("\n")[record["_line"] - 1] for record in records} == {"TY  - JOUR"}
     assert [record["title"] for record in records if record["title"] != "b"] == ["a", "c"]
     assert [(note.kind, note.line) for note in notes.taken] == [(kind, line)]
     # Records are numbered as they stand in the file: the id of one does not depend on another's fault.
