@@ -12,7 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from tamis_schemas import ErrorKind, Priority, Summary
+from tamis_schemas import ErrorKind, ItemResult, Priority, Summary
 
 from ..client.batch import Batch
 from ..config.redaction import shown_url
@@ -24,8 +24,9 @@ from .allowance import check_spending
 from .api_keys import ApiKey
 from .batch_status_view import BatchStatusView
 from .batch_watcher import EVENTS, STREAMED, latest, progress
-from .description import BatchId, OfReview, component
+from .description import BatchId, OfReview, component, in_forms
 from .etag import tagged
+from .lists import Page
 from .pages import Pages
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
 from .streams import Stream
@@ -147,9 +148,9 @@ async def follow_batch(batch_id: BatchId, request: Request, client: Of, key: Rea
 
 @router.get(
     "/{batch_id}/results",
-    summary="Every item with its result, in order, as NDJSON, JSON or a table; with a limit, page by page",
+    summary="Every item with its result, in order, as JSON, NDJSON or a table; with a limit, page by page",
     response_class=StreamingResponse,
-    responses={HTTPStatus.OK: {"content": {kind: {} for kind in RESULT_TYPES.values()}, "headers": NEXT_PAGE}}
+    responses={HTTPStatus.OK: in_forms(RESULT_TYPES, Page[ItemResult, int]) | {"headers": NEXT_PAGE}}
     | problems.UNCHANGED
     | problems.UNKNOWN,
     dependencies=[Depends(tagged)],
@@ -159,7 +160,7 @@ async def get_results(
     request: Request,
     client: Of,
     key: Reader,
-    form: ResultForm = ResultForm.NDJSON,
+    form: ResultForm = ResultForm.JSON,
     after: Annotated[Place | None, Query(description="The place of an item: only items after it.")] = None,
     limit: Annotated[int | None, Query(ge=1, le=MOST_RESULTS, description="None: all, as a stream.")] = None,
     label: Annotated[str | None, Query(max_length=200, description="Only items with this label.")] = None,

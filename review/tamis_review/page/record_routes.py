@@ -37,7 +37,7 @@ from ..order.exploration import EXPLORE
 from ..order.next_records import LONGEST_NAME
 from ..order.next_records import MOST as MOST_NEXT
 from ..order.next_records import USUAL as USUAL_NEXT
-from ..report.table import read_table
+from ..report.table import DecisionRows, read_table
 from ..report.team import Team
 from ..report.work_filter import LONGEST_SEARCH, MOST, USUAL, WorkOrder, WorkQuery, WorkShow
 from ..report.work_list import WorkList
@@ -156,7 +156,7 @@ Place = Annotated[int, Field(ge=0, lt=2**31)]  # the ledger's range
     "/records",
     summary="List every record as in the report's table: outcome, reason, verdicts, quotes and their places",
     response_class=StreamingResponse,
-    responses=problems.UNCHANGED | {200: {"content": {"application/json": {}}}},
+    responses=problems.UNCHANGED | {200: {"model": DecisionRows}},
     dependencies=[Depends(tagged)],
 )
 async def get_records(

@@ -21,7 +21,7 @@ from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Operator, Reader, Reviewer
 from tamis_producer.gateway.api_keys import LONGEST_LABEL, ApiKey
 from tamis_producer.gateway.batch_status_view import BatchStatusView
-from tamis_producer.gateway.description import BatchId
+from tamis_producer.gateway.description import BatchId, in_forms
 from tamis_producer.gateway.etag import tagged
 from tamis_producer.gateway.streams import Stream
 from tamis_producer.ledger import read_reviews
@@ -33,6 +33,7 @@ from tamis_schemas import BatchStatus, cost_words
 from tamis_schemas.values.frozen import Frozen
 
 from ..report import ReportForm
+from ..report.form import ReportDocument
 from ..report.team import Team, read_team
 from .written import written
 
@@ -103,9 +104,7 @@ REPORT_TYPES = {
     ReportForm.MD: "text/markdown",
     ReportForm.JSON: "application/json",
 }
-REPORTS: dict[int | str, dict[str, Any]] = {
-    HTTPStatus.OK.value: {"content": {kind: {} for kind in REPORT_TYPES.values()}}
-}
+REPORTS: dict[int | str, dict[str, Any]] = {HTTPStatus.OK.value: in_forms(REPORT_TYPES, ReportDocument)}
 
 
 @review_router.get("/reviews", summary="List the latest reviews, newest first, each with its next step")

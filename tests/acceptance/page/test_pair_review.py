@@ -225,7 +225,7 @@ def _check_outcomes(told: Told, reviewed: Reviewed) -> None:
         exported = {row["id"]: row["tamis_decision"] for row in csv.DictReader(stream)}
     final = {record.id: value for record, value in zip(reviewed.records, reviewed.final, strict=True)}
     assert exported == final
-    assert {row["item_id"]: row["final_value"] for row in told.rows(told.api("results").text)} == final
+    assert {row["item_id"]: row["final_value"] for row in told.rows(told.api("results?form=ndjson").text)} == final
 
 
 def _boxes(html: str) -> dict[str, int]:

@@ -57,7 +57,7 @@ def test_a_batch_is_submitted_followed_and_read(http: httpx.Client, start_worker
     assert [kind for kind, _ in told[:-1]] == ["progress"] * (len(told) - 1)
     assert told[-1][0] == "end"
     assert told[-1][1]["finished"] is True
-    rows = [json.loads(line) for line in http.get(f"/v1/batches/{batch_id}/results").text.splitlines()]
+    rows = http.get(f"/v1/batches/{batch_id}/results").json()["items"]
     assert [row["index"] for row in rows] == list(range(20))
     assert {row["status"] for row in rows} == {"decided"}
     assert http.get(f"/v1/batches/{batch_id}/summary").json()["counts"]["decided"] == 20

@@ -65,3 +65,18 @@ def test_every_submitting_route_tells_of_replays_and_of_money(described: dict[st
         assert "402" in responses
     for path in ("/api/tablizer/filter", "/api/tablizer/extract", "/api/lab/generate-answer"):
         assert {"200", "202", "402"} <= described["paths"][path]["post"]["responses"].keys()
+
+
+def test_every_answer_has_a_schema_for_each_of_its_media_types(described: dict[str, Any]) -> None:
+    answers = [
+        (operation["operationId"], media_type, content.get("schema"))
+        for operation in operations(described)
+        for status, answer in operation["responses"].items()
+        if status.startswith("2")
+        for media_type, content in answer.get("content", {}).items()
+    ]
+    assert [answer for answer in answers if not answer[2]] == []
+    typed = {name: schema for name, media_type, schema in answers if media_type == "application/json"}
+    assert typed["get_results"] == {"$ref": "#/components/schemas/ItemResultPage"}
+    assert typed["get_report"] == typed["get_review_report"] == {"$ref": "#/components/schemas/ReportDocument"}
+    assert typed["get_records"] == {"$ref": "#/components/schemas/DecisionRows"}
