@@ -26,7 +26,7 @@ from .batch_status_view import BatchStatusView
 from .batch_watcher import EVENTS, STREAMED, latest, progress
 from .description import BatchId, OfReview, component, in_forms
 from .etag import tagged
-from .lists import Page
+from .lists import Page, Part
 from .pages import Pages
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
 from .streams import Stream
@@ -77,6 +77,12 @@ class About(BaseModel):
     flower_url: str | None = Field(description="The address of Flower; its password is for operators only.")
 
 
+class TrafficPart(Part):
+    """The hours to count, and the part of the list."""
+
+    hours: int = Field(default=24, ge=1, le=MOST_HOURS)
+
+
 @router.post(
     "",
     status_code=HTTPStatus.CREATED,
@@ -122,11 +128,11 @@ def list_batches(
         str | None, Query(max_length=36, description="A batch's id, or its beginning: only batches before it.")
     ] = None,
     review: OfReview = None,
-) -> list[BatchStatusView]:
+) -> Page[BatchStatusView, str]:
     with ledger_errors(), client.snapshot() as connection:
         behind = None if after is None else find_batch(connection, after)
-        views = read_views(connection, limit=limit, of_no_review=review is not None, after=behind)
-    return [BatchStatusView.of(view) for view in views]
+        views = read_views(connection, limit=limit + 1, of_no_review=review is not None, after=behind)
+    return Page.of([BatchStatusView.of(view) for view in views], limit, lambda status: status.batch.id)
 
 
 @router.get("/{batch_id}", summary="The state of a batch", responses=problems.UNKNOWN)
@@ -268,10 +274,8 @@ async def follow_batches(
     "/service-traffic",
     summary="Single calls of services, counted by service and hour",
 )
-def get_service_traffic(
-    client: Of, _: Reader, hours: Annotated[int, Query(ge=1, le=MOST_HOURS)] = 24
-) -> list[ServiceTraffic]:
-    return client.service_traffic(hours)
+def get_service_traffic(client: Of, _: Reader, wanted: Annotated[TrafficPart, Query()]) -> Page[ServiceTraffic, int]:
+    return wanted.of(client.service_traffic(wanted.hours))
 
 
 def _changed(batch: Batch, change: Callable[[Batch], object]) -> BatchStatusView:

@@ -1,8 +1,9 @@
 """Lists over HTTP: every list is an object with `items` and `next`, and every page of it is cut here."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, Self, TypeVar
+from typing import Annotated, Any, Generic, Self, TypeVar
 
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 MOST = 1_000  # entries of a requested page
@@ -40,3 +41,6 @@ class Part(BaseModel):
         """Return this part of the list."""
         left = entries[self.after :]
         return Page.of(left, self.limit, lambda _: self.after + (self.limit or 0))
+
+
+Wanted = Annotated[Part, Query()]

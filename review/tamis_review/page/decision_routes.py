@@ -12,6 +12,7 @@ from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader, Reviewer
 from tamis_producer.gateway.description import BatchId, Index
+from tamis_producer.gateway.lists import Page, Wanted
 from tamis_review import copies, imported_decisions, overrides
 from tamis_review.remarks import count_labels, remark
 from tamis_schemas import HumanStage, InvalidParameters
@@ -85,16 +86,16 @@ class DecisionForm(BaseModel):
 
 
 @decision_router.get("/overrides", summary="List people's decisions, each reviewer's latest")
-def list_overrides(batch_id: BatchId, client: Of, _: Reader) -> list[Override]:
-    return overrides.list_overrides(client.batch(batch_id))
+def list_overrides(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> Page[Override, int]:
+    return wanted.of(overrides.list_overrides(client.batch(batch_id)))
 
 
 @decision_router.get(
     "/conflicts",
     summary="List the records on which people decided differently, with each decision",
 )
-def list_conflicts(batch_id: BatchId, client: Of, _: Reader) -> list[Conflict]:
-    return overrides.list_conflicts(client.batch(batch_id))
+def list_conflicts(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> Page[Conflict, int]:
+    return wanted.of(overrides.list_conflicts(client.batch(batch_id)))
 
 
 class NewVerdict(BaseModel):
@@ -112,8 +113,8 @@ class NewVerdict(BaseModel):
 
 
 @decision_router.get("/copies", summary="List the pairs of records that may be copies, with people's verdicts")
-def list_copies(batch_id: BatchId, client: Of, _: Reader) -> list[CopyPair]:
-    return copies.list_copies(client.batch(batch_id))
+def list_copies(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> Page[CopyPair, int]:
+    return wanted.of(copies.list_copies(client.batch(batch_id)))
 
 
 @decision_router.post("/copies", summary="Call two records copies or different reports", responses=problems.OF_BODIES)
@@ -219,10 +220,17 @@ class Changed(BaseModel):
     changed: int = Field(description="The number of labels and notes that changed.")
 
 
+class LabelCount(BaseModel):
+    """A label, and the number of items that have it."""
+
+    label: str
+    n: int
+
+
 @label_router.get("/labels", summary="List the labels of a batch, with the number of items that have each")
-def list_labels(batch_id: BatchId, client: Of, _: Reader) -> dict[str, int]:
+def list_labels(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> Page[LabelCount, int]:
     """Return how many items have each label. On records that are read blind, only the caller's own labels count."""
-    return dict(count_labels(client.batch(batch_id)))
+    return wanted.of([LabelCount(label=label, n=n) for label, n in count_labels(client.batch(batch_id)).items()])
 
 
 @label_router.post(

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader, Reviewer
 from tamis_producer.gateway.description import BatchId
+from tamis_producer.gateway.lists import Page, Wanted
 from tamis_producer.gateway.result_forms import TableForm
 from tamis_review import audits, reading
 from tamis_review.overrides import read_visible
@@ -113,8 +114,8 @@ def draw_audit(batch_id: BatchId, wanted: NewAudit, client: Of, _: Reviewer) -> 
     "/batches/{batch_id}/audits",
     summary="List the audits of a batch, oldest first",
 )
-def list_audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
-    return [AuditView.of(audit) for audit in audits.list_audits(client.batch(batch_id))]
+def list_audits(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> Page[AuditView, int]:
+    return wanted.of([AuditView.of(audit) for audit in audits.list_audits(client.batch(batch_id))])
 
 
 @audit_router.get(
