@@ -39,7 +39,7 @@ from .written import csv_table
 class EvaluationView(GoldEvaluation):
     """An evaluation, with its batch and the name of its labels."""
 
-    batch: str
+    batch_id: str
     finished: bool = Field(description="If false, open records count as referred to a human.")
     labels: str  # name of the labels' file
     words: EvaluationWords
@@ -58,7 +58,7 @@ class CalibrationWords(Frozen):
 class CalibrationView(Calibration):
     """A calibration, with its batch and the name of its labels."""
 
-    batch: str
+    batch_id: str
     finished: bool
     labels: str  # name of the labels' file
     below_ids: tuple[str, ...]
@@ -108,7 +108,7 @@ class PilotRecord(Frozen):
 class PilotView(Frozen):
     """The records that a seed draws, in the order drawn."""
 
-    batch: str
+    batch_id: str
     seed: int
     population: int = Field(description="Records of the batch, without copies.")
     records: tuple[PilotRecord, ...]
@@ -178,7 +178,7 @@ def draw_pilot(
         )
         for place in drawn.places
     )
-    return PilotView(batch=batch.id, seed=drawn.seed, population=drawn.population, records=records)
+    return PilotView(batch_id=batch.id, seed=drawn.seed, population=drawn.population, records=records)
 
 
 @router.post(
@@ -203,7 +203,7 @@ async def evaluate_batch(
             write_gold_page(figures, page, name=title, batch_id=view.id, labels=name, written=datetime.now(UTC))
             return Response(page.getvalue(), media_type="text/html", headers=SEALED)
         sentences = EvaluationWords.of(figures)
-        return EvaluationView(**dict(figures), batch=view.id, finished=view.finished, labels=name, words=sentences)
+        return EvaluationView(**dict(figures), batch_id=view.id, finished=view.finished, labels=name, words=sentences)
 
     return await answered_by_file(request, client, LabelTerms, "labels", evaluated)
 
@@ -231,7 +231,7 @@ async def calibrate_batch(
             return csv_table(lambda stream: write_kept(pilot, stream))
         return CalibrationView(
             **dict(figures),
-            batch=view.id,
+            batch_id=view.id,
             finished=view.finished,
             labels=name,
             below_ids=() if refused else tuple(record.item_id for record in pilot.records if not pilot.kept(record)),
