@@ -40,13 +40,18 @@ class Described(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI description, made at the first call. No parameter in it may be null.
 
-        Content other than JSON is described as text.
+        Content other than JSON is described as text. Routes without a key say so, and models of a union must name their
+        kind.
         """
         if self.openapi_schema is None:
             described: dict[str, Any] = json.loads(_PAGE.sub(r"\1Page", json.dumps(super().openapi())))
             _, models = models_json_schema([(model, "validation") for model in _named], ref_template=PLACE)
-            described["components"]["schemas"] |= models["$defs"]
+            schemas = described["components"]["schemas"] = described["components"]["schemas"] | models["$defs"]
+            for name, kind in _discriminated(schemas):
+                kind["required"] = [name, *kind.get("required", ())]
+                del kind["properties"][name]["default"]
             for operation in (entry for methods in described["paths"].values() for entry in methods.values()):
+                operation.setdefault("security", [])
                 for parameter in operation.get("parameters", ()):
                     parameter["schema"] = _without_null(parameter["schema"])
                 for answer in operation["responses"].values():
@@ -55,6 +60,18 @@ class Described(FastAPI):
                             content.setdefault("schema", {"type": "string"})
             self.openapi_schema = described
         return self.openapi_schema
+
+
+def _discriminated(schemas: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the models that a discriminator distinguishes, each once, and the name of the field that it reads."""
+    unions = [
+        field["discriminator"]
+        for schema in schemas.values()
+        for field in schema.get("properties", {}).values()
+        if "discriminator" in field
+    ]
+    named = {place.rpartition("/")[2]: union["propertyName"] for union in unions for place in union["mapping"].values()}
+    return [(field, schemas[model]) for model, field in named.items()]
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
