@@ -112,9 +112,9 @@ def test_generated_types_let_typescript_read_all_pages_of_results(
             assert built.returncode == 0, built.stdout + built.stderr
         used = ran("node", "use.js", base, key, cwd=tmp_path)
     assert used.returncode == 0, used.stderr
-    found = json.loads(used.stdout)
-    assert all(isinstance(value, bool) for value in found.pop("values"))
-    assert found == {
+    printed = json.loads(used.stdout)
+    assert all(isinstance(value, bool) for value in printed.pop("values"))
+    assert printed == {
         "state": "completed",
         "items": [str(item["id"]) for item in abstracts(6)],
         "pages": 2,
