@@ -34,6 +34,7 @@ from .submission_body import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission
 from .submission_terms import SUBMITTED, submit_terms
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"], responses=problems.KEYED)
+batch_router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=problems.KEYED | problems.UNKNOWN)
 overview_router = APIRouter(prefix="/v1", tags=["overview"], responses=problems.KEYED)
 
 MOST_LISTED = 500
@@ -96,11 +97,7 @@ class TrafficPart(Part):
             },
         }
     },
-    responses=SUBMITTED
-    | problems.CONFLICT
-    | problems.OF_MONEY
-    | problems.OF_BODIES
-    | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    responses=SUBMITTED | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES | problems.OF_TYPES,
 )
 async def submit_batch(
     request: Request,
@@ -135,16 +132,16 @@ def list_batches(
     return Page.of([BatchStatusView.of(view) for view in views], limit, lambda status: status.batch.id)
 
 
-@router.get("/{batch_id}", summary="The state of a batch", responses=problems.UNKNOWN)
+@batch_router.get("", summary="The state of a batch")
 def get_batch(batch_id: BatchId, client: Of, _: Reader) -> BatchStatusView:
     return BatchStatusView.of(client.batch(batch_id).status())
 
 
-@router.get(
-    "/{batch_id}/events",
+@batch_router.get(
+    "/events",
     summary="The state of a batch, as server-sent events until its end",
     response_class=StreamingResponse,
-    responses={HTTPStatus.OK: {"content": {EVENTS: {}}}} | problems.UNKNOWN,
+    responses={HTTPStatus.OK: {"content": {EVENTS: {}}}},
 )
 async def follow_batch(batch_id: BatchId, request: Request, client: Of, key: Reader) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
@@ -152,13 +149,12 @@ async def follow_batch(batch_id: BatchId, request: Request, client: Of, key: Rea
     return Stream(updates, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
 
 
-@router.get(
-    "/{batch_id}/results",
+@batch_router.get(
+    "/results",
     summary="Every item with its result, in order, as JSON, NDJSON or a table; with a limit, page by page",
     response_class=StreamingResponse,
     responses={HTTPStatus.OK: in_forms(RESULT_TYPES, Page[ItemResult, int]) | {"headers": NEXT_PAGE}}
-    | problems.UNCHANGED
-    | problems.UNKNOWN,
+    | problems.UNCHANGED,
     dependencies=[Depends(tagged)],
 )
 async def get_results(
@@ -186,11 +182,7 @@ async def get_results(
     return Response(await run_in_threadpool(page_text, page, form), media_type=media_type, headers=headers)
 
 
-@router.get(
-    "/{batch_id}/summary",
-    summary="The batch in numbers, once it is completed",
-    responses=problems.UNKNOWN,
-)
+@batch_router.get("/summary", summary="The batch in numbers, once it is completed")
 def get_summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
     written = client.batch(batch_id).summary()
     if written is None:
@@ -198,19 +190,15 @@ def get_summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
     return written
 
 
-@router.post(
-    "/{batch_id}/pause",
-    summary="Pause a batch: no further item begins",
-    responses=problems.UNKNOWN | problems.CONFLICT,
-)
+@batch_router.post("/pause", summary="Pause a batch: no further item begins", responses=problems.CONFLICT)
 def pause_batch(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
     return _changed(client.batch(batch_id), Batch.pause)
 
 
-@router.post(
-    "/{batch_id}/resume",
+@batch_router.post(
+    "/resume",
     summary="Resume a paused batch",
-    responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
+    responses=problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
 )
 def resume_batch(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget | None = None) -> BatchStatusView:
     batch = client.batch(batch_id)
@@ -219,19 +207,15 @@ def resume_batch(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget
     return _changed(batch, lambda batch: batch.resume(None if budget is None else budget.max_cost))
 
 
-@router.post(
-    "/{batch_id}/cancel",
-    summary="Cancel a batch; results are kept",
-    responses=problems.UNKNOWN | problems.CONFLICT,
-)
+@batch_router.post("/cancel", summary="Cancel a batch; results are kept", responses=problems.CONFLICT)
 def cancel_batch(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
     return _changed(client.batch(batch_id), Batch.cancel)
 
 
-@router.post(
-    "/{batch_id}/retry",
+@batch_router.post(
+    "/retry",
     summary="Retry the failed items in a new round",
-    responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
+    responses=problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
 )
 def retry_batch(batch_id: BatchId, client: Of, key: Operator, again: Again | None = None) -> BatchStatusView:
     batch, terms = client.batch(batch_id), again or Again()
@@ -239,10 +223,10 @@ def retry_batch(batch_id: BatchId, client: Of, key: Operator, again: Again | Non
     return _changed(batch, partial(Batch.retry, kinds=terms.kinds, cancelled=terms.cancelled, max_cost=terms.max_cost))
 
 
-@router.put(
-    "/{batch_id}/priority",
+@batch_router.put(
+    "/priority",
     summary="Change a batch's priority; all workers follow within seconds",
-    responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_BODIES,
+    responses=problems.CONFLICT | problems.OF_BODIES,
 )
 def set_priority(batch_id: BatchId, wanted: NewPriority, client: Of, _: Operator) -> BatchStatusView:
     return _changed(client.batch(batch_id), lambda batch: batch.set_priority(wanted.priority))
@@ -270,10 +254,7 @@ async def follow_batches(
     return Stream(updates, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
 
 
-@overview_router.get(
-    "/service-traffic",
-    summary="Single calls of services, counted by service and hour",
-)
+@overview_router.get("/service-traffic", summary="Single calls of services, counted by service and hour")
 def get_service_traffic(client: Of, _: Reader, wanted: Annotated[TrafficPart, Query()]) -> Page[ServiceTraffic, int]:
     return wanted.of(client.service_traffic(wanted.hours))
 

@@ -3,10 +3,8 @@
 import secrets
 from datetime import UTC, datetime
 from enum import StrEnum
-from http import HTTPStatus
 from io import StringIO
 from pathlib import Path
-from typing import Annotated
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -70,7 +68,6 @@ router = APIRouter(
     tags=["labels of a human"],
     responses=problems.KEYED | problems.UNKNOWN | problems.OF_BODIES,
 )
-UNREADABLE = problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 MOST_DRAWN = 10_000  # records in a sample
 SEALED = {"Content-Security-Policy": "sandbox allow-downloads"}  # a page of figures runs no script here
 
@@ -88,9 +85,7 @@ class NewPilot(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"n": 200, "seed": 1}]})
 
-    n: WholeNumber = Field(
-        default=200, ge=1, le=MOST_DRAWN, description="The number of records; all if there are fewer."
-    )
+    n: WholeNumber = Field(default=200, ge=1, le=MOST_DRAWN, description="Records to draw; all if there are fewer.")
     seed: WholeNumber | None = Field(
         default=None, ge=0, le=LARGEST_SEED, description="The same seed draws the same records. Default: a random seed."
     )
@@ -130,26 +125,10 @@ class CalibrationTerms(LabelTerms):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"recall": 0.95, "delta": 0.05}]})
 
     recall: float = Field(default=0.95, strict=True, gt=0, lt=1, description="The share of includes to keep.")
-    delta: float = Field(
-        default=0.05, strict=True, gt=0, lt=1, description="The probability of keeping a smaller share."
-    )
+    delta: float = Field(default=0.05, strict=True, gt=0, lt=1, description="The probability of keeping less.")
 
 
-Labels = Annotated[bytes, Field(description="The screened file with a column of labels, or a table of ids and labels.")]
-
-
-class EvaluationUpload(BaseModel):
-    """A file of labels, and how to read it."""
-
-    terms: LabelTerms
-    file: Labels
-
-
-class CalibrationUpload(BaseModel):
-    """A file of labels, how to read it, and the share of includes to keep."""
-
-    terms: CalibrationTerms
-    file: Labels
+LABELS = "The screened file with a column of labels, or a table of ids and labels."
 
 
 @router.post(
@@ -185,8 +164,8 @@ def draw_pilot(
     "/evaluation",
     summary="Compare the decisions with a person's labels: a form with the file of labels, and terms to read it",
     response_model=EvaluationView,
-    openapi_extra=form_body(EvaluationUpload),
-    responses=UNREADABLE | {200: {"content": {"text/html": {}, "image/svg+xml": {}}}},
+    openapi_extra=form_body(LabelTerms, LABELS),
+    responses=problems.OF_TYPES | {200: {"content": {"text/html": {}, "image/svg+xml": {}}}},
 )
 async def evaluate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: EvaluationForm = EvaluationForm.JSON
@@ -212,8 +191,8 @@ async def evaluate_batch(
     "/calibration",
     summary="Find the score threshold that guarantees a recall, from a labelled random sample",
     response_model=CalibrationView,
-    openapi_extra=form_body(CalibrationUpload),
-    responses=UNREADABLE | {200: {"content": {"text/csv": {}}}},
+    openapi_extra=form_body(CalibrationTerms, LABELS),
+    responses=problems.OF_TYPES | {200: {"content": {"text/csv": {}}}},
 )
 async def calibrate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: TableForm = TableForm.JSON

@@ -42,9 +42,7 @@ class NewAudit(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"n": 50, "seed": 7}]})
 
-    n: WholeNumber = Field(
-        default=50, ge=1, le=MOST_DRAWN, description="The number of records; all if there are fewer."
-    )
+    n: WholeNumber = Field(default=50, ge=1, le=MOST_DRAWN, description="Records to draw; all if there are fewer.")
     seed: WholeNumber = Field(ge=0, le=LARGEST_SEED, description="The same seed draws the same records.")
     stratum: Stratum = Field(default=Stratum.ALL, description="Who excluded the records.")
 
@@ -110,10 +108,7 @@ def draw_audit(batch_id: BatchId, wanted: NewAudit, client: Of, _: Reviewer) -> 
     return AuditView.of(audits.draw_audit(client.batch(batch_id), wanted.n, seed=wanted.seed, stratum=wanted.stratum))
 
 
-@audit_router.get(
-    "/batches/{batch_id}/audits",
-    summary="List the audits of a batch, oldest first",
-)
+@audit_router.get("/batches/{batch_id}/audits", summary="List the audits of a batch, oldest first")
 def list_audits(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> Page[AuditView, int]:
     return wanted.of([AuditView.of(audit) for audit in audits.list_audits(client.batch(batch_id))])
 
