@@ -269,9 +269,9 @@ def test_the_page_lists_pairs_and_a_readers_key_says_nothing(
     with signed_in(client, "B", Scope.READ) as reader:
         assert reader.post(f"{path}/copies", json=verdict).status_code == 403
     of_animals = f"{path}/work?show=all&reason=Animal studies"
-    assert [record["index"] for record in http.get(of_animals).json()["records"]] == [2]
+    assert [record["index"] for record in http.get(of_animals).json()["items"]] == [2]
     http.post(f"{path}/copies", json=verdict | {"index": 2})
-    assert http.get(of_animals).json()["records"] == []
+    assert http.get(of_animals).json()["items"] == []
     for index in (2, 3):
         assert http.post(f"{path}/copies", json=verdict | {"index": index, "verdict": None}).json()["verdict"] is None
     assert http.get(f"{path}/work").json()["counts"]["todo"] == 5
