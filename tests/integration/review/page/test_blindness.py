@@ -238,9 +238,9 @@ def test_where_the_model_is_the_second_reader_its_contradictions_wait_to_be_sett
         decide(ours, batch, 0, "include")  # as the model
         decide(ours, batch, 1, "include")
         at = f"/v1/batches/{batch.id}/conflicts"
-        (conflict,) = ours.get(at).json()
+        (conflict,) = ours.get(at).json()["items"]
         assert (conflict["index"], conflict["system_differs"], conflict["system_value"]) == (1, True, "exclude")
-        assert theirs.get(at).json() == []
+        assert theirs.get(at).json()["items"] == []
         for one, places in ((ours, [1]), (theirs, [])):
             work = one.get(f"/v1/batches/{batch.id}/work", params={"show": "conflicts"}).json()
             assert [record["index"] for record in work["items"]] == places
@@ -251,7 +251,7 @@ def test_where_the_model_is_the_second_reader_its_contradictions_wait_to_be_sett
         assert listed["items"][0]["index"] == 1
         assert [row.final_value for row in batch.results([1])] == ["include"]
         assert decide(ours, batch, 1, "exclude", settles=True).status_code == 201
-        assert ours.get(at).json() == []
+        assert ours.get(at).json()["items"] == []
         assert ours.get(f"/v1/reviews/{review}").json()["next_step"] == "2 records to read"
 
 
