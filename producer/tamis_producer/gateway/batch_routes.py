@@ -26,7 +26,7 @@ from .batch_status_view import BatchStatusView
 from .batch_watcher import EVENTS, STREAMED, latest, progress
 from .description import BatchId, OfReview, component, in_forms
 from .etag import tagged
-from .lists import Page, Part
+from .lists import ListPage, ListPart
 from .pages import Pages
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
 from .streams import Stream
@@ -78,7 +78,7 @@ class About(BaseModel):
     flower_url: str | None = Field(description="The address of Flower; its password is for operators only.")
 
 
-class TrafficPart(Part):
+class TrafficPart(ListPart):
     """The hours to count, and the part of the list."""
 
     hours: int = Field(default=24, ge=1, le=MOST_HOURS)
@@ -125,11 +125,11 @@ def list_batches(
         str | None, Query(max_length=36, description="A batch's id, or its beginning: only batches before it.")
     ] = None,
     review: OfReview = None,
-) -> Page[BatchStatusView, str]:
+) -> ListPage[BatchStatusView, str]:
     with ledger_errors(), client.snapshot() as connection:
         behind = None if after is None else find_batch(connection, after)
         views = read_views(connection, limit=limit + 1, of_no_review=review is not None, after=behind)
-    return Page.of([BatchStatusView.of(view) for view in views], limit, lambda status: status.batch.id)
+    return ListPage.of([BatchStatusView.of(view) for view in views], limit, lambda status: status.batch.id)
 
 
 @batch_router.get("", summary="The state of a batch")
@@ -153,7 +153,7 @@ async def follow_batch(batch_id: BatchId, request: Request, client: Of, key: Rea
     "/results",
     summary="Every item with its result, in order, as JSON, NDJSON or a table; with a limit, page by page",
     response_class=StreamingResponse,
-    responses={HTTPStatus.OK: in_forms(RESULT_TYPES, Page[ItemResult, int]) | {"headers": NEXT_PAGE}}
+    responses={HTTPStatus.OK: in_forms(RESULT_TYPES, ListPage[ItemResult, int]) | {"headers": NEXT_PAGE}}
     | problems.UNCHANGED,
     dependencies=[Depends(tagged)],
 )
@@ -255,7 +255,9 @@ async def follow_batches(
 
 
 @overview_router.get("/service-traffic", summary="Single calls of services, counted by service and hour")
-def get_service_traffic(client: Of, _: Reader, wanted: Annotated[TrafficPart, Query()]) -> Page[ServiceTraffic, int]:
+def get_service_traffic(
+    client: Of, _: Reader, wanted: Annotated[TrafficPart, Query()]
+) -> ListPage[ServiceTraffic, int]:
     return wanted.of(client.service_traffic(wanted.hours))
 
 

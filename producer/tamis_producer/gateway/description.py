@@ -14,7 +14,7 @@ from .submission_body import NDJSON
 
 SERVERS = [{"url": "/", "description": "The gateway that serves this description."}]
 PLACE = "#/components/schemas/{model}"
-_PAGE = re.compile(r"Page_(\w+?)_(?:int|str)_")  # Pydantic's name for the schema of a `Page`
+_PAGE = re.compile(r"ListPage_(\w+?)_(?:int|str)_")  # Pydantic's name for the schema of a `ListPage`
 _CONTENT = {"image/png": {"schema": {"type": "string", "format": "binary"}}}
 _named: dict[type[BaseModel], None] = {Problem: None}
 

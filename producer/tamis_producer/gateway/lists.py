@@ -15,7 +15,7 @@ Entry = TypeVar("Entry")
 Mark = TypeVar("Mark", int, str)
 
 
-class Page(Frozen, Generic[Entry, Mark]):
+class ListPage(Frozen, Generic[Entry, Mark]):
     """A page of a list."""
 
     items: tuple[Entry, ...]
@@ -33,7 +33,7 @@ class Page(Frozen, Generic[Entry, Mark]):
         return cls(items=items, next=mark(items[-1]) if len(items) < len(entries) else None)
 
 
-class Part(BaseModel):
+class ListPart(BaseModel):
     """The part of a list that a request wants: query parameters. By default, all of the list."""
 
     model_config = ConfigDict(frozen=True)
@@ -41,10 +41,10 @@ class Part(BaseModel):
     after: int = Field(default=0, ge=0, lt=2**31, description="`next` of the previous page.")
     limit: int | None = Field(default=None, ge=1, le=MOST, description="Entries at most; none: all.")
 
-    def of(self, entries: Sequence[Entry]) -> Page[Entry, int]:
+    def of(self, entries: Sequence[Entry]) -> ListPage[Entry, int]:
         """Return this part of the list."""
         left = entries[self.after :]
-        return Page.of(left, self.limit, lambda _: self.after + (self.limit or 0))
+        return ListPage.of(left, self.limit, lambda _: self.after + (self.limit or 0))
 
 
-Wanted = Annotated[Part, Query()]
+Wanted = Annotated[ListPart, Query()]

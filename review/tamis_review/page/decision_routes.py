@@ -12,7 +12,7 @@ from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader, Reviewer
 from tamis_producer.gateway.description import BatchId, Index
-from tamis_producer.gateway.lists import Page, Wanted
+from tamis_producer.gateway.lists import ListPage, Wanted
 from tamis_review import copies, imported_decisions, overrides
 from tamis_review.remarks import count_labels, remark
 from tamis_schemas import HumanStage, InvalidParameters
@@ -80,12 +80,12 @@ class DecisionTerms(BaseModel):
 
 
 @decision_router.get("/overrides", summary="List people's decisions, each reviewer's latest")
-def list_overrides(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> Page[Override, int]:
+def list_overrides(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> ListPage[Override, int]:
     return wanted.of(overrides.list_overrides(client.batch(batch_id)))
 
 
 @decision_router.get("/conflicts", summary="List the records on which people decided differently, with each decision")
-def list_conflicts(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> Page[Conflict, int]:
+def list_conflicts(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> ListPage[Conflict, int]:
     return wanted.of(overrides.list_conflicts(client.batch(batch_id)))
 
 
@@ -102,7 +102,7 @@ class NewVerdict(BaseModel):
 
 
 @decision_router.get("/copies", summary="List the pairs of records that may be copies, with people's verdicts")
-def list_copies(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> Page[CopyPair, int]:
+def list_copies(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> ListPage[CopyPair, int]:
     return wanted.of(copies.list_copies(client.batch(batch_id)))
 
 
@@ -212,7 +212,7 @@ class LabelCount(Frozen):
 
 
 @label_router.get("/labels", summary="List the labels of a batch, with the number of items that have each")
-def list_labels(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> Page[LabelCount, int]:
+def list_labels(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> ListPage[LabelCount, int]:
     """Return how many items have each label. On records that are read blind, only the caller's own labels count."""
     return wanted.of([LabelCount(label=label, n=n) for label, n in count_labels(client.batch(batch_id)).items()])
 

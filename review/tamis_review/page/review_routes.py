@@ -23,7 +23,7 @@ from tamis_producer.gateway.api_keys import LONGEST_LABEL, ApiKey
 from tamis_producer.gateway.batch_status_view import BatchStatusView
 from tamis_producer.gateway.description import BatchId, in_forms
 from tamis_producer.gateway.etag import tagged
-from tamis_producer.gateway.lists import Page
+from tamis_producer.gateway.lists import ListPage
 from tamis_producer.gateway.streams import Stream
 from tamis_producer.ledger import read_reviews
 from tamis_producer.ledger.batch_view import ReviewView
@@ -116,9 +116,9 @@ def list_reviews(
     after: Annotated[
         str | None, Query(max_length=36, description="Only reviews before this one: its id, or the beginning of it.")
     ] = None,
-) -> Page[ReviewStatusView, str]:
+) -> ListPage[ReviewStatusView, str]:
     reviews = _read(client, key.label, limit=limit + 1, after=after)
-    return Page.of(reviews, limit, lambda review: review.id)
+    return ListPage.of(reviews, limit, lambda review: review.id)
 
 
 @review_router.get("/reviews/{review_id}", summary="Get the state of a review, and its next step")

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader, Reviewer
 from tamis_producer.gateway.description import BatchId
-from tamis_producer.gateway.lists import Page, Wanted
+from tamis_producer.gateway.lists import ListPage, Wanted
 from tamis_producer.gateway.result_forms import TableForm
 from tamis_review import audits, reading
 from tamis_review.overrides import read_visible
@@ -109,7 +109,7 @@ def draw_audit(batch_id: BatchId, wanted: NewAudit, client: Of, _: Reviewer) -> 
 
 
 @audit_router.get("/batches/{batch_id}/audits", summary="List the audits of a batch, oldest first")
-def list_audits(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> Page[AuditView, int]:
+def list_audits(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> ListPage[AuditView, int]:
     return wanted.of([AuditView.of(audit) for audit in audits.list_audits(client.batch(batch_id))])
 
 
