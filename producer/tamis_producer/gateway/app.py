@@ -36,7 +36,7 @@ _UNREADY = problems.described(HTTPStatus.SERVICE_UNAVAILABLE)
 KEYLESS = 2  # threads for callers without a key
 STUCK_AFTER = 60.0  # s
 LARGEST_BODY = 16_000_000  # bytes of any request except a new batch: some thousands of abstracts
-ROUTERS = (batch_routes.router, batch_routes.overview_router, services.router)
+ROUTERS = (batch_routes.router, batch_routes.batch_router, batch_routes.overview_router, services.router)
 
 
 def _called(route: APIRoute) -> str:
@@ -139,11 +139,7 @@ def create_app(
 
     pool = PoolWatch(client.engine)
 
-    @app.get(
-        "/healthz",
-        summary="Whether the gateway answers, and gets connections to the ledger",
-        responses=_UNREADY,
-    )
+    @app.get("/healthz", summary="Whether the gateway answers, and gets connections to the ledger", responses=_UNREADY)
     async def get_health() -> Health:
         """Answer 503 if all connections were in use for a minute, and none was released.
 
@@ -153,11 +149,7 @@ def create_app(
             raise LedgerUnavailable(f"no connection to the ledger became free for {STUCK_AFTER:g} s")
         return Health()
 
-    @app.get(
-        "/readyz",
-        summary="Whether the ledger answers; all routes under /v1 need it",
-        responses=_UNREADY,
-    )
+    @app.get("/readyz", summary="Whether the ledger answers; all routes under /v1 need it", responses=_UNREADY)
     async def get_readiness() -> Health:
         await to_thread.run_sync(_ask, client, limiter=keyless)
         return Health()

@@ -65,3 +65,63 @@ def test_every_submitting_route_tells_of_replays_and_of_money(described: dict[st
         assert "402" in responses
     for path in ("/api/tablizer/filter", "/api/tablizer/extract", "/api/lab/generate-answer"):
         assert {"200", "202", "402"} <= described["paths"][path]["post"]["responses"].keys()
+
+
+def test_every_answer_has_a_schema_for_each_of_its_media_types(described: dict[str, Any]) -> None:
+    answers = [
+        (operation["operationId"], media_type, content.get("schema"))
+        for operation in operations(described)
+        for status, answer in operation["responses"].items()
+        if status.startswith("2")
+        for media_type, content in answer.get("content", {}).items()
+    ]
+    assert [answer for answer in answers if not answer[2]] == []
+    typed = {name: schema for name, media_type, schema in answers if media_type == "application/json"}
+    assert typed["get_results"] == {"$ref": "#/components/schemas/ItemResultPage"}
+    assert typed["get_report"] == typed["get_review_report"] == {"$ref": "#/components/schemas/ReportDocument"}
+    assert typed["get_records"] == {"$ref": "#/components/schemas/DecisionRows"}
+    assert [name for name, schema in typed.items() if "$ref" not in schema] == []
+
+
+def test_every_list_is_an_object_with_items_and_next(described: dict[str, Any]) -> None:
+    models = described["components"]["schemas"]
+    listing = [
+        (operation["operationId"], content["schema"])
+        for operation in operations(described)
+        if operation["operationId"].startswith("list_")
+        or any(p["name"] == "after" for p in operation.get("parameters", ()))
+        for content in [operation["responses"]["200"]["content"]["application/json"]]
+    ]
+    assert {"get_results", "get_work", "list_overrides", "list_reviews"} <= {name for name, _ in listing}
+    for name, schema in listing:
+        assert {"items", "next"} <= {*models[schema["$ref"].rpartition("/")[2]]["required"]}, name
+
+
+def test_a_batch_has_one_name_wherever_its_id_is(described: dict[str, Any]) -> None:
+    fields = {
+        (name, field)
+        for name, model in described["components"]["schemas"].items()
+        for field, schema in model.get("properties", {}).items()
+        if field in ("batch", "batchId", "batch_uuid") and "$ref" not in schema
+    }
+    assert fields == set()
+    assert {"Accepted", "Summary", "Override", "AuditView", "PilotView"} <= {
+        name for name, model in described["components"]["schemas"].items() if "batch_id" in model.get("properties", {})
+    }
+
+
+def test_each_kind_of_operation_must_name_itself(described: dict[str, Any]) -> None:
+    models = described["components"]["schemas"]
+    union = models["Submission"]["properties"]["operation"]["discriminator"]
+    assert union["propertyName"] == "operation"
+    for word, place in union["mapping"].items():
+        kind = models[place.rpartition("/")[2]]
+        assert "operation" in kind["required"]
+        assert kind["properties"]["operation"] == {"const": word, "title": "Operation", "type": "string"}
+
+
+def test_routes_without_a_key_say_so_and_no_others(described: dict[str, Any]) -> None:
+    public = {
+        path for path, methods in described["paths"].items() for route in methods.values() if route["security"] == []
+    }
+    assert public == {"/", "/assets/{version}/{name}", "/metrics", "/healthz", "/readyz"}
