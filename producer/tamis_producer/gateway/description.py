@@ -16,8 +16,8 @@ SERVERS = [{"url": "/", "description": "The gateway that serves this description
 PLACE = "#/components/schemas/{model}"
 _PAGE = re.compile(r"ListPage_(\w+?)_(?:int|str)_")  # Pydantic's name for the schema of a `ListPage`
 _TEXT = {"type": "string"}
-_EVENT = {"type": "object", "required": ["event", "data"], "properties": {"event": _TEXT, "data": _TEXT}}
-_SCHEMAS = {"image/png": {"type": "string", "format": "binary"}, "text/event-stream": _EVENT}
+_EVENTS = {"description": "Server-sent events."}  # of no type: readers of OpenAPI differ on what has one
+_SCHEMAS = {"image/png": {"type": "string", "format": "binary"}, "text/event-stream": _EVENTS}
 _named: dict[type[BaseModel], None] = {Problem: None}
 
 Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its batch.")]  # the ledger's limit
@@ -42,7 +42,7 @@ class Described(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI description, made at the first call. No parameter in it may be null.
 
-        Content without a schema is described as text, and events as objects. Routes without a key say so, and models of
+        Content without a schema is described as text, and events by words. Routes without a key say so, and models of
         a union must name their kind.
         """
         if self.openapi_schema is None:
