@@ -15,7 +15,9 @@ from .submission_body import NDJSON
 SERVERS = [{"url": "/", "description": "The gateway that serves this description."}]
 PLACE = "#/components/schemas/{model}"
 _PAGE = re.compile(r"ListPage_(\w+?)_(?:int|str)_")  # Pydantic's name for the schema of a `ListPage`
-_CONTENT = {"image/png": {"schema": {"type": "string", "format": "binary"}}}
+_TEXT = {"type": "string"}
+_EVENTS = {"description": "Server-sent events."}  # of no type: readers of OpenAPI differ on what has one
+_SCHEMAS = {"image/png": {"type": "string", "format": "binary"}, "text/event-stream": _EVENTS}
 _named: dict[type[BaseModel], None] = {Problem: None}
 
 Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its batch.")]  # the ledger's limit
@@ -31,7 +33,7 @@ def component(model: type[BaseModel]) -> dict[str, str]:
 
 def in_forms(types: Mapping[Any, str], model: type[BaseModel]) -> dict[str, Any]:
     """Return the description of an answer with these media types, of which JSON has the schema of `model`."""
-    return {"model": model, "content": {media_type: _CONTENT.get(media_type, {}) for media_type in types.values()}}
+    return {"model": model, "content": {media_type: {} for media_type in types.values()}}
 
 
 class Described(FastAPI):
@@ -40,8 +42,8 @@ class Described(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI description, made at the first call. No parameter in it may be null.
 
-        Content other than JSON is described as text. Routes without a key say so, and models of a union must name their
-        kind.
+        Content without a schema is described as text, and events by words. Routes without a key say so, and models of
+        a union must name their kind.
         """
         if self.openapi_schema is None:
             described: dict[str, Any] = json.loads(_PAGE.sub(r"\1Page", json.dumps(super().openapi())))
@@ -57,7 +59,7 @@ class Described(FastAPI):
                 for answer in operation["responses"].values():
                     for kind, content in answer.get("content", {}).items():
                         if kind == NDJSON or not kind.endswith("json"):
-                            content.setdefault("schema", {"type": "string"})
+                            content.setdefault("schema", _SCHEMAS.get(kind, _TEXT))
             self.openapi_schema = described
         return self.openapi_schema
 
