@@ -45,7 +45,7 @@ class CellRows(Iterator[CellRow]):
     def __init__(self, text: str, delimiter: str, notes: Notes) -> None:
         self.width: int | None = None
         self._notes = notes
-        self._delimiter = delimiter
+        self.delimiter = delimiter
         self._lines = _Lines(text)
         # strict: otherwise a stray quote swallows rows silently
         self._reader = csv.reader(self._lines, delimiter=delimiter, strict=True)
@@ -81,7 +81,7 @@ class CellRows(Iterator[CellRow]):
 
         If so, these lines are read again as rows.
         """
-        rows = csv.reader(self._lines.of_row[1:], delimiter=self._delimiter, strict=True)
+        rows = csv.reader(self._lines.of_row[1:], delimiter=self.delimiter, strict=True)
         try:
             widths = {len(cells) for cells in rows if cells}
         except csv.Error:
@@ -93,7 +93,7 @@ class CellRows(Iterator[CellRow]):
 
     def _repaired(self) -> list[str] | None:
         """Return the cells of the damaged row's first line, read with quotes inside them, or None."""
-        sign = re.escape(self._delimiter)
+        sign = re.escape(self.delimiter)
         # A space behind a delimiter shows that it belongs to the text.
         cell = re.compile(rf'(?:"((?:[^"]|"(?!{sign}|$))*)"|((?! )[^"{sign}]*))({sign}|$)')
         first, at, cells = self._lines.of_row[0].rstrip("\r\n"), 0, list[str]()

@@ -80,7 +80,7 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
             continue
         filled, served = columns.sort(row.cells)
         is_longer = any(map(str.strip, row.cells[columns.width :]))
-        if is_longer and not rows.swallowed() and (intact := _intact(row.cells, served, delimiter, rows.written)):
+        if is_longer and not rows.swallowed() and (intact := _intact(row.cells, columns, served, rows)):
             served = {name: at for name, at in served.items() if at < intact}
             row = CellRow(row.line, row.cells[: columns.width])
             notes.skipped("a cell beyond the header's", row.line)
@@ -176,15 +176,15 @@ def _start_of(text: str, line: int) -> int:
     return start
 
 
-def _intact(cells: Sequence[str], served: Mapping[str, int], delimiter: str, text: str) -> int:
+def _intact(cells: Sequence[str], columns: Columns, served: Mapping[str, int], rows: CellRows) -> int:
     """Return how many cells of a row with surplus cells are surely in their columns, or 0 if some content is not."""
     checked = {name: at for name, at in served.items() if name in _FORMS}
     right = [at for name, at in checked.items() if _FORMS[name].fullmatch(cells[at].strip())]
-    content = [at for name, at in served.items() if name in CONTENT]
-    end = max((at + 1 for at in right), default=0)
+    content = [served.get(name, at) for name, at in columns.best.items() if name in CONTENT]
+    end, sign = max((at + 1 for at in right), default=0), rows.delimiter
     for at in content:
         cell, after = cells[at : at + 2]
-        is_quoted = f"{delimiter}{quoted(cell)}{delimiter}" in f"{delimiter}{text}"
+        is_quoted = bool(cell) and f"{sign}{quoted(cell)}{sign}" in f"{sign}{rows.written}"
         if at >= end and not is_quoted and (after.startswith(" ") or not _SENTENCE.search(cell)):
             return 0
     end = max([end, *(at + 1 for at in content)])

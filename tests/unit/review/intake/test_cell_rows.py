@@ -81,6 +81,16 @@ def test_a_surplus_cell_costs_the_record_only_where_its_content_is_shifted(row: 
     assert [note.kind for note in notes.taken] == [NoteKind.SKIPPED if is_kept else NoteKind.LOST]
 
 
+@pytest.mark.parametrize(
+    ("authors", "is_kept"),
+    [(",Moor A.", False), ('"","Moor A."', False), ("Moor A.,b", True), ('"Moor, A",b', True)],
+)
+def test_authors_behind_a_surplus_cell_are_lost_with_a_note_and_never_without(authors: str, is_kept: bool) -> None:
+    records, notes = read(f"Title,Abstract,Year,Authors\nt,a,2020,n\nWalks,We saw.,2021,{authors}\n")
+    assert [note.kind for note in notes] == [NoteKind.SKIPPED if is_kept else NoteKind.LOST]
+    assert [record.get("authors") is not None for record in records[1:]] == [True] * is_kept
+
+
 def test_a_surplus_cell_before_a_year_costs_the_record_although_quotes_stand_around_every_cell() -> None:
     row = '"Walks","in towns","2021","We saw.","n"'
     _, (note,) = read(f"Title,Year,Abstract,Note\nt,2020,a,n\n{row}\n")
