@@ -86,7 +86,11 @@ class Pipeline:
         return self.counts(batch)
 
     def results(self, batch: str) -> list[dict[str, Any]]:
-        lines = asked(self._port, "GET", f"/v1/batches/{batch}/results", headers=self._headers).decode().splitlines()
+        lines = (
+            asked(self._port, "GET", f"/v1/batches/{batch}/results?form=ndjson", headers=self._headers)
+            .decode()
+            .splitlines()
+        )
         return [json.loads(line) for line in lines]
 
 

@@ -15,12 +15,13 @@ import httpx2 as httpx
 import pytest
 
 from llm_double import Double
-from stage import WorkerProcess
+from stage import WorkerProcess, abstracts
 from stage.fresh_project import pip_for
 from stage.gateway import gateway
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
+from tamis_schemas import Filter
 
 HERE = Path(__file__).parents[1] / "generated_client"
 WITHIN = 240.0  # s
@@ -74,9 +75,48 @@ def test_a_generated_client_submits_waits_reads_and_overrides(
         "submitted_by": "A stranger",
         "items": ids,
         "override": [2, True, "A stranger", "seen"],
+        "pages": 2,
         "overrides": 1,
         "summed": 6,
         "listed": True,
         "unknown": ["urn:tamis:problem:unknown", 404],
         "filtered": ids[:2],
+    }
+
+
+@pytest.mark.night
+def test_generated_types_let_typescript_read_all_pages_of_results(
+    client: Client, start_worker: Callable[..., WorkerProcess], double: Double, tmp_path: Path
+) -> None:
+    for name in ("package.json", "use.ts"):
+        shutil.copy(HERE / name, tmp_path)
+    if shutil.which("npm") is None:
+        pytest.skip("no npm")
+    made = ran("npm", "install", "--no-audit", "--no-fund", cwd=tmp_path)
+    if made.returncode != 0 and not os.environ.get("CI"):
+        pytest.skip(f"no package index: {made.stderr[-300:]}")
+    assert made.returncode == 0, made.stdout + made.stderr
+    start_worker(concurrency="8")
+    batch = client.submit(Filter(criteria="Is it?"), abstracts(6))
+    batch.wait(60)
+    key = api_keys.create(client.engine, "A stranger", [Scope.READ])
+    binaries = tmp_path / "node_modules" / ".bin"
+    with gateway(client, largest_body=1_000_000) as base:
+        (tmp_path / "openapi.json").write_bytes(httpx.get(f"{base}/openapi.json").content)
+        checked = ("--strict", "--skipLibCheck", "--target", "es2022", "--module", "commonjs")
+        for command in (
+            (binaries / "openapi-typescript", "openapi.json", "--output", "api.ts"),
+            (binaries / "tsc", *checked, "--moduleResolution", "node", "--types", "node", "use.ts"),
+        ):
+            built = ran(*command, cwd=tmp_path)
+            assert built.returncode == 0, built.stdout + built.stderr
+        used = ran("node", "use.js", base, key, cwd=tmp_path)
+    assert used.returncode == 0, used.stderr
+    printed = json.loads(used.stdout)
+    assert all(isinstance(value, bool) for value in printed.pop("values"))
+    assert printed == {
+        "state": "completed",
+        "items": [str(item["id"]) for item in abstracts(6)],
+        "pages": 2,
+        "unknown": "urn:tamis:problem:unknown",
     }

@@ -17,10 +17,12 @@ from tamis_client.models import (
     Filter,
     FilterRequest,
     ItemResult,
+    ItemResultPage,
     Override,
     Problem,
     Submission,
 )
+from tamis_client.types import UNSET, Unset
 
 ITEMS = [{"id": f"r{n}", "title": f"Trial of treatment {n}"} for n in range(6)]
 
@@ -29,7 +31,7 @@ def main(base_url: str, key: str) -> None:
     client = AuthenticatedClient(base_url=base_url, token=key, raise_on_unexpected_status=True, timeout=60)
     about = get_about.sync(client=client)
     submission = Submission.from_dict(
-        {"operation": Filter(criteria="Is this about oncology?").to_dict(), "items": ITEMS, "label": "generated"}
+        {"operation": Filter("filter", "Is this about oncology?").to_dict(), "items": ITEMS, "label": "generated"}
     )
     first = submit_batch.sync_detailed(client=client, body=submission, idempotency_key="once")
     again = submit_batch.sync_detailed(client=client, body=submission, idempotency_key="once")
@@ -39,8 +41,14 @@ def main(base_url: str, key: str) -> None:
     follow_batch.sync_detailed(batch_id, client=client)  # its last event is the end
     ended = get_batch.sync(batch_id, client=client)
     assert isinstance(ended, BatchStatusView)
-    answered = get_results.sync_detailed(batch_id, client=client)
-    results = [ItemResult.from_dict(json.loads(line)) for line in answered.content.splitlines()]
+    results: list[ItemResult] = []
+    pages = 0
+    after: int | Unset = UNSET
+    while after is not None:
+        page = get_results.sync(batch_id, client=client, limit=4, after=after)
+        assert isinstance(page, ItemResultPage)
+        results += page.items
+        pages, after = pages + 1, page.next_
     decided = override_item.sync(batch_id, 2, client=client, body=Decision(value=True, note="seen"))
     assert isinstance(decided, Override)
     overrides = list_overrides.sync(batch_id, client=client)
@@ -62,9 +70,10 @@ def main(base_url: str, key: str) -> None:
                 "items": [one.item_id for one in results],
                 "values": [one.result.value for one in results],
                 "override": [decided.index, decided.value, decided.reviewer, decided.note],
-                "overrides": len(overrides),
+                "pages": pages,
+                "overrides": len(overrides.items),
                 "summed": summary.counts.n_items,
-                "listed": batch_id in [one.batch.id for one in listed],
+                "listed": batch_id in [one.batch.id for one in listed.items],
                 "unknown": [unknown.type_, unknown.status],
                 "filtered": [one.item_id for one in filtered.results],
             }

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+SHARED = Path(__file__).parents[3] / "shared"
+DATA = SHARED / "data"
+EXAMPLES = SHARED / "cases" / "files"  # small made-up files, one for each kind of fault
 
 # A clone of its own has no real records and leaves these tests out; in CI their absence is a failure.
 needs_real_records = pytest.mark.skipif(

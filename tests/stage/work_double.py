@@ -79,7 +79,7 @@ class WorkDouble:
         route.fulfill(
             json={
                 **self._facts(found),
-                "records": found[after : after + limit],
+                "items": found[after : after + limit],
                 "next": None if after + limit >= len(found) else str(after + limit),
             }
         )

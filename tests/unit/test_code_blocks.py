@@ -207,6 +207,9 @@ def test_a_yaml_file_is_taken_by_what_reads_it(block: Block, tmp_path: Path) -> 
     elif "models" in names:
         file.write_text(block.text)
         read_prices(file)
+    elif "content_type_overrides" in names:  # the client of tests/acceptance/test_generated_client.py is made with it
+        configuration = yaml.safe_load((Path(__file__).parents[1] / "generated_client/config.yaml").read_text("utf-8"))
+        assert yaml.safe_load(block.text).items() <= configuration.items()
     else:
         rest = {"research_question": "Any?", "inclusion_criteria": ["one"], "study_types": ["trial"]}
         given = {name: value for name, value in rest.items() if name not in names}

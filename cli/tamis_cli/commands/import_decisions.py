@@ -1,6 +1,5 @@
 """`tamis import-decisions`: decisions from elsewhere, matched with the records of a batch."""
 
-import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.results.formula_guard import guarded
+from tamis_producer.results.formula_guard import GuardedTable
 from tamis_producer.results.results_file import replacing
 from tamis_review import NamedWords, TableColumns, has_later_stage, imported_decisions
 from tamis_review.decisions.import_decisions import Astray, Everything, Imported
@@ -130,6 +129,7 @@ def _list(heading: str, rows: Sequence[Astray], written: Path | None) -> None:
 
 def _write(path: Path, rows: Sequence[Astray]) -> None:
     with replacing(path) as stream:
-        writer = csv.writer(stream)
-        writer.writerow(("place", "id", "title", "why"))
-        writer.writerows([guarded(text or "") for text in (row.place, row.id, row.title, row.why)] for row in rows)
+        table = GuardedTable(stream)
+        table.write(("place", "id", "title", "why"))
+        for row in rows:
+            table.write((row.place, row.id, row.title, row.why))

@@ -36,7 +36,7 @@ _UNREADY = problems.described(HTTPStatus.SERVICE_UNAVAILABLE)
 KEYLESS = 2  # threads for callers without a key
 STUCK_AFTER = 60.0  # s
 LARGEST_BODY = 16_000_000  # bytes of any request except a new batch: some thousands of abstracts
-ROUTERS = (batch_routes.router, batch_routes.overview_router, services.router)
+ROUTERS = (batch_routes.router, batch_routes.batch_router, batch_routes.overview_router, services.router)
 
 
 def _called(route: APIRoute) -> str:

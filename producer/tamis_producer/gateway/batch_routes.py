@@ -12,7 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from tamis_schemas import ErrorKind, Priority, Summary
+from tamis_schemas import ErrorKind, ItemResult, Priority, Summary
 
 from ..client.batch import Batch
 from ..config.redaction import shown_url
@@ -24,8 +24,9 @@ from .allowance import check_spending
 from .api_keys import ApiKey
 from .batch_status_view import BatchStatusView
 from .batch_watcher import EVENTS, STREAMED, latest, progress
-from .description import BatchId, OfReview, component
+from .description import BatchId, OfReview, component, in_forms
 from .etag import tagged
+from .lists import ListPage, ListPart
 from .pages import Pages
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
 from .streams import Stream
@@ -33,6 +34,7 @@ from .submission_body import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission
 from .submission_terms import SUBMITTED, submit_terms
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"], responses=problems.KEYED)
+batch_router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=problems.KEYED | problems.UNKNOWN)
 overview_router = APIRouter(prefix="/v1", tags=["overview"], responses=problems.KEYED)
 
 MOST_LISTED = 500
@@ -76,6 +78,12 @@ class About(BaseModel):
     flower_url: str | None = Field(description="The address of Flower; its password is for operators only.")
 
 
+class TrafficPart(ListPart):
+    """The hours to count, and the part of the list."""
+
+    hours: int = Field(default=24, ge=1, le=MOST_HOURS)
+
+
 @router.post(
     "",
     status_code=HTTPStatus.CREATED,
@@ -89,11 +97,7 @@ class About(BaseModel):
             },
         }
     },
-    responses=SUBMITTED
-    | problems.CONFLICT
-    | problems.OF_MONEY
-    | problems.OF_BODIES
-    | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    responses=SUBMITTED | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES | problems.OF_TYPES,
 )
 async def submit_batch(
     request: Request,
@@ -121,23 +125,23 @@ def list_batches(
         str | None, Query(max_length=36, description="A batch's id, or its beginning: only batches before it.")
     ] = None,
     review: OfReview = None,
-) -> list[BatchStatusView]:
+) -> ListPage[BatchStatusView, str]:
     with ledger_errors(), client.snapshot() as connection:
         behind = None if after is None else find_batch(connection, after)
-        views = read_views(connection, limit=limit, of_no_review=review is not None, after=behind)
-    return [BatchStatusView.of(view) for view in views]
+        views = read_views(connection, limit=limit + 1, of_no_review=review is not None, after=behind)
+    return ListPage.of([BatchStatusView.of(view) for view in views], limit, lambda status: status.batch.id)
 
 
-@router.get("/{batch_id}", summary="The state of a batch", responses=problems.UNKNOWN)
+@batch_router.get("", summary="The state of a batch")
 def get_batch(batch_id: BatchId, client: Of, _: Reader) -> BatchStatusView:
     return BatchStatusView.of(client.batch(batch_id).status())
 
 
-@router.get(
-    "/{batch_id}/events",
+@batch_router.get(
+    "/events",
     summary="The state of a batch, as server-sent events until its end",
     response_class=StreamingResponse,
-    responses={HTTPStatus.OK: {"content": {EVENTS: {}}}} | problems.UNKNOWN,
+    responses={HTTPStatus.OK: {"content": {EVENTS: {}}}},
 )
 async def follow_batch(batch_id: BatchId, request: Request, client: Of, key: Reader) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
@@ -145,13 +149,12 @@ async def follow_batch(batch_id: BatchId, request: Request, client: Of, key: Rea
     return Stream(updates, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
 
 
-@router.get(
-    "/{batch_id}/results",
-    summary="Every item with its result, in order, as NDJSON, JSON or a table; with a limit, page by page",
+@batch_router.get(
+    "/results",
+    summary="Every item with its result, in order, as JSON, NDJSON or a table; with a limit, page by page",
     response_class=StreamingResponse,
-    responses={HTTPStatus.OK: {"content": {kind: {} for kind in RESULT_TYPES.values()}, "headers": NEXT_PAGE}}
-    | problems.UNCHANGED
-    | problems.UNKNOWN,
+    responses={HTTPStatus.OK: in_forms(RESULT_TYPES, ListPage[ItemResult, int]) | {"headers": NEXT_PAGE}}
+    | problems.UNCHANGED,
     dependencies=[Depends(tagged)],
 )
 async def get_results(
@@ -159,7 +162,7 @@ async def get_results(
     request: Request,
     client: Of,
     key: Reader,
-    form: ResultForm = ResultForm.NDJSON,
+    form: ResultForm = ResultForm.JSON,
     after: Annotated[Place | None, Query(description="The place of an item: only items after it.")] = None,
     limit: Annotated[int | None, Query(ge=1, le=MOST_RESULTS, description="None: all, as a stream.")] = None,
     label: Annotated[str | None, Query(max_length=200, description="Only items with this label.")] = None,
@@ -179,7 +182,7 @@ async def get_results(
     return Response(await run_in_threadpool(page_text, page, form), media_type=media_type, headers=headers)
 
 
-@router.get("/{batch_id}/summary", summary="The batch in numbers, once it is completed", responses=problems.UNKNOWN)
+@batch_router.get("/summary", summary="The batch in numbers, once it is completed")
 def get_summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
     written = client.batch(batch_id).summary()
     if written is None:
@@ -187,17 +190,13 @@ def get_summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
     return written
 
 
-@router.post(
-    "/{batch_id}/pause", summary="Pause a batch: no further item begins", responses=problems.UNKNOWN | problems.CONFLICT
-)
+@batch_router.post("/pause", summary="Pause a batch: no further item begins", responses=problems.CONFLICT)
 def pause_batch(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
     return _changed(client.batch(batch_id), Batch.pause)
 
 
-@router.post(
-    "/{batch_id}/resume",
-    summary="Resume a paused batch",
-    responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
+@batch_router.post(
+    "/resume", summary="Resume a paused batch", responses=problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES
 )
 def resume_batch(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget | None = None) -> BatchStatusView:
     batch = client.batch(batch_id)
@@ -206,17 +205,15 @@ def resume_batch(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget
     return _changed(batch, lambda batch: batch.resume(None if budget is None else budget.max_cost))
 
 
-@router.post(
-    "/{batch_id}/cancel", summary="Cancel a batch; results are kept", responses=problems.UNKNOWN | problems.CONFLICT
-)
+@batch_router.post("/cancel", summary="Cancel a batch; results are kept", responses=problems.CONFLICT)
 def cancel_batch(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
     return _changed(client.batch(batch_id), Batch.cancel)
 
 
-@router.post(
-    "/{batch_id}/retry",
+@batch_router.post(
+    "/retry",
     summary="Retry the failed items in a new round",
-    responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
+    responses=problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
 )
 def retry_batch(batch_id: BatchId, client: Of, key: Operator, again: Again | None = None) -> BatchStatusView:
     batch, terms = client.batch(batch_id), again or Again()
@@ -224,10 +221,10 @@ def retry_batch(batch_id: BatchId, client: Of, key: Operator, again: Again | Non
     return _changed(batch, partial(Batch.retry, kinds=terms.kinds, cancelled=terms.cancelled, max_cost=terms.max_cost))
 
 
-@router.put(
-    "/{batch_id}/priority",
+@batch_router.put(
+    "/priority",
     summary="Change a batch's priority; all workers follow within seconds",
-    responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_BODIES,
+    responses=problems.CONFLICT | problems.OF_BODIES,
 )
 def set_priority(batch_id: BatchId, wanted: NewPriority, client: Of, _: Operator) -> BatchStatusView:
     return _changed(client.batch(batch_id), lambda batch: batch.set_priority(wanted.priority))
@@ -254,9 +251,9 @@ async def follow_batches(
 
 @overview_router.get("/service-traffic", summary="Single calls of services, counted by service and hour")
 def get_service_traffic(
-    client: Of, _: Reader, hours: Annotated[int, Query(ge=1, le=MOST_HOURS)] = 24
-) -> list[ServiceTraffic]:
-    return client.service_traffic(hours)
+    client: Of, _: Reader, wanted: Annotated[TrafficPart, Query()]
+) -> ListPage[ServiceTraffic, int]:
+    return wanted.of(client.service_traffic(wanted.hours))
 
 
 def _changed(batch: Batch, change: Callable[[Batch], object]) -> BatchStatusView:

@@ -43,13 +43,7 @@ class Pages:
         self._readers = anyio.CapacityLimiter(READERS)
 
     async def pieces(
-        self,
-        batch: Batch,
-        form: Form,
-        *,
-        after: int | None = None,
-        places: list[int] | None = None,
-        safe: bool = False,
+        self, batch: Batch, form: Form, *, after: int | None = None, places: list[int] | None = None, safe: bool = False
     ) -> AsyncGenerator[bytes]:
         """Return the items after the place `after`, or only the items at `places`, as pieces of text.
 

@@ -117,6 +117,7 @@ KEYED = described(
 UNKNOWN = described(HTTPStatus.NOT_FOUND)
 CONFLICT = described(HTTPStatus.CONFLICT)
 OF_MONEY = described(HTTPStatus.PAYMENT_REQUIRED)
+OF_TYPES = described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 OF_BODIES = described(*map(HTTPStatus, (408, 411, 413, 507)))  # too slow, without a length, too large, no room
 
 

@@ -18,8 +18,8 @@ from .submission_body import NDJSON
 class ResultForm(StrEnum):
     """The form of results."""
 
+    JSON = "json"  # {"items": [...], "next": null}
     NDJSON = "ndjson"
-    JSON = "json"  # {"results": [...], "next": null}
     CSV = "csv"
 
 
@@ -30,14 +30,14 @@ class TableForm(StrEnum):
     CSV = "csv"
 
 
-RESULT_TYPES = {ResultForm.NDJSON: NDJSON, ResultForm.JSON: "application/json", ResultForm.CSV: "text/csv"}
+RESULT_TYPES = {ResultForm.JSON: "application/json", ResultForm.NDJSON: NDJSON, ResultForm.CSV: "text/csv"}
 NEXT_PAGE = {
     "Link": {
         "description": 'The next page, `<...>; rel="next"`; absent from the last one.',
         "schema": {"type": "string"},
     }
 }
-BEGINNING = {ResultForm.JSON: '{"results":['}
+BEGINNING = {ResultForm.JSON: '{"items":['}
 ENDING = {ResultForm.JSON: '],"next":null}\n'}
 
 

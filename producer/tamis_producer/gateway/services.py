@@ -48,9 +48,11 @@ Items = Annotated[list[dict[str, Any]], Field(min_length=1), FailFast()]  # one 
 class Accepted(BaseModel):
     """A batch that continues. Read its results with a key that has the scope `read`."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"batch": "3f2a91c0-...", "results": "/v1/batches/..."}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"batch_id": "3f2a91c0-...", "results": "/v1/batches/..."}]}
+    )
 
-    batch: str = Field(description="Its id.")
+    batch_id: str
     results: str = Field(description="The address of its results.")
 
 
@@ -141,7 +143,7 @@ class WaitingRequest:
             await _cancel(batch)
             return Response(status_code=HUNG_UP)
         results = f"/v1/batches/{batch.id}/results"
-        accepted = Accepted(batch=batch.id, results=results).model_dump()
+        accepted = Accepted(batch_id=batch.id, results=results).model_dump()
         return JSONResponse(accepted, HTTPStatus.ACCEPTED, {"Location": results} | self._applied)
 
     async def _ended(self, batch: Batch, left: "asyncio.Future[None]") -> Rows | None:

@@ -1,8 +1,23 @@
-"""The formula guard: table text that no spreadsheet reads as a formula."""
+"""The formula guard: table text that no spreadsheet reads as a formula. Every table of Tamis is written through it."""
+
+import csv
+from collections.abc import Iterable
+from typing import TextIO
 
 # First characters of a formula; such a cell gets an apostrophe in front. The last four are the first four as typed on
 # Japanese keyboards.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
+class GuardedTable:
+    """A CSV table on a stream. Lines end as in RFC 4180, so that a bare carriage return in a cell is quoted too."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._writer = csv.writer(stream)
+
+    def write(self, cells: Iterable[object]) -> None:
+        """Write a row; None is an empty cell."""
+        self._writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
 
 
 def guarded(text: str) -> str:

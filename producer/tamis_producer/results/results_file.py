@@ -1,6 +1,5 @@
 """Results as a file: CSV for people and spreadsheets, or JSONL with all fields."""
 
-import csv
 import io
 import json
 import os
@@ -14,7 +13,7 @@ from typing import BinaryIO, TextIO
 from tamis_schemas import InputError, ItemResult
 from tamis_schemas.operations import OperationKind
 
-from .formula_guard import guarded
+from .formula_guard import GuardedTable
 from .result_columns import RESULT_COLUMNS, ResultColumn, columns_of
 
 COLUMNS = tuple(column.name for column in RESULT_COLUMNS)
@@ -34,14 +33,14 @@ def write_csv(results: Iterable[ItemResult], stream: TextIO, operation: Operatio
 def csv_lines(results: Iterable[ItemResult], operation: OperationKind | None = None) -> Iterator[str]:
     """Yield the line with the column names, then each row's line as soon as its result is read."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer)  # line ends as in RFC 4180, so that a bare carriage return in a cell is quoted too
+    table = GuardedTable(buffer)
     columns = columns_of(operation)
-    writer.writerow([column.name for column in columns])
+    table.write(column.name for column in columns)
     yield buffer.getvalue()
     for result in results:
         buffer.seek(0)
         buffer.truncate()
-        writer.writerow([_cell(column, result) for column in columns])
+        table.write(_cell(column, result) for column in columns)
         yield buffer.getvalue()
 
 
@@ -99,7 +98,7 @@ def _cell(column: ResultColumn, row: ItemResult) -> object:
         case dict() as fields:
             return json.dumps(fields, ensure_ascii=False)
         case value:
-            return guarded(value) if isinstance(value, str) else value
+            return value
 
 
 def _plain(amount: Decimal) -> str:

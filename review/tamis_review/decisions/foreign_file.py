@@ -18,19 +18,16 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 from tamis_producer.files.decode import MAX_FILE_BYTES, read_decoded
-from tamis_producer.results.formula_guard import unguarded
 from tamis_schemas import InputError
 
-from ..intake.cell_rows import DELIMITERS, CellRow
-from ..intake.columns import canonical_name
+from ..intake.cell_rows import CellRow, rows_of_table
+from ..intake.columns import canonical_name, listed
 from ..intake.reading import read_records
 from ..intake.recognise import Format, recognise
 from ..intake.record import LINE
-from ..plans.spreadsheet import rows_of_table
 
 DECISION, REVIEWER, REASON, NOTE, RETRIEVAL = "decision", "reviewer", "reason", "note", "retrieval"
 RECORD = ("id", "title", "doi", "pmid")  # fields that identify a record
-LISTED = 30  # column names in a message
 
 # Usual names in programs and tables; a table may have a column for each.
 _NAMES: Mapping[str, tuple[str, ...]] = {
@@ -115,7 +112,7 @@ class Header:
 
     def _named(self, name: str, path: Path) -> int:
         if _plain(name) not in self.plain:
-            raise InputError(f"no column {name!r}; there are: {self._listed}", path=path)
+            raise InputError(f"no column {name!r}; there are: {listed(self.cells)}", path=path)
         return self.plain.index(_plain(name))
 
     def _guessed(self, role: str) -> list[int]:
@@ -128,14 +125,9 @@ class Header:
             several = ", ".join(repr(self.cells[place].strip()) for place in guessed)
             return f"several columns may contain the decisions: {several}; choose one with --decision-column"
         return (
-            f"no column of decisions was recognised: name it with --decision-column; there are: {self._listed}. If all "
-            "records have the same decision, as in Covidence's exports, use --all include or --all exclude"
+            f"no column of decisions was recognised: name it with --decision-column; there are: {listed(self.cells)}. "
+            "If all records have the same decision, as in Covidence's exports, use --all include or --all exclude"
         )
-
-    @property
-    def _listed(self) -> str:
-        names = [cell.strip() for cell in self.cells if cell.strip()]
-        return ", ".join(repr(name[:40]) for name in names[:LISTED]) + ("" if len(names) <= LISTED else ", ...")
 
 
 def _plain(name: str) -> str:
@@ -377,19 +369,13 @@ def _word(cells: Sequence[str], places: Mapping[str, int], everything: str | Non
 
 
 def _rows(text: str, path: Path) -> tuple[Header, list[CellRow]]:
-    """Return the header and the rows below it, each padded to the header's width."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = max(DELIMITERS, key=lambda separator: (Header(first.split(separator)).known, first.count(separator)))
-    table = rows_of_table(text, delimiter, path)
+    """Return the header and the rows below it."""
+    table = rows_of_table(text, path, lambda cells: (Header(cells).known, len(cells)))
     top = next(table)
     header = Header(top.cells)
     if repeated := next((name for name in header.plain if name and header.plain.count(name) > 1), None):
         raise InputError(f"the column {repeated!r} occurs twice", path=path, line=top.line)
-    rows = []
-    for row in table:
-        cells = [unguarded(cell) for cell, _ in zip(row.cells, top.cells, strict=False)]
-        rows.append(CellRow(row.line, cells + [""] * (len(top.cells) - len(cells))))
-    return header, rows
+    return header, list(table)
 
 
 def _covidence(note: str) -> tuple[str | None, str | None]:

@@ -191,7 +191,7 @@ class AgreementRecords(Frozen):
     """A page of the records that one cell of a table of agreement counts."""
 
     n: int  # records on all pages
-    records: tuple[AgreementRecord, ...]
+    items: tuple[AgreementRecord, ...]
     next: int | None  # the `after` of the next page; None: the last page
 
 
@@ -216,7 +216,7 @@ def read_cell(connection: Connection, batch_id: UUID, query: CellQuery) -> Agree
         AgreementRecord(index=row.idx, item_id=row.item_id, title=row.title or "")
         for row in connection.execute(statement)
     )
-    return AgreementRecords(n=len(places), records=records, next=page[-1] if len(left) > len(page) else None)
+    return AgreementRecords(n=len(places), items=records, next=page[-1] if len(left) > len(page) else None)
 
 
 def _judged(connection: Connection, batch_id: UUID, query: CellQuery) -> dict[int, tuple[str, str]]:

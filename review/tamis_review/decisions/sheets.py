@@ -4,13 +4,12 @@ By default they hide the model's decisions, which would influence readers. This 
 tables of decisions. A table names a record by its id, its number (from 1) or its index (from 0).
 """
 
-import csv
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from tamis_producer.results.formula_guard import guarded
+from tamis_producer.results.formula_guard import GuardedTable
 from tamis_schemas import Audit, InputError, InvalidParameters, ItemResult, NextRecords, Operation, StopSample
 from tamis_schemas.operations.kind import yes_or_no
 from tamis_schemas.records.item import shown_fields
@@ -48,12 +47,12 @@ def write_sheet(
     """
     by_index = {row.index: row for row in rows}
     stream.write(UTF_8)
-    writer = csv.writer(stream)
-    writer.writerow([*shared, *RECORD, *columns, NUMBER])
+    table = GuardedTable(stream)
+    table.write([*shared, *RECORD, *columns, NUMBER])
     for place, cells in filled.items():
         row = by_index[place]
         texts = (row.item_id, text_of(row.item.get("title")), content_of(row.item), *cells)
-        writer.writerow([*shared.values(), place, *map(guarded, texts), record_number(place)])
+        table.write([*shared.values(), place, *texts, record_number(place)])
 
 
 def write_reading_sheet(answer: NextRecords, rows: Iterable[ItemResult], stream: TextIO) -> None:
@@ -177,18 +176,18 @@ KEPT_COLUMNS = ("index", "id", "decision", "score", "label", "kept", "title", "n
 
 def write_kept(found: "Calibrated", stream: TextIO) -> None:
     """Write a table of the records in batch order, without duplicates, and whether the threshold keeps each record."""
-    writer = csv.writer(stream)
-    writer.writerow(KEPT_COLUMNS)
+    table = GuardedTable(stream)
+    table.write(KEPT_COLUMNS)
     for record in found.records:
-        writer.writerow(
+        table.write(
             (
                 record.index,
-                guarded(record.item_id),
+                record.item_id,
                 record.stand.value if record.rule is None else f"exclude ({record.rule})",
                 "" if record.score is None else record.score,
                 "" if record.human is None else int(record.human),
                 str(found.kept(record)).lower(),
-                guarded(record.title),
+                record.title,
                 record_number(record.index),
             )
         )

@@ -121,7 +121,7 @@ class OtherStage(Frozen):
     """The result of another stage of the review for the same record."""
 
     stage: int  # from 0
-    batch: str
+    batch_id: str
     operation: str
     result: ItemResult
     because: tuple[Because, ...] = ()

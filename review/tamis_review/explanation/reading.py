@@ -248,6 +248,8 @@ def _stages(connection: Connection, batch: Row[Any], result: ItemResult) -> tupl
         if other is not None:
             reasons = because(parse_operation(row.params), other)
             stages.append(
-                OtherStage(stage=row.stage, batch=str(row.id), operation=row.operation, result=other, because=reasons)
+                OtherStage(
+                    stage=row.stage, batch_id=str(row.id), operation=row.operation, result=other, because=reasons
+                )
             )
     return tuple(stages)

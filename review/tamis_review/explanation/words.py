@@ -304,7 +304,7 @@ def _said(word: HumanWord) -> str:
 
 def _stage(stage: OtherStage) -> Iterator[str]:
     place = f"stage {stage.stage + 1}, {stage.operation}: {stage.result.status}"
-    yield f"{place}; `tamis explain {stage.batch} number:{record_number(stage.result.index)}` shows its calls"
+    yield f"{place}; `tamis explain {stage.batch_id} number:{record_number(stage.result.index)}` shows its calls"
     yield from (INDENT + line for line in _reasons(stage.because))
 
 

@@ -1,6 +1,5 @@
 """All pairs of duplicates in whole files: every copy and every doubtful pair, each with its reason."""
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self, TextIO
 
 from tamis_producer.files.decode import MAX_FILE_BYTES
-from tamis_producer.results.formula_guard import guarded
+from tamis_producer.results.formula_guard import GuardedTable
 from tamis_schemas import resolve_item_id
 
 from ..intake.duplicates import find_duplicates, reason_of
@@ -96,9 +95,8 @@ def find_pairs(
 
 def write_pairs(pairs: Sequence[RecordPair], stream: TextIO) -> int:
     """Write a CSV row for each pair under `COLUMNS`, and return the number of pairs."""
-    writer = csv.writer(stream)
-    writer.writerow(COLUMNS)
+    table = GuardedTable(stream)
+    table.write(COLUMNS)
     for pair in pairs:
-        cells = (pair.kind.value, pair.reason, *pair.one.facts.values(), *pair.stays.facts.values())
-        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
+        table.write((pair.kind.value, pair.reason, *pair.one.facts.values(), *pair.stays.facts.values()))
     return len(pairs)

@@ -3,7 +3,6 @@
 The files' labels show which records the review finally included.
 """
 
-import csv
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tamis_producer.files.decode import MAX_FILE_BYTES
-from tamis_producer.results.formula_guard import guarded
+from tamis_producer.results.formula_guard import GuardedTable
 from tamis_schemas import SearchCriteria, resolve_item_id
 from tamis_schemas.answers.filter_result import FilterResult
 
@@ -20,20 +19,8 @@ from ..intake.notes import Note
 from ..intake.sourced_records import SourcedRecord, read_sources
 from . import InitialFilter
 
-COLUMNS = (
-    "file",
-    "index",
-    "id",
-    "outcome",
-    "rule",
-    "reason",
-    "confidence",
-    "field",
-    "matched",
-    "start",
-    "end",
-    "title",
-)
+_EVIDENCE = ("field", "matched", "start", "end")  # of the result
+COLUMNS = ("file", "index", "id", "outcome", "rule", "reason", "confidence", *_EVIDENCE, "title")
 
 
 @dataclass(frozen=True)
@@ -133,13 +120,13 @@ def write_outcomes(tier_one: FilterReport, stream: TextIO) -> int:
     The columns are `COLUMNS`, and `label` if there are labels.
     """
     labelled = any(outcome.included is not None for outcome in tier_one.outcomes)
-    writer = csv.writer(stream)
-    writer.writerow((*COLUMNS, "label") if labelled else COLUMNS)
+    table = GuardedTable(stream)
+    table.write((*COLUMNS, "label") if labelled else COLUMNS)
     for outcome in tier_one.outcomes:
         cells = _cells(outcome)
         if labelled:
             cells.append(None if outcome.included is None else int(outcome.included))
-        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
+        table.write(cells)
     return len(tier_one.outcomes)
 
 
@@ -148,5 +135,5 @@ def _cells(outcome: FilteredRecord) -> list[object]:
     result = outcome.result
     outcome_word, confidence = ("passed", None) if result.passed else ("rejected", result.confidence)
     decided = (outcome_word, result.rule, result.reason, confidence)
-    place = (result.field, result.matched, result.start, result.end)
-    return [outcome.path.name, outcome.index, outcome.item_id, *decided, *place, outcome.title]
+    evidence = [getattr(result, name) for name in _EVIDENCE]
+    return [outcome.path.name, outcome.index, outcome.item_id, *decided, *evidence, outcome.title]

@@ -25,20 +25,16 @@ from .source import Field, remember
 
 with needs("files"):
     from bibtexparser.exceptions import ParserStateException
-    from bibtexparser.model import (
-        Block,
-        Entry,
-        ImplicitComment,
-        ParsingFailedBlock,
-        String,
-    )
+    from bibtexparser.model import Block, Entry, ImplicitComment, ParsingFailedBlock, String
     from bibtexparser.splitter import Splitter
 
 NO_ENTRIES = frozenset(("string", "preamble", "comment"))
 
 _FIELD_OUTSIDE = re.compile(r"(?:^|[,{(])[ \t]*[A-Za-z][\w-]*[ \t]*=[ \t]*[{\"]", re.MULTILINE)
-_ENTRY_OUTSIDE = re.compile(r"^[ \t]*(?:@[ \t]*[A-Za-z]|\W?[A-Za-z]\w*[ \t]*\{[^\s,={}()]*,)", re.MULTILINE)
-_COMMENT = re.compile(r"\s*%(?!0 )")  # `%0 ` is EndNote's
+_ENTRY_OUTSIDE = re.compile(
+    r"^[ \t]*(?:@[ \t]*(?!(?i:comment)\b)[A-Za-z]|\W?[A-Za-z]\w*[ \t]*\{[^\s,={}()]*,)", re.MULTILINE
+)
+_COMMENT = re.compile(r"\s*(?:%(?!0 )|@[ \t]*(?i:comment)\b)")  # `%0 ` is EndNote's
 _BEGIN = re.compile(r"\s*@(\w+)\s*[{(]\s*([^\s,={}()\"]*)")
 
 # Its complaints are noted here, or raised.

@@ -1,13 +1,20 @@
 """The rows of a delimited text, and the recovery after a row with unbalanced quotes.
 
-Such a row has no certain end. Reading continues with the next line that begins a row of the header's width.
+If its first line has the header's width when only a quote beside a delimiter ends a cell, that line is the row.
+Otherwise the row has no certain end. Reading continues with the next line that begins a row of the header's width.
 """
 
 import csv
 import io
+import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tamis_producer.results.formula_guard import unguarded
+from tamis_schemas import InputError
 
 from .notes import Notes
 
@@ -25,7 +32,7 @@ class CellRow:
     """The cells of one row."""
 
     line: int  # the row's first line; quoted cells may span several
-    cells: list[str]
+    cells: list[str]  # without the apostrophes of the formula guard
 
 
 class CellRows(Iterator[CellRow]):
@@ -38,7 +45,7 @@ class CellRows(Iterator[CellRow]):
     def __init__(self, text: str, delimiter: str, notes: Notes) -> None:
         self.width: int | None = None
         self._notes = notes
-        self._delimiter = delimiter
+        self.delimiter = delimiter
         self._lines = _Lines(text)
         # strict: otherwise a stray quote swallows rows silently
         self._reader = csv.reader(self._lines, delimiter=delimiter, strict=True)
@@ -47,9 +54,11 @@ class CellRows(Iterator[CellRow]):
     def __next__(self) -> CellRow:
         line = self._lines.begin()
         try:
-            return CellRow(line, next(self._reader))
+            return CellRow(line, [*map(unguarded, next(self._reader))])
         except csv.Error as error:
             reason = _quoting(error)
+        if self._to_spare > 0 and (cells := self._repaired()) is not None:
+            return CellRow(line, cells)
         whole = self._next_whole()
         if whole is not None:
             behind = f"the next complete row begins in line {whole.line}"
@@ -62,12 +71,17 @@ class CellRows(Iterator[CellRow]):
             raise StopIteration
         return whole
 
+    @property
+    def written(self) -> str:
+        """Return the text of the last row."""
+        return "".join(self._lines.of_row)
+
     def swallowed(self) -> bool:
         """Return whether the last row contains whole rows, from its second line on.
 
         If so, these lines are read again as rows.
         """
-        rows = csv.reader(self._lines.of_row[1:], delimiter=self._delimiter, strict=True)
+        rows = csv.reader(self._lines.of_row[1:], delimiter=self.delimiter, strict=True)
         try:
             widths = {len(cells) for cells in rows if cells}
         except csv.Error:
@@ -76,6 +90,22 @@ class CellRows(Iterator[CellRow]):
             return False
         self._lines.turn_back()
         return True
+
+    def _repaired(self) -> list[str] | None:
+        """Return the cells of the damaged row's first line, read with quotes inside them, or None."""
+        sign = re.escape(self.delimiter)
+        # A space behind a delimiter shows that it belongs to the text.
+        cell = re.compile(rf'(?:"((?:[^"]|"(?!{sign}|$))*)"|((?! )[^"{sign}]*))({sign}|$)')
+        first, at, cells = self._lines.of_row[0].rstrip("\r\n"), 0, list[str]()
+        while (match := cell.match(first, at)) is not None:
+            cells.append(unguarded(match[2] if match[1] is None else match[1].replace('""', '"')))
+            at = match.end()
+            if not match[3]:
+                break
+        if match is None or len(cells) != self.width:
+            return None
+        self._to_spare -= self._lines.turn_back()
+        return cells
 
     def _next_whole(self) -> CellRow | None:
         """Return the next whole row that begins after the damaged row's first line, or None."""
@@ -89,7 +119,7 @@ class CellRows(Iterator[CellRow]):
             except StopIteration:
                 return None
             if self.width is None or (len(cells) == self.width and not self._is_within_text()):
-                return CellRow(line, cells)
+                return CellRow(line, [*map(unguarded, cells)])
         self._lines.drop()
         return None
 
@@ -106,6 +136,30 @@ class CellRows(Iterator[CellRow]):
         finally:
             self._to_spare -= self._lines.turn_back(keep=n_lines)
         return cells is not None and len(cells) != self.width
+
+
+def rows_of_table(text: str, path: Path, fit: Callable[[Sequence[str]], Any]) -> Iterator[CellRow]:
+    """Yield the header row and the rows below it, each of the header's width, without empty rows.
+
+    `fit`: how well the header's cells fit; the delimiter with the best fit is used.
+
+    Raises `InputError` if there is no row, or a row is longer than the first.
+    """
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = max(DELIMITERS, key=lambda delimiter: fit(first.split(delimiter)))
+    width: int | None = None
+    for row in CellRows(text, delimiter, Notes(path, strict=True)):
+        if not any(cell.strip() for cell in row.cells):
+            continue
+        if width is None:
+            width = len(row.cells)
+        elif any(row.cells[width:]):
+            raise InputError(
+                f"the row has {len(row.cells)} cells, but the header has {width} columns", path=path, line=row.line
+            )
+        yield CellRow(row.line, [*row.cells[:width], *[""] * (width - len(row.cells))])
+    if width is None:
+        raise InputError("the file has no rows; the first row must name the columns", path=path)
 
 
 class _Lines(Iterator[str]):

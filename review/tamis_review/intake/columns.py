@@ -12,41 +12,22 @@ ACCESSION = "accession"  # used as the id if there is no better one; otherwise k
 
 # Canonical name -> its names in exports (Embase, Scopus, PubMed, Web of Science, Zotero, EndNote, Rayyan,
 # ClinicalTrials.gov), best first. The first filled column of a row is used; the others are kept unchanged.
+# fmt: off
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "item id", "record id", "recordid", "ref id", "refid", "covidence #", "rayyan id", "key"),
     "title": ("title", "primary title", "article title", "document title", "study title", "ti", "original title"),
     "abstract": (
-        "abstract",
-        "abstract note",
-        "abstract text",
-        "abstracts",
-        "notes abstract",
-        "brief summary",
-        "ab",
+        "abstract", "abstract note", "abstract text", "abstracts", "notes abstract", "brief summary", "ab",
         "original abstract",
     ),
     "authors": ("authors", "author", "author names", "author(s)", "au", "author full names", "af"),
     "year": (
-        "year",
-        "publication year",
-        "published year",
-        "pub year",
-        "year of publication",
-        "py",
-        "publication date",
+        "year", "publication year", "published year", "pub year", "year of publication", "py", "publication date",
         "date",
     ),
     "journal": (
-        "journal",
-        "journal/book",
-        "journal title",
-        "journal name",
-        "source title",
-        "publication title",
-        "publication name",
-        "secondary title",
-        "container title",
-        "so",
+        "journal", "journal/book", "journal title", "journal name", "source title", "publication title",
+        "publication name", "secondary title", "container title", "so",
     ),
     "keywords": ("keywords", "author keywords", "key words", "keyword", "de", "manual tags", "index keywords"),
     "type": ("type", "publication type", "document type", "item type", "reference type", "type of reference", "dt"),
@@ -57,10 +38,10 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "url": ("url", "urls", "link", "links", "full text link", "embase link"),
     ACCESSION: ("accession number", "accession", "embase accession id", "pui", "ut (unique wos id)", "ut", "eid"),
 }
+# fmt: on
+LISTED = 30  # column names in a message
 # Placeholders for a missing abstract, by programs and databases.
-NO_ABSTRACT = frozenset(
-    ("none", "nan", "null", "n/a", "no abstract", "no abstract available", "[no abstract available]")
-)
+NO_ABSTRACT = ("none", "nan", "null", "n/a", "no abstract", "no abstract available", "[no abstract available]")
 _CANONICAL = {synonym: name for name, synonyms in SYNONYMS.items() for synonym in synonyms}
 _CANONICAL_SOMEWHERE = {
     column: name for mapping in MAPPINGS for name, columns in mapping.names.items() for column in columns
@@ -70,6 +51,12 @@ _CANONICAL_SOMEWHERE = {
 def canonical_name(column: str) -> str | None:
     """Return the canonical name of a column, or None. Upper and lower case are equal."""
     return _CANONICAL_SOMEWHERE.get(plain_name(column))
+
+
+def listed(columns: Sequence[str]) -> str:
+    """Return the names of columns for a message."""
+    names = [repr(name.strip()[:40]) for name in columns if name.strip()]
+    return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
 def is_no_abstract(text: str) -> bool:

@@ -7,7 +7,7 @@ header, are lost.
 Usual column names are recognised in any table. Other columns need a mapping (`column_mappings`).
 
 Spreadsheets treat a cell that begins with `=`, `+`, `-` or `@` as a formula. The writer puts an apostrophe before such
-text of a model, and the reader removes the apostrophe. A team's own cells stay unchanged.
+text, and the reader removes the apostrophe.
 """
 
 import csv
@@ -21,12 +21,12 @@ from functools import lru_cache
 from typing import Any, TextIO
 
 from tamis_producer.files.decode import LINE_END
-from tamis_producer.results.formula_guard import guarded, unguarded
+from tamis_producer.results.formula_guard import guarded
 from tamis_schemas import InputError
 
 from .cell_rows import DELIMITERS, CellRow, CellRows
 from .column_mappings import ColumnMapping
-from .columns import ACCESSION, Columns, canonical_name, is_decision
+from .columns import ACCESSION, Columns, canonical_name, is_decision, listed
 from .decision import BESIDE, DECISION_NAMES, decision_value
 from .details import PREFIXES
 from .fields import FieldPlace, fields_of
@@ -34,10 +34,10 @@ from .notes import Notes
 from .recognise import Format
 from .record import CANONICAL, assemble, hide, is_bare_year, split_authors, split_keywords, year_of
 from .source import Field, as_text, entries_of, layout_of, mark_of, remember, source_format
+from .tagged import CONTENT
 
 HEADER_WITHIN = 10  # rows; Embase writes the search query above its header
 LAST = 1_000  # characters at a file's end that are searched for its last line break
-LISTED = 30  # column names in a message
 DATABASE = "_database"  # the database named by the row, under any column name
 QUOTING = ("all", "filled")  # quoted cells beyond the necessary: all, or all that are not empty
 LINE_ENDS = ("\r\n", "\n", "\r")
@@ -49,6 +49,9 @@ PLACES: Mapping[str, FieldPlace] = {
     **{name: FieldPlace(name) for name in CANONICAL},
     **{key: FieldPlace(column) for column, key in DECISION_NAMES.items()},
 }
+# In cells of these forms, and in quotes, a row with surplus cells is not shifted yet.
+_FORMS = {"year": re.compile(r"\d{4}"), "doi": re.compile(r"(?:https?://\S+?/)?10\.\S+"), "pmid": re.compile(r"\d+")}
+_SENTENCE = re.compile(r"[.!?)\]]\s*\Z")
 SPLIT: Mapping[str, Callable[[str], list[str]]] = {"authors": split_authors, "keywords": split_keywords}
 
 
@@ -76,6 +79,11 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
         if not any(cell.strip() for cell in row.cells):
             continue
         filled, served = columns.sort(row.cells)
+        is_longer = any(map(str.strip, row.cells[columns.width :]))
+        if is_longer and not rows.swallowed() and (intact := _intact(row.cells, columns, served, rows)):
+            served = {name: at for name, at in served.items() if at < intact}
+            row = CellRow(row.line, row.cells[: columns.width])
+            notes.skipped("a cell beyond the header's", row.line)
         if (fault := _fault(row, columns, served)) is not None:
             if lost and len(row.cells) < columns.width:
                 notes.skipped("a line after a lost row, with neither title nor abstract", row.line)
@@ -131,9 +139,7 @@ def _header(rows: Iterator[CellRow], notes: Notes) -> tuple[CellRow, Columns]:
         wrong = "the first row looks like a record: add a header row above it with the names of the columns"
     else:
         wrong = "no column for a title or an abstract"
-    listed = ", ".join(repr(name[:40]) for name in names[:LISTED])
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    raise InputError(f"{wrong}; columns found: {listed}{more}", path=notes.path, line=seen[0].line if seen else None)
+    raise InputError(f"{wrong}; columns found: {listed(names)}", path=notes.path, line=seen[0].line if seen else None)
 
 
 def _layout(text: str, delimiter: str, header: CellRow, first: CellRow, form: Format) -> dict[str, Any]:
@@ -151,9 +157,11 @@ def _layout(text: str, delimiter: str, header: CellRow, first: CellRow, form: Fo
     elif of_rows[0] != line_end:
         layout["rows_end"] = of_rows[0]
     for what, row in (("names_quoted", header), ("cells_quoted", first)):
+        forms = (row.cells, [*map(guarded, row.cells)])
         ordinary = [cell for cell in row.cells if not special_in(delimiter).search(cell)]
         for style in QUOTING if any(ordinary) else ():
-            if text.startswith(delimiter.join(quoted(cell, style) for cell in row.cells), starts[row.line]):
+            written = tuple(delimiter.join(quoted(cell, style) for cell in cells) for cells in forms)
+            if text.startswith(written, starts[row.line]):
                 layout[what] = style
                 break
     if starts[header.line]:
@@ -166,6 +174,21 @@ def _start_of(text: str, line: int) -> int:
     for _ in range(line - 1):
         start = match.end() if (match := LINE_END.search(text, start)) else start
     return start
+
+
+def _intact(cells: Sequence[str], columns: Columns, served: Mapping[str, int], rows: CellRows) -> int:
+    """Return how many cells of a row with surplus cells are surely in their columns, or 0 if some content is not."""
+    checked = {name: at for name, at in served.items() if name in _FORMS}
+    right = [at for name, at in checked.items() if _FORMS[name].fullmatch(cells[at].strip())]
+    content = [served.get(name, at) for name, at in columns.best.items() if name in CONTENT]
+    end, sign = max((at + 1 for at in right), default=0), rows.delimiter
+    for at in content:
+        cell, after = cells[at : at + 2]
+        is_quoted = bool(cell) and f"{sign}{quoted(cell)}{sign}" in f"{sign}{rows.written}"
+        if at >= end and not is_quoted and (after.startswith(" ") or not _SENTENCE.search(cell)):
+            return 0
+    end = max([end, *(at + 1 for at in content)])
+    return end if "title" in served and right == [at for at in checked.values() if at < end] else 0
 
 
 def _fault(row: CellRow, columns: Columns, served: Mapping[str, int]) -> str | None:
@@ -199,7 +222,7 @@ def _record(
     if isinstance(fields.get("year"), int) and not is_bare_year(texts["year"]):
         kept[columns.names[served["year"]]] = texts["year"]
     for name in kept.keys() & DECISION_NAMES.keys():
-        kept[name] = decision_value(DECISION_NAMES[name], unguarded(kept[name]))
+        kept[name] = decision_value(DECISION_NAMES[name], kept[name])
     record = assemble({**fields, **gained}, kept, accession=accession, line=row.line, number=number)
     # Hidden fields follow the canonical ones, in the order of `kept`; the line comes last.
     hidden = dict(zip(kept, list(record)[-1 - len(kept) : -1], strict=True))
@@ -215,7 +238,7 @@ def _record(
             key = None if role in gained else role
         else:
             key = free if (free := hide(columns.own_names[at])) not in record else None
-        source.append(Field(name, unguarded(cell) if is_decision(name) else cell, key))
+        source.append(Field(name, cell, key))
     for name, value in made.items():
         if value and name not in CANONICAL:
             record.setdefault(hide(name), value)
@@ -252,14 +275,17 @@ def write_csv(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format
     special = special_in(delimiter)
 
     def row(cells: Sequence[str], style: object, end: str) -> str:
-        written = [quoted(cell) if special.search(cell) else quoted(cell, style) for cell in cells]
+        written = [quoted(cell) if special.search(cell) else quoted(cell, style) for cell in map(guarded, cells)]
         # A row of one empty cell would be an empty line.
         return end + (delimiter.join(written) or '""')
 
     columns = _columns(records)
     above = next((layout_of(record, form).get("above") for record in records), None)
     if isinstance(above, str):
-        stream.write(above)
+        # In a line with a delimiter, any cell may be a formula.
+        stream.write(
+            re.sub(rf'(^|[\r\n{re.escape(delimiter)}])("?)(?=[=+@\uff1d\uff0b\uff0d\uff20-])', r"\1\2'", above)
+        )
     stream.write(row([column.name for column in columns], layout.get("names_quoted"), ""))
     end = line_end
     for record in records:
@@ -347,7 +373,7 @@ def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:
         plain = _plain(written.name)
         column = _Column(written.name, plain, nth if (nth := seen.get(plain, 0)) < count[plain] else 0)
         seen[plain] = nth + 1
-        cells[column] = guarded(written.text) if is_decision(written.name) else written.text
+        cells[column] = written.text
         if written.key is not None and written.key in CANONICAL:
             column_of[written.key] = column
     mapping = _columns_named(tuple(column.name for column in cells)).mapping_of([*cells.values()])
@@ -356,8 +382,7 @@ def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:
     if source_format(record) is not form:
         for name, value in record.items():
             if name not in PLACES and (not name.startswith("_") or name.startswith(PREFIXES)):
-                name, text = name.removeprefix("_"), as_text(value)
-                cells.setdefault(_Column.called(name), guarded(text) if is_decision(name) else text)
+                cells.setdefault(_Column.called(name.removeprefix("_")), as_text(value))
     if not any(cell.strip() for cell in cells.values()):  # a reader would skip an empty row
         cells[_Column.called("id")] = as_text(record.get("id")).strip() or "record"
     return cells

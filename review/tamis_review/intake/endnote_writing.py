@@ -5,7 +5,6 @@ two spaces.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 from tamis_producer.files.decode import LINE_END
@@ -51,14 +50,6 @@ LISTS: Mapping[str, str] = {"authors": "author", "keywords": "keyword", **PEOPLE
 ONE_LINE = ("title", "journal", "keywords", "authors", "year", "doi", "url", "language", "pmid", "id", "type")
 
 
-@dataclass(frozen=True)
-class WrittenNotes:
-    """The text of the research notes, and the decision in it."""
-
-    text: str
-    decision: Mapping[str, Any]
-
-
 def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. A record from EndNote XML keeps its elements, their attributes, styles and order.
 
@@ -76,8 +67,8 @@ def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> N
     stream.write(f"</records>{end}</xml>{end}")
 
 
-def taken_apart(text: str) -> WrittenNotes:
-    """Split research notes into the team's notes and the decision of Tamis."""
+def taken_apart(text: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the team's part of research notes, and the decision of Tamis in them."""
     rest: list[str] = []
     lines_of: dict[str, list[str]] = {}
     key: str | None = None
@@ -92,10 +83,8 @@ def taken_apart(text: str) -> WrittenNotes:
             key = None
             rest.append(line)
     if not lines_of:
-        return WrittenNotes(text, {})
-    return WrittenNotes(
-        "\n".join(rest), {key: decision_value(key, "\n".join(begun)) for key, begun in lines_of.items()}
-    )
+        return text, {}
+    return "\n".join(rest), {key: decision_value(key, "\n".join(begun)) for key, begun in lines_of.items()}
 
 
 def with_decision(text: str, decision: Mapping[str, Any]) -> str:

@@ -136,9 +136,9 @@ def _record(element: etree._Element, *, line: int, number: int, line_break: str)
     text_of: dict[int, str] = {}  # number of an element -> its text, joined from its styles
     for at, leaf in enumerate(leaves):
         if leaf.element == RESEARCH_NOTES:
-            notes = taken_apart(leaf.text)
-            leaves[at] = leaf = replace(leaf, text=notes.text)
-            decision = {**notes.decision, **decision}
+            own_text, in_notes = taken_apart(leaf.text)
+            leaves[at] = leaf = replace(leaf, text=own_text)
+            decision = {**in_notes, **decision}
         if leaf.element not in OF_ENDNOTE:
             text_of[leaf.of] = text_of.get(leaf.of, "") + leaf.text
     name_of = {leaf.of: leaf.element for leaf in leaves}

@@ -16,7 +16,7 @@ from .notes import Notes
 from .recognise import Format
 from .record_type import medline_types
 from .source import Field, source_format
-from .tagged import Pattern, Scheme, Tagged, TaggedRecord, lines_of, read_tagged
+from .tagged import Outside, Pattern, Scheme, Tagged, TaggedRecord, lines_of, read_tagged
 
 BEGIN = "PMID"
 OWNER, WITHOUT_PMID = "OWN", "ERIC"
@@ -67,29 +67,29 @@ def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
     lines = lines_of(text)
     separates = not _is_spread_out(lines)
     block: TaggedRecord | None = None
-    begun = 0  # records, including lost ones
-    ended = headless = False  # after an empty line; within a record without its beginning
+    outside = Outside(scheme, notes, joins_content=False)  # PMC's own number stands above
+    ended = False  # after an empty line
     for number, line in enumerate(lines, 1):
         match = _TAGGED.fullmatch(line)
+        tagged = Tagged(match[1], [match[2] or ""]) if match else None
         if match and _begins(match, block):
             if block is not None:
                 yield block
-            begun, ended, headless = begun + 1, False, False
-            block = TaggedRecord(number, begun, [Tagged(match[1], [match[2] or ""])])
-        elif match and block is not None and not ended:
-            block.fields.append(Tagged(match[1], [match[2] or ""]))
-        elif match and not headless:
+            block, ended = outside.begin(number), False
+        if not line.strip() and not line.startswith(INDENT):
+            ended = separates
+            if separates:
+                outside.end()
+        elif block is None or ended:
             if block is not None:
                 yield block
-            block, headless = None, True
-            notes.lost(f"a record without its beginning: no `{scheme.begins}` before this line", number)
-            begun += 1
-        elif not line.strip() and not line.startswith(INDENT):
-            ended, headless = separates, headless and not separates
-        elif block is not None and not ended:
+            block = None
+            outside.add(line, number, tagged)
+        elif tagged is not None:
+            block.fields.append(tagged)
+        else:
             block.fields[-1].lines.append(line)
-        elif line.strip() and notes.between(line, number, scheme.form, of_lost=headless):
-            headless = True
+    outside.end()
     if block is not None:
         yield block
 

@@ -9,21 +9,12 @@ from tamis_schemas.records.item import UNKNOWN_ID, resolve_item_id
 from .source import SOURCE
 
 # The order of a record's fields, also for display.
+# fmt: off
 CANONICAL = (
-    "id",
-    "title",
-    "abstract",
-    "authors",
-    "year",
-    "journal",
-    "keywords",
-    "type",
-    "language",
-    "doi",
-    "pmid",
-    "nct_id",
+    "id", "title", "abstract", "authors", "year", "journal", "keywords", "type", "language", "doi", "pmid", "nct_id",
     "url",
 )
+# fmt: on
 LINE = "_line"
 
 _DOI_PREFIX = re.compile(r"\A(?:https?://(?:dx\.)?doi\.org/|doi:\s*)+(?=10\.)", re.IGNORECASE)

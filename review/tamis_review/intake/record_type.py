@@ -17,23 +17,15 @@ class Kind:
 
 
 OTHER = Kind("GEN", "misc", 13, "Generic", "", ("misc", "document", "other"))
+# fmt: off
 JOURNAL_ARTICLE = Kind(
-    "JOUR",
-    "article",
-    17,
-    "Journal Article",
-    "Journal Article",
+    "JOUR", "article", 17, "Journal Article", "Journal Article",
     (
-        "journal",
-        "journalarticle",
-        "research article",
-        "original article",
-        "article-journal",
-        "article in press",
-        "ieee journals",
-        "iet journals",
+        "journal", "journalarticle", "research article", "original article", "article-journal", "article in press",
+        "ieee journals", "iet journals",
     ),
 )
+# fmt: on
 KINDS: tuple[Kind, ...] = (
     JOURNAL_ARTICLE,
     Kind("BOOK", "book", 6, "Book", "Book", ("books", "edited book", "edbook", "monograph")),

@@ -19,6 +19,7 @@ from .recognise import WRITABLE, Format
 from .record import assemble, is_bare_year, split_keywords, year_of
 from .source import Field, remember
 
+CONTENT = ("title", "authors", "abstract")  # a record is lost only where one of these goes
 LISTS = frozenset(("authors", "keywords"))
 IN_PUBMED = re.compile(r"\b(?:nlm|pubmed|medline)\b", re.IGNORECASE)  # databases whose numbers are PubMed ids
 INDENT = "   "  # indent of a continuation line, if the end of a record has a tag
@@ -79,6 +80,11 @@ class Scheme:
     note_patterns: tuple[Pattern, ...] = ()  # patterns for the other notes
     kept_as_written: bool = False  # kept texts keep the white space around them
 
+    def has_content(self, fields: Sequence[Tagged], *names: str) -> bool:
+        """Return whether the fields hold a title, an author or an abstract, or one of these canonical names."""
+        tags = {tag for name in names or CONTENT for tag in self.sources[name]}
+        return any(tagged.tag in tags and any(map(str.strip, tagged.lines)) for tagged in fields)
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -109,6 +115,65 @@ def lines_of(text: str) -> list[str]:
     return [line.removeprefix("\ufeff") for line in LINE_END.split(text)]
 
 
+class Outside:
+    """The lines outside of any record: skipped text, a lost record, or fields above the first field of the next one."""
+
+    def __init__(self, scheme: Scheme, notes: Notes, *, joins_content: bool) -> None:
+        self._scheme, self._notes, self._joins_content = scheme, notes, joins_content
+        self._begun = 0  # records, including lost ones
+        self._lines: list[tuple[int, str]] = []  # from a line with a tag on
+        self._fields: list[Tagged] = []
+        self._is_parted = False  # an empty line follows these fields
+        self._is_foreign = False  # within a record in another format
+
+    @property
+    def is_open(self) -> bool:
+        """Return True within fields that are not a record's."""
+        return self._is_foreign or bool(self._lines)
+
+    def add(self, line: str, number: int, tagged: Tagged | None = None) -> None:
+        """Take a line. A line without text ends fields that are not a record's."""
+        is_lost = self.is_open
+        if not line.strip():
+            self._is_parted = True
+            if not self._scheme.has_content(self._fields) and not self._is_foreign:
+                self.end()
+        elif tagged is None and self._notes.between(line, number, self._scheme.form, of_lost=is_lost):
+            self.end()
+            self._begun += not is_lost
+            self._is_foreign = True
+        elif tagged is not None and not self._is_foreign:
+            self._lines.append((number, line))
+            self._fields.append(tagged)
+        elif self._lines:
+            self._lines.append((number, line))
+            self._fields[-1].lines.append(line)
+
+    def end(self) -> None:
+        """Note the lines. They are a lost record if they have a title, an author or an abstract."""
+        if self._scheme.has_content(self._fields):
+            self.lost(self._lines[0][0])
+            self._begun += 1
+        else:
+            for number, line in self._lines:
+                self._notes.between(line, number, self._scheme.form)
+        self._lines, self._fields, self._is_parted, self._is_foreign = [], [], False, False
+
+    def lost(self, line: int) -> None:
+        """Note fields without the beginning of a record."""
+        self._notes.lost(f"a record without its beginning: no `{self._scheme.begins}` before this line", line)
+
+    def begin(self, number: int) -> TaggedRecord:
+        """Return a new record. Fields directly above its first line are its own, if the format has such fields."""
+        fields: list[Tagged] = []
+        if self._lines and not self._is_parted and self._scheme.has_content(self._fields) is self._joins_content:
+            number, fields = self._lines[0][0], self._fields
+            self._lines, self._fields = [], []
+        self.end()
+        self._begun += 1
+        return TaggedRecord(number, self._begun, fields)
+
+
 def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
     """Yield the records of a format with marks at both ends. A record without its beginning or end is lost."""
     lines = lines_of(text)
@@ -116,45 +181,56 @@ def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Itera
     matches = map(ended.tagged.fullmatch, lines)
     gap = next((match["gap"] for match in matches if match and match["tag"] == begin), ended.gap)
     block: TaggedRecord | None = None
-    begun = 0  # records, including lost ones
-    headless = False  # within a record whose beginning is missing
+    outside = Outside(scheme, notes, joins_content=True)
     empty = 0  # empty lines since the last text; they belong to the value if it continues
     for number, line in enumerate(lines, 1):
         match = ended.tagged.fullmatch(line)
         if match and len(match["gap"]) < len(gap) and (block is not None or match["tag"] != begin):
             match = None
         tag = match["tag"] if match else None
+        tagged = Tagged(match["tag"], [match["text"] or ""]) if match else None
         if match and tag == begin:
             if block is not None:
-                notes.lost(
-                    f"a record without its end: no `{ended.ends}` before the next one, in line {number}", block.line
-                )
-            begun, gap, headless = begun + 1, match["gap"], False
-            block = TaggedRecord(number, begun)
+                _note_unended(scheme, block, notes, f"no `{ended.ends}` before the next one, in line {number}")
+            gap = match["gap"]
+            block = outside.begin(number)
         elif block is None:
-            if tag in ended.of_the_file or (tag == end and headless):
-                headless = False
-            elif tag is not None and tag != end and not headless:
-                notes.lost(f"a record without its beginning: no `{scheme.begins}` before this line", number)
-                begun, headless = begun + 1, True
-            elif line.strip() and notes.between(line, number, scheme.form, of_lost=headless):
-                headless = True
+            if tag in ended.of_the_file or (tag == end and outside.is_open):
+                outside.end()
+            else:
+                outside.add(line, number, None if tag == end else tagged)
             continue
         if tag == end:
-            yield block
+            yield _without_another(scheme, block, outside)
             block = None
-        elif match:
-            block.fields.append(Tagged(match["tag"], [match["text"] or ""]))
+        elif tagged is not None:
+            block.fields.append(tagged)
         elif not line.strip() and not line.startswith(INDENT):
             empty += 1
             continue
         else:
             block.fields[-1].lines.extend([*[""] * empty, line.removeprefix(INDENT)])
         empty = 0
+    outside.end()
     if block is not None:
-        notes.lost(
-            f"a record without its end: no `{ended.ends}` before the end of the file; is it cut off?", block.line
-        )
+        _note_unended(scheme, block, notes, f"no `{ended.ends}` before the end of the file; is it cut off?")
+
+
+def _note_unended(scheme: Scheme, block: TaggedRecord, notes: Notes, why: str) -> None:
+    if scheme.has_content(block.fields):
+        notes.lost(f"a record without its end: {why}", block.line)
+    else:
+        notes.skipped("a record without its end, title, author and abstract", block.line)
+
+
+def _without_another(scheme: Scheme, block: TaggedRecord, outside: Outside) -> TaggedRecord:
+    """Return the record. If the fields above its beginning have a title like itself, they are another, lost record."""
+    at = next(at for at, tagged in enumerate(block.fields) if tagged.tag == scheme.begins[:2])
+    above, own = block.fields[:at], block.fields[at:]
+    if not (scheme.has_content(above, "title") and scheme.has_content(own, "title")):
+        return block
+    outside.lost(block.line)
+    return TaggedRecord(block.line + sum(len(tagged.lines) for tagged in above), block.number, own)
 
 
 def record_of(scheme: Scheme, block: TaggedRecord) -> dict[str, Any]:

@@ -12,10 +12,12 @@ from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader, Reviewer
 from tamis_producer.gateway.description import BatchId, Index
+from tamis_producer.gateway.lists import ListPage, Wanted
 from tamis_review import copies, imported_decisions, overrides
 from tamis_review.remarks import count_labels, remark
 from tamis_schemas import HumanStage, InvalidParameters
 from tamis_schemas.answers.override import CopyVerdict, Override
+from tamis_schemas.values.frozen import Frozen
 from tamis_schemas.values.whole_number import WholeNumber
 
 from ..decisions.conflicts import Conflict
@@ -77,24 +79,14 @@ class DecisionTerms(BaseModel):
     dry_run: bool = Field(default=False, strict=True, description="Show how the file is read, and record nothing.")
 
 
-class DecisionForm(BaseModel):
-    """A file of decisions, and how to read it."""
-
-    terms: DecisionTerms
-    file: Annotated[bytes, Field(description="CSV or TSV, an export of Rayyan or Covidence, or a project of ASReview.")]
-
-
 @decision_router.get("/overrides", summary="List people's decisions, each reviewer's latest")
-def list_overrides(batch_id: BatchId, client: Of, _: Reader) -> list[Override]:
-    return overrides.list_overrides(client.batch(batch_id))
+def list_overrides(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> ListPage[Override, int]:
+    return wanted.of(overrides.list_overrides(client.batch(batch_id)))
 
 
-@decision_router.get(
-    "/conflicts",
-    summary="List the records on which people decided differently, with each decision",
-)
-def list_conflicts(batch_id: BatchId, client: Of, _: Reader) -> list[Conflict]:
-    return overrides.list_conflicts(client.batch(batch_id))
+@decision_router.get("/conflicts", summary="List the records on which people decided differently, with each decision")
+def list_conflicts(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> ListPage[Conflict, int]:
+    return wanted.of(overrides.list_conflicts(client.batch(batch_id)))
 
 
 class NewVerdict(BaseModel):
@@ -104,16 +96,14 @@ class NewVerdict(BaseModel):
         extra="forbid", json_schema_extra={"examples": [{"index": 4, "of": 2, "verdict": "copies"}]}
     )
 
-    index: WholeNumber = Field(
-        ge=0, lt=2**31, description="The record that leaves the screening if the two are copies."
-    )
+    index: WholeNumber = Field(ge=0, lt=2**31, description="The record that leaves if the two are copies.")
     of: WholeNumber = Field(ge=0, lt=2**31, description="The record that stays.")
     verdict: CopyVerdict | None = Field(description="copies, or different reports; null takes the verdict back.")
 
 
 @decision_router.get("/copies", summary="List the pairs of records that may be copies, with people's verdicts")
-def list_copies(batch_id: BatchId, client: Of, _: Reader) -> list[CopyPair]:
-    return copies.list_copies(client.batch(batch_id))
+def list_copies(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> ListPage[CopyPair, int]:
+    return wanted.of(copies.list_copies(client.batch(batch_id)))
 
 
 @decision_router.post("/copies", summary="Call two records copies or different reports", responses=problems.OF_BODIES)
@@ -125,8 +115,8 @@ def decide_copies(batch_id: BatchId, new: NewVerdict, client: Of, key: Reviewer)
     "/decisions",
     status_code=HTTPStatus.CREATED,
     summary="Record decisions made elsewhere: a form with the file, and terms that say whose decisions they are",
-    openapi_extra=form_body(DecisionForm),
-    responses=problems.OF_BODIES | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    openapi_extra=form_body(DecisionTerms, "CSV or TSV, an export of Rayyan or Covidence, or a project of ASReview."),
+    responses=problems.OF_BODIES | problems.OF_TYPES,
 )
 async def import_decisions(batch_id: BatchId, request: Request, client: Of, _: Reviewer) -> Imported:
     """Record a file's decisions, all or none. Rows that match no record, or several, are listed and skipped."""
@@ -166,12 +156,7 @@ def override_item(batch_id: BatchId, index: Index, decision: Decision, client: O
         index,
         _value(client, batch_id, decision),
         reviewer=decision.reviewer or key.label,
-        note=decision.note,
-        settles=decision.settles,
-        stage=decision.stage,
-        reason=decision.reason,
-        decision_id=decision.decision_id,
-        in_order=decision.in_order,
+        **decision.model_dump(exclude={"value", "as_text", "reviewer"}),
     )
 
 
@@ -219,10 +204,17 @@ class Changed(BaseModel):
     changed: int = Field(description="The number of labels and notes that changed.")
 
 
+class LabelCount(Frozen):
+    """A label, and the number of items that have it."""
+
+    label: str
+    n: int
+
+
 @label_router.get("/labels", summary="List the labels of a batch, with the number of items that have each")
-def list_labels(batch_id: BatchId, client: Of, _: Reader) -> dict[str, int]:
+def list_labels(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> ListPage[LabelCount, int]:
     """Return how many items have each label. On records that are read blind, only the caller's own labels count."""
-    return dict(count_labels(client.batch(batch_id)))
+    return wanted.of([LabelCount(label=label, n=n) for label, n in count_labels(client.batch(batch_id)).items()])
 
 
 @label_router.post(

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Header, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
 from starlette.datastructures import UploadFile
 
 from tamis_producer.client.client import Client
@@ -34,7 +34,7 @@ from ..intake.stated_source import StatedSource
 from ..plans.criteria_file import read_criteria
 from ..plans.criteria_lint import doubts
 from ..plans.reviews import submit_review
-from .upload import MOST_FILES, as_called, form_body, on_disk, uploaded
+from .upload import as_called, form_body, on_disk, uploaded
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
 
@@ -58,13 +58,9 @@ class FileTerms(Terms):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE_TERMS]})
 
-    initial_filter: bool = Field(
-        default=True, strict=True, description="In a screening: first reject records by rules alone."
-    )
-    keep_duplicates: bool = Field(default=False, strict=True, description="Ask about every copy of a record.")
-    strict: bool = Field(
-        default=False, strict=True, description="An unreadable record is an error; else it is skipped."
-    )
+    initial_filter: StrictBool = Field(default=True, description="In a screening: first reject records by rules alone.")
+    keep_duplicates: StrictBool = Field(default=False, description="Ask about every copy of a record.")
+    strict: StrictBool = Field(default=False, description="An unreadable record is an error; else it is skipped.")
     sources: Sources = Field(default_factory=list)
     updates: str | None = Field(
         default=None,
@@ -134,19 +130,9 @@ class FileBatchView(BatchStatusView):
     notes: tuple[FileNote, ...]  # the first notes, by file and line
 
 
-class FileForm(BaseModel):
-    """Files, and what to ask about their records."""
-
-    terms: FileTerms
-    file: Annotated[
-        list[bytes],
-        Field(
-            min_length=1,
-            max_length=MOST_FILES,
-            description="One part of this name for each file, as a database or reference manager exports it. "
-            "The content decides the format.",
-        ),
-    ]
+FILE_FORM = form_body(
+    FileTerms, "As a database or reference manager exports it. The content decides the format.", several=True
+)
 
 
 class CriteriaText(BaseModel):
@@ -170,12 +156,12 @@ class CriteriaRead(BaseModel):
     operation_id="submit_file",
     status_code=HTTPStatus.CREATED,
     summary="Submit bibliographic files: a form with the files, and terms that say what to ask about the records",
-    openapi_extra=form_body(FileForm),
+    openapi_extra=FILE_FORM,
     responses=SUBMITTED
     | problems.CONFLICT
     | problems.OF_MONEY
     | problems.UNKNOWN  # an unknown search to update
-    | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    | problems.OF_TYPES,
 )
 async def submit_file(
     request: Request,

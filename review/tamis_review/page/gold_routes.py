@@ -3,10 +3,8 @@
 import secrets
 from datetime import UTC, datetime
 from enum import StrEnum
-from http import HTTPStatus
 from io import StringIO
 from pathlib import Path
-from typing import Annotated
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -39,7 +37,7 @@ from .written import csv_table
 class EvaluationView(GoldEvaluation):
     """An evaluation, with its batch and the name of its labels."""
 
-    batch: str
+    batch_id: str
     finished: bool = Field(description="If false, open records count as referred to a human.")
     labels: str  # name of the labels' file
     words: EvaluationWords
@@ -58,7 +56,7 @@ class CalibrationWords(Frozen):
 class CalibrationView(Calibration):
     """A calibration, with its batch and the name of its labels."""
 
-    batch: str
+    batch_id: str
     finished: bool
     labels: str  # name of the labels' file
     below_ids: tuple[str, ...]
@@ -70,7 +68,6 @@ router = APIRouter(
     tags=["labels of a human"],
     responses=problems.KEYED | problems.UNKNOWN | problems.OF_BODIES,
 )
-UNREADABLE = problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 MOST_DRAWN = 10_000  # records in a sample
 SEALED = {"Content-Security-Policy": "sandbox allow-downloads"}  # a page of figures runs no script here
 
@@ -88,9 +85,7 @@ class NewPilot(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"n": 200, "seed": 1}]})
 
-    n: WholeNumber = Field(
-        default=200, ge=1, le=MOST_DRAWN, description="The number of records; all if there are fewer."
-    )
+    n: WholeNumber = Field(default=200, ge=1, le=MOST_DRAWN, description="Records to draw; all if there are fewer.")
     seed: WholeNumber | None = Field(
         default=None, ge=0, le=LARGEST_SEED, description="The same seed draws the same records. Default: a random seed."
     )
@@ -108,7 +103,7 @@ class PilotRecord(Frozen):
 class PilotView(Frozen):
     """The records that a seed draws, in the order drawn."""
 
-    batch: str
+    batch_id: str
     seed: int
     population: int = Field(description="Records of the batch, without copies.")
     records: tuple[PilotRecord, ...]
@@ -130,26 +125,10 @@ class CalibrationTerms(LabelTerms):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"recall": 0.95, "delta": 0.05}]})
 
     recall: float = Field(default=0.95, strict=True, gt=0, lt=1, description="The share of includes to keep.")
-    delta: float = Field(
-        default=0.05, strict=True, gt=0, lt=1, description="The probability of keeping a smaller share."
-    )
+    delta: float = Field(default=0.05, strict=True, gt=0, lt=1, description="The probability of keeping less.")
 
 
-Labels = Annotated[bytes, Field(description="The screened file with a column of labels, or a table of ids and labels.")]
-
-
-class EvaluationUpload(BaseModel):
-    """A file of labels, and how to read it."""
-
-    terms: LabelTerms
-    file: Labels
-
-
-class CalibrationUpload(BaseModel):
-    """A file of labels, how to read it, and the share of includes to keep."""
-
-    terms: CalibrationTerms
-    file: Labels
+LABELS = "The screened file with a column of labels, or a table of ids and labels."
 
 
 @router.post(
@@ -178,15 +157,15 @@ def draw_pilot(
         )
         for place in drawn.places
     )
-    return PilotView(batch=batch.id, seed=drawn.seed, population=drawn.population, records=records)
+    return PilotView(batch_id=batch.id, seed=drawn.seed, population=drawn.population, records=records)
 
 
 @router.post(
     "/evaluation",
     summary="Compare the decisions with a person's labels: a form with the file of labels, and terms to read it",
     response_model=EvaluationView,
-    openapi_extra=form_body(EvaluationUpload),
-    responses=UNREADABLE | {200: {"content": {"text/html": {}, "image/svg+xml": {}}}},
+    openapi_extra=form_body(LabelTerms, LABELS),
+    responses=problems.OF_TYPES | {200: {"content": {"text/html": {}, "image/svg+xml": {}}}},
 )
 async def evaluate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: EvaluationForm = EvaluationForm.JSON
@@ -203,7 +182,7 @@ async def evaluate_batch(
             write_gold_page(figures, page, name=title, batch_id=view.id, labels=name, written=datetime.now(UTC))
             return Response(page.getvalue(), media_type="text/html", headers=SEALED)
         sentences = EvaluationWords.of(figures)
-        return EvaluationView(**dict(figures), batch=view.id, finished=view.finished, labels=name, words=sentences)
+        return EvaluationView(**dict(figures), batch_id=view.id, finished=view.finished, labels=name, words=sentences)
 
     return await answered_by_file(request, client, LabelTerms, "labels", evaluated)
 
@@ -212,8 +191,8 @@ async def evaluate_batch(
     "/calibration",
     summary="Find the score threshold that guarantees a recall, from a labelled random sample",
     response_model=CalibrationView,
-    openapi_extra=form_body(CalibrationUpload),
-    responses=UNREADABLE | {200: {"content": {"text/csv": {}}}},
+    openapi_extra=form_body(CalibrationTerms, LABELS),
+    responses=problems.OF_TYPES | {200: {"content": {"text/csv": {}}}},
 )
 async def calibrate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: TableForm = TableForm.JSON
@@ -231,7 +210,7 @@ async def calibrate_batch(
             return csv_table(lambda stream: write_kept(pilot, stream))
         return CalibrationView(
             **dict(figures),
-            batch=view.id,
+            batch_id=view.id,
             finished=view.finished,
             labels=name,
             below_ids=() if refused else tuple(record.item_id for record in pilot.records if not pilot.kept(record)),

@@ -6,7 +6,6 @@ They show what a batch would ask, its cost and its time; the records in the file
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from decimal import Decimal
-from http import HTTPStatus
 from itertools import islice
 from typing import Annotated, Any, TypeAlias
 
@@ -28,12 +27,11 @@ from tamis_schemas.values.frozen import Frozen
 
 from ..filter.duplicate_pairs import PairKind, PlacedRecord, find_pairs, write_pairs
 from ..intake.sourced_records import FileRead, SourceRead
-from .files import NOTES_TOLD, FileForm, FileNote, FileTerms, Sources, identified_of, names_of, notes_of, stated_of
-from .upload import MOST_FILES, form_body, on_disk, uploaded
+from .files import FILE_FORM, NOTES_TOLD, FileNote, FileTerms, Sources, identified_of, names_of, notes_of, stated_of
+from .upload import form_body, on_disk, uploaded
 from .written import csv_table
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
-UNREADABLE = problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 
 Rehearse: TypeAlias = Callable[[Planned], Rehearsal]
 
@@ -92,14 +90,10 @@ def nothing_renders(_: Planned) -> Rehearsal:
     "/dry-run",
     operation_id="dry_run",
     summary="Estimate the calls and cost of a batch from files: the form of `/v1/files`; nothing is submitted",
-    openapi_extra=form_body(FileForm),
-    responses=problems.UNKNOWN | UNREADABLE,
+    openapi_extra=FILE_FORM,
+    responses=problems.UNKNOWN | problems.OF_TYPES,
 )
-async def dry_run(
-    request: Request,
-    client: Of,
-    _: Submitter,
-) -> DryRun:
+async def dry_run(request: Request, client: Of, _: Submitter) -> DryRun:
     """Return the prompts of three records, and estimates of tokens, cost and time. No model is asked."""
     rehearse: Rehearse = request.app.state.rehearse
     limiter: anyio.CapacityLimiter = request.app.state.dry_runs
@@ -232,13 +226,6 @@ class DuplicateTerms(BaseModel):
     sources: Sources = Field(default_factory=list)
 
 
-class DuplicatesForm(BaseModel):
-    """Files, and how to read them."""
-
-    terms: DuplicateTerms
-    file: Annotated[list[bytes], Field(min_length=1, max_length=MOST_FILES)]
-
-
 class RecordFacts(Frozen):
     """The fields that identify a record, with its place in a file."""
 
@@ -275,8 +262,8 @@ class PairsView(Frozen):
     "/duplicates",
     summary="Preview files, and list the pairs of records that are or may be copies, each with its reason",
     response_model=PairsView,
-    openapi_extra=form_body(DuplicatesForm),
-    responses=UNREADABLE | {200: {"content": {"text/csv": {}}}},
+    openapi_extra=form_body(DuplicateTerms, "As a database or reference manager exports it.", several=True),
+    responses=problems.OF_TYPES | {200: {"content": {"text/csv": {}}}},
 )
 async def find_duplicates(
     request: Request,

@@ -4,12 +4,12 @@ Other routes begin or estimate a batch that judges the results of a finished bat
 """
 
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 
 import anyio
 from anyio import to_thread
 from fastapi import APIRouter, Header, Query, Request, Response
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, field_validator
 
 from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
@@ -95,9 +95,18 @@ def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
 class JudgementTerms(Terms):
     """The evidence that counts, and the terms of the batch that judges."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"operation": {**Judge.example}}]})
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"operation": {"operation": "judge", **Judge.example}}]}
+    )
 
     operation: Judge = Field(description="Which evidence counts, and the quality below which a result is blocked.")
+
+    @field_validator("operation", mode="before")
+    @classmethod
+    def _named(cls, operation: Any) -> Any:
+        if isinstance(operation, dict) and "operation" not in operation:
+            raise ValueError("state the operation: judge")
+        return operation
 
 
 @judgement_router.post(

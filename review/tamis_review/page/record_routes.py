@@ -28,7 +28,6 @@ from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.random_order import LARGEST_SEED
 
 from ..decisions.decided_records import decided_records
-from ..decisions.final_outcome import Outcome
 from ..explanation import Explanation
 from ..explanation.words import as_text
 from ..intake.recognise import Format
@@ -37,15 +36,35 @@ from ..order.exploration import EXPLORE
 from ..order.next_records import LONGEST_NAME
 from ..order.next_records import MOST as MOST_NEXT
 from ..order.next_records import USUAL as USUAL_NEXT
-from ..report.table import read_table
+from ..report.table import DecisionRows, read_table
 from ..report.team import Team
-from ..report.work_filter import LONGEST_SEARCH, MOST, USUAL, WorkOrder, WorkQuery, WorkShow
+from ..report.work_filter import WorkQuery
 from ..report.work_list import WorkList
 from .written import written
 
 PREFIX, RESPONSES = "/v1/batches/{batch_id}", problems.KEYED | problems.UNKNOWN
 work_router = APIRouter(prefix=PREFIX, tags=["human decisions"], responses=RESPONSES)
 record_router = APIRouter(prefix=PREFIX, tags=["batches"], responses=RESPONSES)
+
+
+class NextPart(BaseModel):
+    """The next records that a person wants."""
+
+    model_config = ConfigDict(frozen=True)
+
+    n: int = Field(default=USUAL_NEXT, ge=1, le=MOST_NEXT)
+    reviewer: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=LONGEST_NAME,
+        description="If people read in pairs: only records that this person has not decided on.",
+    )
+    seed: int = Field(default=0, ge=0, le=LARGEST_SEED, description="The random seed of the order.")
+    explore: float = Field(default=EXPLORE, ge=0, le=1, description="The share of places that are drawn at random.")
+    fresh: bool = Field(default=False, description="Wait until the order includes every decision.")
+    by: ReadingBy = Field(
+        default=ReadingBy.ORDER, description="disagreement: records on which the models of a panel differ come first."
+    )
 
 
 class NewMode(BaseModel):
@@ -77,70 +96,24 @@ def get_team(batch_id: BatchId, client: Of, key: Reader) -> Team:
 
 
 @work_router.get("/next", summary="List the records that a person should read next, each with the reason for its place")
-def get_next_records(
-    batch_id: BatchId,
-    client: Of,
-    _: Reader,
-    n: Annotated[int, Query(ge=1, le=MOST_NEXT)] = USUAL_NEXT,
-    reviewer: Annotated[
-        str | None,
-        Query(
-            min_length=1,
-            max_length=LONGEST_NAME,
-            description="If people read in pairs: only records that this person has not decided on.",
-        ),
-    ] = None,
-    seed: Annotated[int, Query(ge=0, le=LARGEST_SEED, description="The random seed of the order.")] = 0,
-    explore: Annotated[float, Query(ge=0, le=1, description="The share of places that are drawn at random.")] = EXPLORE,
-    fresh: Annotated[bool, Query(description="Wait until the order includes every decision.")] = False,
-    by: Annotated[
-        ReadingBy, Query(description="disagreement: records on which the models of a panel differ come first.")
-    ] = ReadingBy.ORDER,
-) -> NextRecords:
+def get_next_records(batch_id: BatchId, client: Of, _: Reader, wanted: Annotated[NextPart, Query()]) -> NextRecords:
     """Return the records from the stored order, at once. `current` says whether the order includes every decision.
 
     If people read blind, the order is by number.
     """
-    return reading.next_records(
-        client.batch(batch_id), n, reviewer=reviewer, seed=seed, explore=explore, fresh=fresh, by=by
-    )
-
-
-LONGEST = 2_000  # characters of a reason
+    return reading.next_records(client.batch(batch_id), **dict(wanted))
 
 
 @work_router.get(
     "/work",
     summary="List the records that the key's holder may read, with their decisions: filtered, in order, in pages",
 )
-def get_work(
-    batch_id: BatchId,
-    client: Of,
-    key: Reader,
-    order: Annotated[
-        WorkOrder,
-        Query(description="number: by number; next: reading order; disagreement: of people first, then of models."),
-    ] = WorkOrder.NUMBER,
-    show: Annotated[WorkShow, Query(description="todo: records that wait for the key's holder.")] = WorkShow.TODO,
-    outcome: Annotated[Outcome | None, Query(description="Only records with this outcome.")] = None,
-    reason: Annotated[
-        str | None,
-        Query(max_length=LONGEST, description="Excluded for this reason: its words, or its criterion's label."),
-    ] = None,
-    label: Annotated[str | None, Query(max_length=200, description="Only records with this label.")] = None,
-    flagged: Annotated[bool, Query(description="Only records with a quote that is altered or not found.")] = False,
-    q: Annotated[
-        str | None, Query(max_length=LONGEST_SEARCH, description="Words that must all occur in the record.")
-    ] = None,
-    after: Annotated[str | None, Query(max_length=100, description="`next` of the previous page.")] = None,
-    limit: Annotated[int, Query(ge=1, le=MOST)] = USUAL,
-) -> WorkList:
+def get_work(batch_id: BatchId, client: Of, key: Reader, query: Annotated[WorkQuery, Query()]) -> WorkList:
     """Return a page of the work list. A hidden record has only its text, and filters by decision skip it.
 
     In the mode `model_audited`, the list is an audit's sample in the order drawn. The audit is the last with unjudged
     records or, if there is none, the last of all.
     """
-    query = WorkQuery(order, show, outcome, reason or None, label or None, flagged, q or None, after, limit)
     return reading.list_work(client.batch(batch_id), query, reviewer=key.label)
 
 
@@ -153,7 +126,7 @@ Place = Annotated[int, Field(ge=0, lt=2**31)]  # the ledger's range
     "/records",
     summary="List every record as in the report's table: outcome, reason, verdicts, quotes and their places",
     response_class=StreamingResponse,
-    responses=problems.UNCHANGED | {200: {"content": {"application/json": {}}}},
+    responses=problems.UNCHANGED | {200: {"model": DecisionRows}},
     dependencies=[Depends(tagged)],
 )
 async def get_records(

@@ -21,8 +21,9 @@ from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Operator, Reader, Reviewer
 from tamis_producer.gateway.api_keys import LONGEST_LABEL, ApiKey
 from tamis_producer.gateway.batch_status_view import BatchStatusView
-from tamis_producer.gateway.description import BatchId
+from tamis_producer.gateway.description import BatchId, in_forms
 from tamis_producer.gateway.etag import tagged
+from tamis_producer.gateway.lists import ListPage
 from tamis_producer.gateway.streams import Stream
 from tamis_producer.ledger import read_reviews
 from tamis_producer.ledger.batch_view import ReviewView
@@ -33,6 +34,7 @@ from tamis_schemas import BatchStatus, cost_words
 from tamis_schemas.values.frozen import Frozen
 
 from ..report import ReportForm
+from ..report.form import ReportDocument
 from ..report.team import Team, read_team
 from .written import written
 
@@ -103,9 +105,7 @@ REPORT_TYPES = {
     ReportForm.MD: "text/markdown",
     ReportForm.JSON: "application/json",
 }
-REPORTS: dict[int | str, dict[str, Any]] = {
-    HTTPStatus.OK.value: {"content": {kind: {} for kind in REPORT_TYPES.values()}}
-}
+REPORTS: dict[int | str, dict[str, Any]] = {HTTPStatus.OK.value: in_forms(REPORT_TYPES, ReportDocument)}
 
 
 @review_router.get("/reviews", summary="List the latest reviews, newest first, each with its next step")
@@ -116,8 +116,9 @@ def list_reviews(
     after: Annotated[
         str | None, Query(max_length=36, description="Only reviews before this one: its id, or the beginning of it.")
     ] = None,
-) -> list[ReviewStatusView]:
-    return _read(client, key.label, limit=limit, after=after)
+) -> ListPage[ReviewStatusView, str]:
+    reviews = _read(client, key.label, limit=limit + 1, after=after)
+    return ListPage.of(reviews, limit, lambda review: review.id)
 
 
 @review_router.get("/reviews/{review_id}", summary="Get the state of a review, and its next step")

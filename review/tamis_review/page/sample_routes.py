@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader, Reviewer
 from tamis_producer.gateway.description import BatchId
+from tamis_producer.gateway.lists import ListPage, Wanted
 from tamis_producer.gateway.result_forms import TableForm
 from tamis_review import audits, reading
 from tamis_review.overrides import read_visible
@@ -41,9 +42,7 @@ class NewAudit(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"n": 50, "seed": 7}]})
 
-    n: WholeNumber = Field(
-        default=50, ge=1, le=MOST_DRAWN, description="The number of records; all if there are fewer."
-    )
+    n: WholeNumber = Field(default=50, ge=1, le=MOST_DRAWN, description="Records to draw; all if there are fewer.")
     seed: WholeNumber = Field(ge=0, le=LARGEST_SEED, description="The same seed draws the same records.")
     stratum: Stratum = Field(default=Stratum.ALL, description="Who excluded the records.")
 
@@ -109,12 +108,9 @@ def draw_audit(batch_id: BatchId, wanted: NewAudit, client: Of, _: Reviewer) -> 
     return AuditView.of(audits.draw_audit(client.batch(batch_id), wanted.n, seed=wanted.seed, stratum=wanted.stratum))
 
 
-@audit_router.get(
-    "/batches/{batch_id}/audits",
-    summary="List the audits of a batch, oldest first",
-)
-def list_audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
-    return [AuditView.of(audit) for audit in audits.list_audits(client.batch(batch_id))]
+@audit_router.get("/batches/{batch_id}/audits", summary="List the audits of a batch, oldest first")
+def list_audits(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> ListPage[AuditView, int]:
+    return wanted.of([AuditView.of(audit) for audit in audits.list_audits(client.batch(batch_id))])
 
 
 @audit_router.get(

@@ -25,9 +25,14 @@ LONGEST_TERMS = 1_000_000  # bytes: ten times the longest parameters
 MOST_FILES = 100  # in a form; a review searches about a dozen sources
 
 
-def form_body(kind: type[BaseModel]) -> dict[str, Any]:
-    """Return the description of a form's request body for OpenAPI."""
-    return {"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(kind)}}}}
+def form_body(terms: type[BaseModel], file: str, *, several: bool = False) -> dict[str, Any]:
+    """Return the description of a form's request body for OpenAPI. `file` describes its file, or each of several."""
+    content: dict[str, Any] = {"type": "string", "format": "binary", "description": file}
+    if several:
+        content = {"type": "array", "items": content, "minItems": 1, "maxItems": MOST_FILES}
+    fields = {"terms": component(terms), "file": content}
+    schema = {"type": "object", "required": [*fields], "properties": fields}
+    return {"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": schema}}}}
 
 
 @asynccontextmanager

@@ -1,15 +1,13 @@
 """Tables that people fill in: CSV from spreadsheets, with the line of every row."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tamis_producer.files.decode import read_text
-from tamis_producer.results.formula_guard import unguarded
 from tamis_schemas import InputError
 
-from ..intake.cell_rows import DELIMITERS, CellRow, CellRows
-from ..intake.notes import Notes
+from ..intake.cell_rows import rows_of_table
 
 
 @dataclass(frozen=True)
@@ -33,35 +31,12 @@ def read_table(path: Path | str, columns: Collection[str], required: Collection[
     """
     path = Path(path)
     text = read_text(path)
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = max(DELIMITERS, key=lambda sep: len({name.strip().lower() for name in first.split(sep)} & set(columns)))
-    rows = rows_of_table(text, delimiter, path)
+    rows = rows_of_table(text, path, lambda cells: len({cell.strip().lower() for cell in cells} & set(columns)))
     top = next(rows)
     names = _header(top.cells, columns, required, path, top.line)
     return [
-        TableRow(row.line, {name: unguarded(cell.strip()) for name, cell in zip(names, row.cells, strict=False)})
-        for row in rows
+        TableRow(row.line, {name: cell.strip() for name, cell in zip(names, row.cells, strict=False)}) for row in rows
     ]
-
-
-def rows_of_table(text: str, delimiter: str, path: Path) -> Iterator[CellRow]:
-    """Yield the header row and the rows below it, without empty rows.
-
-    Raises `InputError` if there is no row, or a row is longer than the first.
-    """
-    width: int | None = None
-    for row in CellRows(text, delimiter, Notes(path, strict=True)):
-        if not any(cell.strip() for cell in row.cells):
-            continue
-        if width is None:
-            width = len(row.cells)
-        elif any(row.cells[width:]):
-            raise InputError(
-                f"the row has {len(row.cells)} cells, but the header has {width} columns", path=path, line=row.line
-            )
-        yield row
-    if width is None:
-        raise InputError("the file has no rows; the first row must name the columns", path=path)
 
 
 def _header(cells: list[str], columns: Collection[str], required: Collection[str], path: Path, line: int) -> list[str]:

@@ -1,17 +1,14 @@
 """A human's labels: a file of record ids and whether each record was included."""
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tamis_producer.files.decode import MAX_FILE_BYTES, read_decoded
-from tamis_producer.results.formula_guard import unguarded
 from tamis_schemas import InputError, resolve_item_id
 
-from ..intake.cell_rows import DELIMITERS
+from ..intake.cell_rows import rows_of_table
 from ..intake.columns import Columns, canonical_name
 from ..intake.labels import included_by, label_column
 from ..intake.reading import read_records
@@ -116,21 +113,10 @@ def _bare(path: Path, max_bytes: int) -> list[dict[str, Any]] | None:
     text = read_decoded(path, max_bytes=max_bytes).text
     if recognise(text) not in {Format.DELIMITED, None}:
         return None
-    delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    try:
-        names = [name.strip() for name in next(rows, [])]
-        id_of = {at: name_of for at, name in enumerate(names) if (name_of := canonical_name(name)) in IDS}
-        if not id_of or (Columns(names).has_content and not {name.casefold() for name in names} >= PILOT):
-            return None
-        return [
-            {LINE: rows.line_num}
-            | {
-                id_of.get(at, name.casefold()): unguarded(cell.strip())
-                for at, (name, cell) in enumerate(zip(names, row, strict=False))
-            }
-            for row in rows
-            if any(cell.strip() for cell in row)
-        ]
-    except csv.Error as error:
-        raise InputError(f"unmatched quotation marks ({error})", path=path, line=rows.line_num) from error
+    rows = rows_of_table(text, path, len)
+    names = [name.strip() for name in next(rows).cells]
+    id_of = {at: name_of for at, name in enumerate(names) if (name_of := canonical_name(name)) in IDS}
+    if not id_of or (Columns(names).has_content and not {name.casefold() for name in names} >= PILOT):
+        return None
+    keys = [id_of.get(at, name.casefold()) for at, name in enumerate(names)]
+    return [{LINE: row.line, **dict(zip(keys, map(str.strip, row.cells), strict=True))} for row in rows]

@@ -263,6 +263,7 @@ class Figures(Frozen):
     reports: tuple[ReportRow, ...] = ()  # reports sought; empty before any decision on them
     batches: tuple[BatchFigures, ...]
 
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def finished(self) -> bool:
         """Return True if the numbers are final, unless a person retries a batch or makes another decision."""

@@ -5,7 +5,6 @@ import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TextIO
@@ -18,12 +17,13 @@ from tamis_schemas import ConfigurationError, InvalidRequest, Proportion
 from tamis_schemas.batches.flow import BY_HUMAN, FlowSource
 from tamis_schemas.extras import needs
 from tamis_schemas.records.record_number import record_number
+from tamis_schemas.values.frozen import Frozen
 
 from ..decisions.human_agreement import DRAWN, SELECTED
 from . import sections
 from .figures import Figures, ReportRow
 from .flow_svg import draw
-from .flow_template import Box, flow_template
+from .flow_template import Box, BoxLine, flow_template
 from .methods import methods, warnings
 from .page import write_page
 from .reading import ReportSubject, find_subject, read_figures, snapshot
@@ -231,22 +231,42 @@ def form_of(path: Path | str) -> ReportForm:
     return ENDINGS.get(ending, ReportForm.HTML)
 
 
+class ReportBox(Frozen):
+    """A box of the flow diagram."""
+
+    phase: str
+    box: str
+    n: int
+    side: bool  # beside the flow: records leave here
+    parts: tuple[BoxLine, ...]
+
+
+class MethodText(Frozen):
+    """A part of the methods."""
+
+    heading: str
+    text: str
+    list: tuple[str, ...]
+
+
+class ReportDocument(Figures):
+    """Every figure of a report, the boxes of its flow with their totals, and the methods as text."""
+
+    boxes: tuple[ReportBox, ...]
+    warnings: tuple[str, ...]
+    methods: tuple[MethodText, ...]
+
+
 def as_json(figures: Figures) -> dict[str, Any]:
-    """Return every figure, the boxes of the flow with their totals, and the methods as text."""
-    boxes = [
-        {"phase": step.place, "box": box.title, "n": box.n, "side": side, "parts": [asdict(line) for line in box.lines]}
+    """Return the fields of `ReportDocument`."""
+    boxes = tuple(
+        ReportBox(phase=step.place, box=box.title, n=box.n, side=side, parts=box.lines)
         for step in flow_template(figures.flow).steps
         for side, box in ((box is not step.box, box) for box in step.boxes)
-    ]
-    return {
-        **figures.model_dump(mode="json"),
-        "finished": figures.finished,
-        "boxes": boxes,
-        "warnings": list(warnings(figures)),
-        "methods": [
-            {"heading": part.heading, "text": part.text, "list": list(part.listed)} for part in methods(figures)
-        ],
-    }
+    )
+    texts = tuple(MethodText(heading=part.heading, text=part.text, list=part.listed) for part in methods(figures))
+    document = ReportDocument(**dict(figures), boxes=boxes, warnings=tuple(warnings(figures)), methods=texts)
+    return document.model_dump(mode="json")
 
 
 def _drawing(figures: Figures) -> str:

@@ -360,6 +360,8 @@ def warnings(figures: Figures) -> tuple[str, ...]:
         notes.append(f"This {figures.kind} is not finished. All numbers are as of {moment(figures.read_at)}.")
     if cancelled or any(batch.state == "cancelled" for batch in figures.batches):
         notes.append(f"This {figures.kind} was cancelled: {_have(cancelled)} no decision.")
+    for file in (file for source in figures.screening.sources for file in source.files if file.lost):
+        notes.append(f"{were(file.lost)} lost: “{file.file}” is damaged there. No number of this report counts them.")
     reports = figures.flow.reports
     if reports is not None and reports.open:
         still = with_verb(reports.open, "report", "is", "are")

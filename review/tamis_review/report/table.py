@@ -28,6 +28,7 @@ from tamis_schemas.answers.results import CriterionVerdict, QuoteState
 from tamis_schemas.ledger import batches
 from tamis_schemas.operations import kind_of
 from tamis_schemas.records.item import shown_fields, shown_text
+from tamis_schemas.values.frozen import Frozen
 
 from ..decisions.final_outcome import JUDGE, NO_REASON, Outcome
 from ..decisions.visibility import visible
@@ -72,9 +73,18 @@ def table_facts(labelled: Sequence[Criterion], operations: Sequence[str]) -> dic
     }
 
 
+class DecisionRows(Frozen):
+    """The table of decisions: a row for each record."""
+
+    operation: str
+    facts: dict[str, Any]  # criteria by label, and words for each outcome
+    left_out: int  # records of a batch that is too large for a table of all records; it has no rows
+    rows: tuple[Row, ...]
+
+
 @dataclass(frozen=True)
 class DecisionTable:
-    """A JSON object in parts: `{"operation": ..., "facts": ..., "left_out": 0, "rows": [...]}`."""
+    """The JSON text of `DecisionRows` in parts."""
 
     begins: str
     operation: str

@@ -14,6 +14,7 @@ from enum import StrEnum
 from itertools import chain, islice
 from uuid import UUID
 
+from pydantic import BaseModel, Field
 from sqlalchemy import (
     ARRAY,
     BigInteger,
@@ -69,19 +70,25 @@ class WorkShow(StrEnum):
     CONFLICTS = "conflicts"  # unsettled conflicts between people
 
 
-@dataclass(frozen=True)
-class WorkQuery:
+class WorkQuery(BaseModel):  # not `Frozen`: FastAPI reads a query into a complete model
     """The filters of a work list, and the page wanted. A record must pass every filter."""
 
-    order: WorkOrder = WorkOrder.NUMBER
-    show: WorkShow = WorkShow.TODO
-    outcome: Outcome | None = None
-    reason: str | None = None  # exclusion reason: its text, or the label of its criterion
-    label: str | None = None  # label that a person gave the record
-    flagged: bool = False  # only records with an altered or missing quote
-    q: str | None = None  # words that must all occur in the record
-    after: str | None = None  # cursor of the previous page
-    limit: int = USUAL
+    order: WorkOrder = Field(
+        default=WorkOrder.NUMBER,
+        description="number: by number; next: reading order; disagreement: of people first, then of models.",
+    )
+    show: WorkShow = Field(default=WorkShow.TODO, description="todo: records that wait for the key's holder.")
+    outcome: Outcome | None = Field(default=None, description="Only records with this outcome.")
+    reason: str | None = Field(
+        default=None, max_length=2_000, description="Excluded for this reason: its words, or its criterion's label."
+    )
+    label: str | None = Field(default=None, max_length=200, description="Only records with this label.")
+    flagged: bool = Field(default=False, description="Only records with a quote that is altered or not found.")
+    q: str | None = Field(
+        default=None, max_length=LONGEST_SEARCH, description="Words that must all occur in the record."
+    )
+    after: str | None = Field(default=None, max_length=100, description="`next` of the previous page.")
+    limit: int = Field(default=USUAL, ge=1, le=MOST)
 
     @property
     def words(self) -> list[str]:
@@ -306,12 +313,12 @@ def read_matching(
         software = software_outcomes(batch_id).subquery("software")
         matching = _places(connection, select(software.c.idx).where(software.c.system == query.outcome.value))
         parts.append(matching - said.keys() | ended(said.keys(), query.outcome.value))
-    if query.reason is not None:
+    if query.reason:
         matching = set().union(*(_places(connection, part) for part in excluded_for(batch_id, operation, reasons)))
         decided = {place for place, decision in said.items() if decision.reason in reasons}
         theirs = ended(matching & said.keys(), final.c.system) | ended(decided, Outcome.EXCLUDED.value)
         parts.append(matching - said.keys() | theirs)
-    if query.label is not None:
+    if query.label:
         parts.append(set(read_labelled(connection, batch_id, " ".join(query.label.split()))))
     if query.flagged:
         mentions = cast(results.c.detail, Text).like('%"flagged"%true%')  # tested first: cheaper than parsing

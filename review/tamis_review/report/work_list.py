@@ -133,7 +133,7 @@ class WorkList(Frozen):
     names: dict[str, str]  # names of the outcomes
     audit: WorkAudit | None = None  # the listed sample's audit, in the mode `model_audited`; None: no audit is drawn
     counts: WorkCounts
-    records: tuple[WorkRecord, ...]
+    items: tuple[WorkRecord, ...]
     next: str | None  # `after` of the next page; None on the last page
 
 
@@ -204,7 +204,7 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
         counts=WorkCounts(
             records=len(every), todo=len(todo), mine=len(mine), conflicts=len(conflicts), found=found_count
         ),
-        records=tuple(
+        items=tuple(
             _work_record(operation.operation, results[place], me, hidden=place in hidden, judged=judged)
             for place in listed
             if place in results

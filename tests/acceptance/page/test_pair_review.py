@@ -113,7 +113,7 @@ class Person:
             hidden = [record for place, record in enumerate(self._records) if place not in both]
             assert [record.id for record in hidden if _models_word(record) in text] == [], url
             if "/work?" in url:
-                of_hidden = [one for one in json.loads(text)["records"] if one["index"] not in both]
+                of_hidden = [one for one in json.loads(text)["items"] if one["index"] not in both]
                 assert all(one["hidden"] and one["row"].keys() <= OF_HIDDEN for one in of_hidden)
                 self.told_of_hidden += len(of_hidden)
             assert self.other is None or self.other.name not in text, url
@@ -168,7 +168,7 @@ def test_two_people_screen_alone_a_third_settles_and_every_figure_says_the_same(
     assert second.told_of_hidden >= count
     told = Told(batch_id, first.browser.base, keys[SETTLER], environment, tmp_path)
     differing = told.rows(told.terminal("conflicts", "--json"))
-    assert differing == told.api("conflicts").json()
+    assert differing == told.api("conflicts").json()["items"]
     assert [one["index"] for one in differing] == reviewed.conflicts
     both = zip(reviewed.first, reviewed.second, strict=True)
     said = [{one["reviewer"]: one["value"] for one in record["decisions"]} for record in differing]
@@ -216,7 +216,7 @@ def _check_agreement(told: Told, reviewed: Reviewed) -> None:
 
 def _check_outcomes(told: Told, reviewed: Reviewed) -> None:
     """No conflict is left, and each record ends as it should."""
-    assert told.api("conflicts").json() == told.rows(told.terminal("conflicts", "--json")) == []
+    assert told.api("conflicts").json()["items"] == told.rows(told.terminal("conflicts", "--json")) == []
     status = json.loads(told.terminal("status", "--json"))
     assert (status["human_decisions"], status["overridden"]) == (len(reviewed.records), reviewed.overridden())
     assert status["conflicts"] == 0
@@ -225,7 +225,7 @@ def _check_outcomes(told: Told, reviewed: Reviewed) -> None:
         exported = {row["id"]: row["tamis_decision"] for row in csv.DictReader(stream)}
     final = {record.id: value for record, value in zip(reviewed.records, reviewed.final, strict=True)}
     assert exported == final
-    assert {row["item_id"]: row["final_value"] for row in told.rows(told.api("results").text)} == final
+    assert {row["item_id"]: row["final_value"] for row in told.rows(told.api("results?form=ndjson").text)} == final
 
 
 def _boxes(html: str) -> dict[str, int]:

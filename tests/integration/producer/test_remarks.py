@@ -104,12 +104,12 @@ def test_over_http_labels_are_put_on_counted_and_filtered_by(batch: Batch, clien
         put = http.post(f"{path}/items/2/remarks", json={"labels": ["to discuss"], "notes": ["see page 3"]})
         assert (put.status_code, put.json()) == (201, {"changed": 2})
         assert http.get(f"{path}/results", headers={"If-None-Match": before}).status_code == 200
-        assert http.get(f"{path}/labels").json() == {"to discuss": 1}
+        assert http.get(f"{path}/labels").json()["items"] == [{"label": "to discuss", "n": 1}]
         for asked in ({"label": "to discuss"}, {"label": "to discuss", "limit": 5}):
-            (row,) = http.get(f"{path}/results", params={"form": "json", **asked}).json()["results"]
+            (row,) = http.get(f"{path}/results", params=asked).json()["items"]
             assert row["index"] == 2
             assert [(one["kind"], one["text"], one["reviewer"]) for one in row["remarks"]] == [
                 ("label", "to discuss", "Reviewer A"),
                 ("note", "see page 3", "Reviewer A"),
             ]
-        assert http.get(f"{path}/results", params={"form": "json", "label": "later"}).json()["results"] == []
+        assert http.get(f"{path}/results", params={"label": "later"}).json()["items"] == []

@@ -198,7 +198,7 @@ def test_a_panel_is_submitted_over_http_and_what_makes_none_is_refused_with_the_
         batch = house.client.batch(made.json()["batch"]["id"])
         assert made.json()["batch"]["model"] == "small, large"
         batch.wait(timeout=60)
-        row = json.loads(http.get(f"/v1/batches/{batch.id}/results").text)
+        (row,) = http.get(f"/v1/batches/{batch.id}/results").json()["items"]
         assert [(one["model"], one["status"]) for one in row["panel"]["verdicts"]] == [
             ("small", "include"),
             ("large", "exclude"),

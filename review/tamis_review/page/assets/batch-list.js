@@ -85,11 +85,11 @@ export const batchList = () => {
     at("earlier").disabled = true;
     try {
       const last = [...latest, ...earlier].at(-1).batch.id;
-      const found = await (await ask(`/v1/batches?review=none&limit=${MOST}&after=${last}`)).json();
-      const fresh = found.slice(0, PAGE).filter((one) => !earlier.some(({ batch }) => batch.id === one.batch.id));
+      const found = await (await ask(`/v1/batches?review=none&limit=${PAGE}&after=${last}`)).json();
+      const fresh = found.items.filter((one) => !earlier.some(({ batch }) => batch.id === one.batch.id));
       earlier = [...earlier, ...fresh];
       asked = true;
-      more = found.length > PAGE;
+      more = found.next !== null;
       draw();
       say(`${number(fresh.length)} earlier ${fresh.length === 1 ? "batch is" : "batches are"} shown.`);
       if (fresh.length) rows.get(fresh[0].batch.id).row.querySelector("a").focus();

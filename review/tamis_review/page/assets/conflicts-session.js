@@ -47,7 +47,7 @@ export const conflictSession = ({ id, me, changed }) => {
         ask(`${batch}/work?show=todo&limit=1`).then((answer) => answer.json()),
         readPairs(batch),
       ]);
-      tell({ kind: "loaded", records: found.map(seen), facts, pairs });
+      tell({ kind: "loaded", records: found.items.map(seen), facts, pairs });
       document.documentElement.dataset.ready = "true";
     } catch (error) {
       tell({ kind: "failed", problem: error.message });

@@ -36,7 +36,7 @@ export const corrector = (id, operation, table) => {
 
   const valueOf = async (index) => {
     const behind = index > 0 ? `&after=${index - 1}` : "";
-    const [row] = (await (await ask(`${batch}/results?form=json&limit=1${behind}`)).json()).results;
+    const [row] = (await (await ask(`${batch}/results?limit=1${behind}`)).json()).items;
     return row.override ? row.override.value : (row.result?.fields ?? row.result?.value);
   };
 

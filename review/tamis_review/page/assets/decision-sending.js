@@ -26,8 +26,8 @@ export const send = async ({ batch, person, kind, decision, index, body, audit, 
     await ask(`${item}/override?${new URLSearchParams({ stage, decision_id: decision })}`, { method: "DELETE", keepalive: true });
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 422) throw error;
-    const standing = await (await ask(`${path}/overrides`)).json();
-    if (standing.some((one) => one.index === index && one.reviewer === person && one.stage === stage)) throw error;
+    const { items } = await (await ask(`${path}/overrides`)).json();
+    if (items.some((one) => one.index === index && one.reviewer === person && one.stage === stage)) throw error;
   } // else there is none: it was refused itself
   return "";
 };

@@ -19,7 +19,7 @@ const hourOf = (traffic) => {
 
 // Not followed: calls come and go by the hundred, and nobody watches one.
 const showServices = async () => {
-  const traffic = await (await ask("/v1/service-traffic")).json();
+  const { items: traffic } = await (await ask("/v1/service-traffic")).json();
   at("service-rows").replaceChildren(...traffic.map(hourOf));
   at("services").hidden = !traffic.length;
 };

@@ -30,14 +30,14 @@ const Behind = ({ batch, cell, close, title }) => {
     setProblem("");
     try {
       const page = await cell.read(got.next);
-      setGot({ ...page, records: [...got.records, ...page.records] });
+      setGot({ ...page, items: [...got.items, ...page.items] });
     } catch (error) {
       setProblem(error.message);
     }
   };
   return html`<section class="quality-behind" aria-label=${title}>
     <p class="doing"><strong>${title}</strong><button type="button" onClick=${close}>Close the list</button></p>
-    <ol>${got.records.map((record) => html`<li key=${record.index}><${RecordLink} batch=${batch} record=${record} /></li>`)}</ol>
+    <ol>${got.items.map((record) => html`<li key=${record.index}><${RecordLink} batch=${batch} record=${record} /></li>`)}</ol>
     ${got.next !== null && html`<p><button type="button" onClick=${more}>More records</button></p>`}
     <${Problem} text=${problem} /></section>`;
 };

@@ -11,7 +11,7 @@ const NAMED = 5; // records to read next
 const Drawing = ({ path, n, open, draw }) => {
   const [audits, setAudits] = useState([]);
   useEffect(() => {
-    if (!open) ask(`${path}/audits`).then((answer) => answer.json()).then((found) => setAudits(found.filter(({ stratum }) => stratum === "all")), () => {}); // without any, a seed draws
+    if (!open) ask(`${path}/audits`).then((answer) => answer.json()).then(({ items }) => setAudits(items.filter(({ stratum }) => stratum === "all")), () => {}); // without any, a seed draws
   }, []);
   const drawn = (event) => {
     event.preventDefault();

@@ -21,7 +21,7 @@ const SECTIONS = [
   ["pilot", "Pilot", "Where do your blind labels of a random sample differ from the software’s decisions?", null, (given) => html`<${Pilot} ...${given} />`],
   ["evaluate", "Evaluate by labels", "How good are the decisions, measured by a file of a person’s labels? The file is not kept.", null, ({ batch, path }) => html`<${Labels} batch=${batch} path=${path} />`],
   ["calibrate", "Calibrate", "From which score on must records be kept to lose hardly any include? This needs labels of a random sample. The file is not kept.", null, (given) => html`<${Calibration} ...${given} />`],
-  ["audit", "Audit of exclusions", "How many excluded records should have been included, at most?", "audits", ({ batch, path, found, decide }) => html`<${Audits} batch=${batch} path=${path} first=${found} decide=${decide} />`],
+  ["audit", "Audit of exclusions", "How many excluded records should have been included, at most?", "audits", ({ batch, path, found, decide }) => html`<${Audits} batch=${batch} path=${path} first=${found.items} decide=${decide} />`],
   ["judge", "Judge the reasoning", "Are the software’s reasons the right kind of evidence, and how strong are they? A model judges them in a new batch.", null, (given) => html`<${Judge} ...${given} />`],
 ];
 

@@ -44,7 +44,7 @@ export const reviewsIn = (element, tell) => {
   let looking = null;
   let again = false;
   const look = async () => {
-    const reviews = await (await ask("/v1/reviews")).json();
+    const { items: reviews } = await (await ask("/v1/reviews")).json();
     element.hidden = !reviews.length;
     render(html`<${Reviews} reviews=${reviews} />`, element);
     tell(reviews.length);

@@ -31,8 +31,8 @@ export const Labels = ({ path, id }) => {
   const [found, setFound] = useState(null);
   const [problem, setProblem] = useState("");
   useEffect(() => {
-    ask(`${path}/labels`).then((answer) => answer.json()).then((labels) => setFound(Object.entries(labels)), (error) => setProblem(error.message));
+    ask(`${path}/labels`).then((answer) => answer.json()).then(({ items }) => setFound(items), (error) => setProblem(error.message));
   }, []);
   return html`<section aria-labelledby="run-labels-heading"><h2 id="run-labels-heading">Labels</h2><${Problem} text=${problem} />
-    ${found && (found.length ? html`<ul class="run-labels">${found.map(([label, n]) => html`<li><a href=${`${addressOf(id, "work")}&show=all&label=${encodeURIComponent(label)}`}>${label}</a> <span class="small">${number(n)} ${n === 1 ? "record" : "records"}</span></li>`)}</ul>` : html`<p>No record has a label. In Work, press L to add one.</p>`)}</section>`;
+    ${found && (found.length ? html`<ul class="run-labels">${found.map(({ label, n }) => html`<li><a href=${`${addressOf(id, "work")}&show=all&label=${encodeURIComponent(label)}`}>${label}</a> <span class="small">${number(n)} ${n === 1 ? "record" : "records"}</span></li>`)}</ul>` : html`<p>No record has a label. In Work, press L to add one.</p>`)}</section>`;
 };

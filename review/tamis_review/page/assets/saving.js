@@ -13,7 +13,7 @@ const REPORT = [
 ];
 const RESULTS = [
   ["results?form=csv", "csv", "Results (CSV)", "A table with a row for each record: its decision, confidence and reason."],
-  ["results", "jsonl", "Everything (JSONL)", "All data on each record, one record per line, for a program."],
+  ["results?form=ndjson", "jsonl", "Everything (JSONL)", "All data on each record, one record per line, for a program."],
 ];
 const FIELDS = "The records with their decisions and reasons";
 const RECORDS = [

@@ -27,7 +27,7 @@ export const Copies = ({ id, may, changed }) => {
   const path = `/v1/batches/${encodeURIComponent(id)}/copies`;
   const [pairs, setPairs] = useState([]);
   const [problem, setProblem] = useState("");
-  const read = () => ask(path).then((answer) => answer.json()).then(setPairs, () => {}); // where a stage is hidden, the list says so
+  const read = () => ask(path).then((answer) => answer.json()).then(({ items }) => setPairs(items), () => {}); // where a stage is hidden, the list says so
   useEffect(() => {
     read();
   }, [path]);

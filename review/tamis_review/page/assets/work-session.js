@@ -37,9 +37,9 @@ export const workSession = ({ id, changed }) => {
     try {
       const page = await (await ask(`${batch}/work?${query}`)).json();
       if (number !== asked) return;
-      const told = page.records.filter((record) => record.mine).length;
-      page.records = page.records.map((record) => (mine.has(record.index) ? { ...record, mine: mine.get(record.index) } : record));
-      const more = page.records.filter((record) => record.mine).length - told; // what waits to be sent, the gateway has not counted
+      const told = page.items.filter((record) => record.mine).length;
+      page.items = page.items.map((record) => (mine.has(record.index) ? { ...record, mine: mine.get(record.index) } : record));
+      const more = page.items.filter((record) => record.mine).length - told; // what waits to be sent, the gateway has not counted
       page.counts = { ...page.counts, todo: Math.max(0, page.counts.todo - more), mine: Math.max(0, page.counts.mine + more) };
       tell({ kind: "loaded", page, first });
       document.documentElement.dataset.ready = "true";

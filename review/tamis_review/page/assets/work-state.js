@@ -57,7 +57,7 @@ const CHANGES = {
   failed: (state, { problem }) => ({ ...state, loading: false, problem }),
   // A page of records; the first of them are those of a new question.
   loaded: (state, { page, first }) => {
-    const { records: found, counts, next, ...facts } = page;
+    const { items: found, counts, next, ...facts } = page;
     const known = new Set(first ? [] : state.records.map(({ index }) => index));
     const records = [...(first ? [] : state.records), ...found.filter(({ index }) => !known.has(index))];
     const beyond = first || state.place >= state.records.length;

@@ -75,7 +75,7 @@ const Work = ({ batch, may }) => {
 
   useEffect(() => {
     session.load({ first: true });
-    ask(`/v1/batches/${encodeURIComponent(id)}/labels`).then((answer) => answer.json()).then((known) => setLabels(Object.keys(known)), () => {});
+    ask(`/v1/batches/${encodeURIComponent(id)}/labels`).then((answer) => answer.json()).then(({ items }) => setLabels(items.map(({ label }) => label)), () => {});
   }, [session]);
   useVerdict(session, id);
   useKeys(act, () => session.state.open === "reasons");

@@ -57,11 +57,11 @@ def test_a_batch_is_submitted_followed_and_read(http: httpx.Client, start_worker
     assert [kind for kind, _ in told[:-1]] == ["progress"] * (len(told) - 1)
     assert told[-1][0] == "end"
     assert told[-1][1]["finished"] is True
-    rows = [json.loads(line) for line in http.get(f"/v1/batches/{batch_id}/results").text.splitlines()]
+    rows = http.get(f"/v1/batches/{batch_id}/results").json()["items"]
     assert [row["index"] for row in rows] == list(range(20))
     assert {row["status"] for row in rows} == {"decided"}
     assert http.get(f"/v1/batches/{batch_id}/summary").json()["counts"]["decided"] == 20
-    listed = http.get("/v1/batches", params={"limit": 1}).json()
+    listed = http.get("/v1/batches", params={"limit": 1}).json()["items"]
     assert [one["batch"]["label"] for one in listed] == ["spring update"]
     page = http.get(f"/v1/batches/{batch_id}/report")
     assert page.headers["Content-Type"].startswith("text/html")
@@ -77,13 +77,16 @@ def test_batches_are_listed_page_by_page_those_of_no_review_alone(http: httpx.Cl
 
     def listed(**asked: object) -> list[str]:
         answer = http.get("/v1/batches", params={"review": "none", **asked})  # type: ignore[dict-item]  # query values
-        return [one["batch"]["id"] for one in answer.json()]
+        return [one["batch"]["id"] for one in answer.json()["items"]]
 
-    first = listed(limit=2)
-    second = listed(limit=2, after=first[-1])
+    page = http.get("/v1/batches", params={"review": "none", "limit": 2}).json()
+    first = [one["batch"]["id"] for one in page["items"]]
+    assert page["next"] == first[-1]
+    second = listed(limit=2, after=page["next"])
     assert [*first, *second, *listed(limit=2, after=second[-1])] == sorted(map(str, apart), reverse=True)
     assert listed(after=listed()[-1]) == []
-    everything = [one["batch"]["id"] for one in http.get("/v1/batches").json()]
+    assert http.get("/v1/batches", params={"review": "none", "limit": 5}).json()["next"] is None
+    everything = [one["batch"]["id"] for one in http.get("/v1/batches").json()["items"]]
     assert everything == sorted(map(str, [*stages, *apart]), reverse=True)
     with http.stream("GET", "/v1/events", params={"review": "none", "limit": 3}) as stream:
         told = next(json.loads(line[6:]) for line in stream.iter_lines() if line.startswith("data: "))

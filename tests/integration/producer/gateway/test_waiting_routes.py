@@ -65,7 +65,7 @@ def test_who_waits_too_long_is_told_where_the_results_will_be_and_who_hangs_up_i
         with httpx.Client(base_url=base, headers=headers, timeout=30) as http:
             told = http.post("/api/tablizer/filter", json=BODY, headers={"Prefer": "wait=1"})
             assert (told.status_code, told.headers["Preference-Applied"]) == (202, "wait=1")
-            batch = told.json()["batch"]
+            batch = told.json()["batch_id"]
             assert told.headers["Location"] == told.json()["results"] == f"/v1/batches/{batch}/results"
             double.script(latency=0.0)
             client.batch(batch).wait(30)  # it was nobody's to cancel

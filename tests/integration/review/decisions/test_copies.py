@@ -245,7 +245,7 @@ def test_saying_copies_shows_a_blind_reader_nothing(client: Client, http: httpx.
     assert (story["record"]["result"], story["transcripts"]) == (None, [])
     assert story["gap"].startswith("a person called the record a copy")
     assert http.get(f"{path}/results").status_code == 403
-    row = next(one for one in http.get(f"{path}/work?show=all").json()["records"] if one["index"] == 3)["row"]
+    row = next(one for one in http.get(f"{path}/work?show=all").json()["items"] if one["index"] == 3)["row"]
     assert row["outcome"] == "duplicate"
     assert {"sure", "system", "verdicts"}.isdisjoint(row)
 
@@ -259,9 +259,9 @@ def test_the_page_lists_pairs_and_a_readers_key_says_nothing(
     made = http.post(f"{path}/copies", json=verdict)
     assert (made.status_code, made.json()["reviewer"]) == (200, "Reviewer A")
     assert http.get(f"{path}/results", headers={"If-None-Match": tagged}).status_code == 200
-    assert [pair["verdict"] for pair in http.get(f"{path}/copies").json()] == ["copies", None]
+    assert [pair["verdict"] for pair in http.get(f"{path}/copies").json()["items"]] == ["copies", None]
     assert http.get(f"{path}/work").json()["counts"]["todo"] == 4
-    assert http.get("/v1/reviews").json()[0]["next_step"] == "6 records to read"  # 4 and 2, stage by stage
+    assert http.get("/v1/reviews").json()["items"][0]["next_step"] == "6 records to read"  # 4 and 2, stage by stage
     refused = http.post(f"{path}/items/3/override", json={"value": "include"})
     assert (refused.status_code, "as Reviewer A decided" in refused.json()["detail"]) == (422, True)
     for body in (verdict | {"of": 9}, verdict | {"verdict": "perhaps"}, {"index": 3, "of": 0}):
@@ -269,9 +269,9 @@ def test_the_page_lists_pairs_and_a_readers_key_says_nothing(
     with signed_in(client, "B", Scope.READ) as reader:
         assert reader.post(f"{path}/copies", json=verdict).status_code == 403
     of_animals = f"{path}/work?show=all&reason=Animal studies"
-    assert [record["index"] for record in http.get(of_animals).json()["records"]] == [2]
+    assert [record["index"] for record in http.get(of_animals).json()["items"]] == [2]
     http.post(f"{path}/copies", json=verdict | {"index": 2})
-    assert http.get(of_animals).json()["records"] == []
+    assert http.get(of_animals).json()["items"] == []
     for index in (2, 3):
         assert http.post(f"{path}/copies", json=verdict | {"index": index, "verdict": None}).json()["verdict"] is None
     assert http.get(f"{path}/work").json()["counts"]["todo"] == 5

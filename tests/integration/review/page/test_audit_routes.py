@@ -49,12 +49,12 @@ def test_a_sample_is_drawn_judged_and_told_in_words(batch: Batch, http: httpx.Cl
     assert (verdict["decided"], verdict["missed"]) == (5, 1)
     assert f"at most {verdict['most']} of all 20" in verdict["words"]
     assert http.get(f"/v1/audits/{str(audit['id'])[:8]}").json() == recorded["audit"]
-    assert http.get(f"/v1/batches/{batch.id}/audits").json() == [recorded["audit"]]
+    assert http.get(f"/v1/batches/{batch.id}/audits").json() == {"items": [recorded["audit"]], "next": None}
 
 
 def test_the_same_seed_gives_back_the_same_audit(batch: Batch, http: httpx.Client) -> None:
     assert drawn(http, batch) == drawn(http, batch)
-    assert len(http.get(f"/v1/batches/{batch.id}/audits").json()) == 1
+    assert len(http.get(f"/v1/batches/{batch.id}/audits").json()["items"]) == 1
 
 
 def test_what_was_missed_is_included_where_that_is_asked_for(batch: Batch, http: httpx.Client) -> None:

@@ -129,7 +129,7 @@ def test_what_tells_of_all_records_at_once_waits_for_the_last_of_them(
         cell = {"among": "overrides", "first_said": "include", "second_said": "include"}
         assert "4 records" in problem(ours.get(f"/v1/batches/{batch.id}/agreement/records", params=cell))
         for route in ("judgement", "judgement/dry-run"):
-            terms = {"operation": {"guidelines": "Only what the record says."}}
+            terms = {"operation": {"operation": "judge", "guidelines": "Only what the record says."}}
             assert "4 records" in problem(ours.post(f"/v1/batches/{batch.id}/{route}", json=terms))
         for index in range(4):
             for http in (ours, theirs):
@@ -150,14 +150,14 @@ def test_a_record_is_told_of_as_it_is_to_be_read_until_it_opens(
         assert row["fields"] == [{"name": "abstract", "text": "A randomised trial of walking."}]
         hidden = problem(ours.get(f"/v1/batches/{batch.id}/records/1/explanation"))
         assert "No. 2 (index 1) is still read blind" in hidden
-        assert ours.get(f"/v1/batches/{batch.id}/overrides").json() == []
-        (mine,) = theirs.get(f"/v1/batches/{batch.id}/overrides").json()
+        assert ours.get(f"/v1/batches/{batch.id}/overrides").json()["items"] == []
+        (mine,) = theirs.get(f"/v1/batches/{batch.id}/overrides").json()["items"]
         assert mine["system_decided"] is (mode is ScreeningMode.MODEL_SECOND)
         decide(ours, batch, 1, "include")
         (row,) = ours.get(f"/v1/batches/{batch.id}/records", params={"index": 1}).json()["rows"]
         assert (row["outcome"], row["system"]) == ("passed", "excluded")
         assert MODELS in ours.get(f"/v1/batches/{batch.id}/records/1/explanation").text
-        assert len(ours.get(f"/v1/batches/{batch.id}/overrides").json()) == 2
+        assert len(ours.get(f"/v1/batches/{batch.id}/overrides").json()["items"]) == 2
 
 
 def test_a_record_that_is_none_is_no_fault_of_the_gateway(client: Client, batch: Batch) -> None:
@@ -206,9 +206,9 @@ def test_a_label_that_somebody_else_has_put_on_a_hidden_record_is_not_there_for_
         at = f"/v1/batches/{batch.id}"
         for http in (theirs, ours):
             assert http.post(f"{at}/items/0/remarks", json={"labels": ["odd"]}).json() == {"changed": 1}
-            assert http.get(f"{at}/labels").json() == {"odd": 1}
+            assert http.get(f"{at}/labels").json()["items"] == [{"label": "odd", "n": 1}]
         assert theirs.post(f"{at}/items/1/remarks", json={"labels": ["odd"]}).json() == {"changed": 1}
-        assert ours.get(f"{at}/labels").json() == {"odd": 1}
+        assert ours.get(f"{at}/labels").json()["items"] == [{"label": "odd", "n": 1}]
         assert count_labels(batch) == {"odd": 2}
 
 
@@ -238,20 +238,20 @@ def test_where_the_model_is_the_second_reader_its_contradictions_wait_to_be_sett
         decide(ours, batch, 0, "include")  # as the model
         decide(ours, batch, 1, "include")
         at = f"/v1/batches/{batch.id}/conflicts"
-        (conflict,) = ours.get(at).json()
+        (conflict,) = ours.get(at).json()["items"]
         assert (conflict["index"], conflict["system_differs"], conflict["system_value"]) == (1, True, "exclude")
-        assert theirs.get(at).json() == []
+        assert theirs.get(at).json()["items"] == []
         for one, places in ((ours, [1]), (theirs, [])):
             work = one.get(f"/v1/batches/{batch.id}/work", params={"show": "conflicts"}).json()
-            assert [record["index"] for record in work["records"]] == places
+            assert [record["index"] for record in work["items"]] == places
             assert work["counts"]["conflicts"] == len(places)
             stage = one.get(f"/v1/reviews/{review}").json()["stages"][0]
             assert (stage["conflicts"], stage["todo"]) == (len(places), work["counts"]["todo"])
         listed = ours.get(f"/v1/batches/{batch.id}/work", params={"show": "all", "order": "disagreement"}).json()
-        assert listed["records"][0]["index"] == 1
+        assert listed["items"][0]["index"] == 1
         assert [row.final_value for row in batch.results([1])] == ["include"]
         assert decide(ours, batch, 1, "exclude", settles=True).status_code == 201
-        assert ours.get(at).json() == []
+        assert ours.get(at).json()["items"] == []
         assert ours.get(f"/v1/reviews/{review}").json()["next_step"] == "2 records to read"
 
 
@@ -409,7 +409,7 @@ def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_of_an_audit(clie
         audit = draw_audit(first, 2, seed=1)
         assert ours.get(f"/v1/reviews/{review}").json()["stages"][0]["todo"] == 2
         assert "No. 2 (index 1) is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
-        assert ours.get(f"/v1/batches/{second}/audits").json() == []
+        assert ours.get(f"/v1/batches/{second}/audits").json()["items"] == []
         judged = [{"index": item.index, "include": False} for item in audit.items]
         assert ours.post(f"/v1/audits/{audit.id}/decisions", json={"decisions": judged}).status_code == 201
         assert ours.get(f"/v1/reviews/{review}").json()["stages"][0]["todo"] == 0

@@ -28,13 +28,13 @@ def test_a_decision_is_made_listed_and_withdrawn_and_the_models_stays(batch: Bat
     decided = http.post(f"/v1/batches/{batch.id}/items/1/override", json={"value": not models[1], "note": "read it"})
     assert decided.status_code == 201, decided.text
     assert (decided.json()["reviewer"], decided.json()["system_value"]) == ("Reviewer A", models[1])
-    listed = http.get(f"/v1/batches/{batch.id}/overrides").json()
+    listed = http.get(f"/v1/batches/{batch.id}/overrides").json()["items"]
     assert [(one["index"], one["value"], one["note"]) for one in listed] == [(1, not models[1], "read it")]
     rows = list(batch.results())
     assert [row.value for row in rows] == models
     assert [row.final_value for row in rows] == [models[0], not models[1], models[2]]
     assert http.delete(f"/v1/batches/{batch.id}/items/1/override").status_code == 204
-    assert http.get(f"/v1/batches/{batch.id}/overrides").json() == []
+    assert http.get(f"/v1/batches/{batch.id}/overrides").json() == {"items": [], "next": None}
     assert [one.withdrawn for one in list_overrides(batch, history=True)] == [False, True]
 
 
@@ -49,15 +49,15 @@ def test_a_second_persons_contradiction_is_a_conflict_until_somebody_settles_it(
     path = f"/v1/batches/{batch.id}/items/0/override"
     for reviewer, value in (("Reviewer A", True), ("Reviewer B", False)):
         assert http.post(path, json={"value": value, "reviewer": reviewer}).status_code == 201
-    (conflict,) = http.get(f"/v1/batches/{batch.id}/conflicts").json()
+    (conflict,) = http.get(f"/v1/batches/{batch.id}/conflicts").json()["items"]
     said = [(one["reviewer"], one["value"]) for one in conflict["decisions"]]
     assert (conflict["index"], said) == (0, [("Reviewer A", True), ("Reviewer B", False)])
-    assert len(http.get(f"/v1/batches/{batch.id}/overrides").json()) == 2
+    assert len(http.get(f"/v1/batches/{batch.id}/overrides").json()["items"]) == 2
     (row,) = batch.results([0])
     assert (row.conflict, row.final_value) == (True, None)
     third = {"value": False, "reviewer": "Reviewer C", "settles": True, "reason": "in rats"}
     assert http.post(path, json=third).json()["settles"] is True
-    assert http.get(f"/v1/batches/{batch.id}/conflicts").json() == []
+    assert http.get(f"/v1/batches/{batch.id}/conflicts").json()["items"] == []
     not_theirs = http.delete(path, params={"reviewer": "Reviewer D"})
     assert (not_theirs.status_code, "Reviewer B" in not_theirs.json()["detail"]) == (422, True)
     assert http.delete(path, params={"reviewer": "Reviewer B"}).status_code == 204

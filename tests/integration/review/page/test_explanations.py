@@ -74,11 +74,11 @@ def test_a_record_is_explained_with_its_audits_and_the_other_stages(
     assert [(one["act"], one["by"], one["value"], one["note"]) for one in told["humans"]] == [
         ("audited", "Reviewer B", False, "read whole")
     ]
-    assert [(one["stage"], one["batch"], one["because"][0]["text"]) for one in told["stages"]] == [
+    assert [(one["stage"], one["batch_id"], one["because"][0]["text"]) for one in told["stages"]] == [
         (1, second, "failed, timeout: no answer within 120 s")
     ]
     back = http.get(f"/v1/batches/{second}/records/0/explanation").json()
-    assert [(one["stage"], one["batch"], one["result"]["index"]) for one in back["stages"]] == [(0, first, 0)]
+    assert [(one["stage"], one["batch_id"], one["result"]["index"]) for one in back["stages"]] == [(0, first, 0)]
 
 
 def test_a_record_that_no_model_was_asked_about_is_explained_by_its_rule(

@@ -49,7 +49,7 @@ def test_a_pilot_is_drawn_without_what_was_decided(batch: Batch, http: httpx.Cli
     answer = http.post(f"/v1/batches/{batch.id[:8]}/pilots", json={"n": 10, "seed": 3})
     assert answer.status_code == 200, answer.text
     told = answer.json()
-    assert (told["batch"], told["seed"], told["population"]) == (batch.id, 3, N)
+    assert (told["batch_id"], told["seed"], told["population"]) == (batch.id, 3, N)
     places = list(draw_pilot(batch, 10, seed=3).places)
     assert [one["index"] for one in told["records"]] == places
     first = {"index": places[0], "id": f"r{places[0]}", "title": f"Title {places[0]}", "abstract": None}
@@ -107,7 +107,7 @@ def test_an_evaluation_gives_the_clients_figures_and_their_words(
     labels = tmp_path / "labels.csv"
     labels.write_text(LABELS, "utf-8")
     words = told.pop("words")
-    named = {"batch": batch.id, "finished": True, "labels": "labels.csv"}
+    named = {"batch_id": batch.id, "finished": True, "labels": "labels.csv"}
     assert told == evaluate(batch, labels).model_dump(mode="json") | named
     assert [one["item_id"] for one in told["lost"]] == ["r0"]
     assert words["rates"][0]["name"] == "sensitivity"

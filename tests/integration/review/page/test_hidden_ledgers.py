@@ -107,7 +107,7 @@ def values_of(parameter: dict[str, Any], schemas: dict[str, Any]) -> list[Any]:
 def body_terms(twin: Twin) -> dict[str, list[dict[str, Any]]]:
     """The bodies to send, by operation; every route with a body has some."""
     examples = {"operation": ASKED | {"examples_from": twin.id_of("main")}}
-    judge = {"json": {"operation": {"guidelines": "Only what the record says."}}}
+    judge = {"json": {"operation": {"operation": "judge", "guidelines": "Only what the record says."}}}
     item = {"items": [{"id": "x", "title": "T"}]}
 
     def form(**terms: object) -> dict[str, Any]:
@@ -282,7 +282,7 @@ def at_main(*requests: str) -> tuple[str, ...]:
 
 LATER = ("get /v1/batches/{later}/labels", "get /v1/batches/{later}/work?show=all", "get /v1/batches/{later}/records")
 CELL = "get agreement/records?among=overrides&first_said=include&second_said=include"
-JUDGED = 'post judgement/dry-run {"operation": {"guidelines": "x"}}'
+JUDGED = 'post judgement/dry-run {"operation": {"operation": "judge", "guidelines": "x"}}'
 FOR_ANOTHER = 'post items/5/override {"value": "include", "reviewer": "Reviewer B"}'
 SETTLED = 'post items/3/override {"value": "include", "settles": true}'
 DECIDED = 'post items/{}/override {{"value": "include"}}'

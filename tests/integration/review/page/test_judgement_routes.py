@@ -13,7 +13,8 @@ from tamis_producer.gateway.api_keys import Scope
 from tamis_review.page import preview_routes
 from tamis_schemas import ItemStatus, Judge, Priority
 
-TERMS = {"operation": {"guidelines": "Only words of the abstract.", "noun": "Abstract"}, "model": "gpt-5-mini"}
+OPERATION = {"operation": "judge", "guidelines": "Only words of the abstract.", "noun": "Abstract"}
+TERMS = {"operation": OPERATION, "model": "gpt-5-mini"}
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_results_are_judged_as_a_batch_of_their_own_on_the_terms_that_are_given(
     assert batch.item_ids() == ["r0", "r1", "r2"]
     again = http.post(judged, json=TERMS | more, headers=headers)
     assert (again.json()["batch"]["id"], again.headers["Idempotency-Replayed"]) == (view["id"], "true")
-    other = TERMS | more | {"operation": {"guidelines": "Anything."}}
+    other = TERMS | more | {"operation": OPERATION | {"guidelines": "Anything."}}
     assert http.post(judged, json=other, headers=headers).status_code == 409
     assert http.post(judged, json=TERMS | {"label": "evidence"}).json()["batch"]["label"] == "evidence"
 
@@ -79,7 +80,11 @@ def test_what_cannot_be_judged_is_refused_with_its_reason_by_both_routes(
         for route in ("", "/dry-run"):
             answer = http.post(f"/v1/batches/{batch_id}/judgement{route}", json=TERMS)
             assert (answer.status_code, told in answer.json()["detail"]) == (422, True), answer.text
-    for operation in ({"operation": "filter", "criteria": "Is it?"}, {"guidelines": " "}):
+    for operation in (
+        {"operation": "filter", "criteria": "Is it?"},
+        OPERATION | {"guidelines": " "},
+        {"guidelines": "x"},
+    ):
         answer = http.post(judged, json={"operation": operation})
         assert (answer.status_code, "/body/operation" in answer.json()["detail"]) == (422, True), answer.text
     monkeypatch.setattr(preview_routes, "MOST_ASKED", 2)

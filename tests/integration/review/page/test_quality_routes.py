@@ -61,8 +61,8 @@ def test_each_cell_of_a_table_leads_to_its_records(client: Client) -> None:
             for cell in table["cells"]:
                 cell_words = {name: cell[name] for name in ("first_said", "second_said")}
                 found = http.get(f"{at}/records", params=asked | cell_words).json()
-                assert found["n"] == cell["n"] == len(found["records"])
-                cells[cell["first_said"], cell["second_said"]] = [one["index"] for one in found["records"]]
+                assert found["n"] == cell["n"] == len(found["items"])
+                cells[cell["first_said"], cell["second_said"]] = [one["index"] for one in found["items"]]
             assert sum(cell["n"] for cell in table["cells"]) == table["n"]
     assert behind["overrides"] == {
         ("include", "include"): [0, 1],
@@ -86,9 +86,9 @@ def test_the_records_of_a_cell_come_page_by_page_with_their_titles(client: Clien
         at = f"/v1/batches/{batch.id}/agreement/records"
         first = http.get(at, params=cell).json()
         assert (first["n"], first["next"]) == (3, 2)
-        assert first["records"][1] == {"index": 2, "item_id": "r2", "title": "Title 2"}
+        assert first["items"][1] == {"index": 2, "item_id": "r2", "title": "Title 2"}
         last = http.get(at, params=cell | {"after": first["next"]}).json()
-        assert ([one["index"] for one in last["records"]], last["next"]) == ([4], None)
+        assert ([one["index"] for one in last["items"]], last["next"]) == ([4], None)
         refused = http.get(at, params=cell | {"among": "people"})
         assert (refused.status_code, "first, second" in refused.json()["detail"]) == (422, True)
 

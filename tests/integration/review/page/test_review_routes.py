@@ -55,10 +55,13 @@ def test_what_is_left_is_what_the_work_list_shows(review: Review, http: httpx.Cl
 
 def test_reviews_are_listed_newest_first_and_page_by_page(client: Client, review: Review, http: httpx.Client) -> None:
     newer = submit_review(client, PLAN, abstracts(5), label="autumn update")
-    assert [one["id"] for one in http.get("/v1/reviews").json()] == [newer.id, review.id]
-    assert [one["id"] for one in http.get("/v1/reviews", params={"limit": 1}).json()] == [newer.id]
-    assert [one["id"] for one in http.get("/v1/reviews", params={"after": newer.id}).json()] == [review.id]
-    assert http.get("/v1/reviews", params={"after": review.id}).json() == []
+    listed = http.get("/v1/reviews").json()
+    assert ([one["id"] for one in listed["items"]], listed["next"]) == ([newer.id, review.id], None)
+    first = http.get("/v1/reviews", params={"limit": 1}).json()
+    assert ([one["id"] for one in first["items"]], first["next"]) == ([newer.id], newer.id)
+    second = http.get("/v1/reviews", params={"limit": 1, "after": first["next"]}).json()
+    assert ([one["id"] for one in second["items"]], second["next"]) == ([review.id], None)
+    assert http.get("/v1/reviews", params={"after": review.id}).json() == {"items": [], "next": None}
 
 
 def test_a_review_that_is_not_there_is_unknown(http: httpx.Client) -> None:

@@ -37,7 +37,7 @@ def asked(http: httpx.Client, batch: Batch, **query: object) -> dict[str, Any]:
 
 
 def places(told: dict[str, Any]) -> list[int]:
-    return [one["index"] for one in told["records"]]
+    return [one["index"] for one in told["items"]]
 
 
 def blind(client: Client, batch: Batch, mode: ScreeningMode) -> None:
@@ -52,7 +52,7 @@ def test_what_one_person_has_decided_waits_for_nobody_and_is_listed_as_theirs(ba
     told = asked(http, batch)
     assert (places(told), told["me"], told["mode"]) == ([0, 2, 4, 5], "Reviewer A", "single")
     assert told["counts"] == {"records": 6, "todo": 4, "mine": 1, "conflicts": 0, "found": 4}
-    (mine,) = asked(http, batch, show="mine")["records"]
+    (mine,) = asked(http, batch, show="mine")["items"]
     assert (mine["number"], mine["mine"]["value"], mine["mine"]["note"]) == (2, True, "seen")
     assert places(asked(http, batch, show="all")) == [0, 1, 2, 3, 4, 5]
 
@@ -73,7 +73,7 @@ def test_in_pairs_a_record_waits_for_the_second_person_and_hides_what_the_first_
     remark(batch, [3], labels=["rats"], notes=["full text: rats.pdf"], reviewer="Reviewer B")
     told = asked(http, batch)
     assert (places(told), told["mode"]) == ([0, 1, 3, 4, 5], "pair")
-    (other,) = [one for one in told["records"] if one["index"] == 3]
+    (other,) = [one for one in told["items"] if one["index"] == 3]
     assert (other["hidden"], other["mine"], other["labels"]) == (True, None, [])
     assert set(other["row"]) <= {"i", "id", "ids", "title", "by", "fields"}
     assert places(asked(http, batch, show="all", outcome="excluded")) == []
@@ -94,7 +94,7 @@ def test_records_are_found_by_their_words_and_by_their_labels(client: Client, ht
     assert places(asked(http, batch, q="title")) == [3]
     remark(batch, [2], labels=["to discuss"], reviewer="Reviewer A")
     told = asked(http, batch, label="to  discuss")
-    assert (places(told), told["records"][0]["labels"]) == ([2], ["to discuss"])
+    assert (places(told), told["items"][0]["labels"]) == ([2], ["to discuss"])
 
 
 def test_a_search_finds_what_each_of_its_words_finds_in_whatever_order(client: Client, http: httpx.Client) -> None:
@@ -113,11 +113,11 @@ def test_a_search_of_a_large_batch_counts_only_where_it_had_to_look_through_all_
 ) -> None:
     monkeypatch.setattr("tamis_review.report.work_list.COUNTED", 5)
     monkeypatch.setattr("tamis_review.report.work_list.AT_ONCE", 4)
-    word = asked(http, batch)["records"][0]["row"]["title"].split()[0]
+    word = asked(http, batch)["items"][0]["row"]["title"].split()[0]
     whole = asked(http, batch, q=word)
     part = asked(http, batch, q=word, limit=1)
     behind = asked(http, batch, q=word, limit=200, after=part["next"])
-    assert (whole["counts"]["found"], part["counts"]["found"]) == (len(whole["records"]), None)
+    assert (whole["counts"]["found"], part["counts"]["found"]) == (len(whole["items"]), None)
     assert places(part) + places(behind) == places(whole)
 
 
@@ -132,7 +132,7 @@ def test_outcomes_are_those_of_the_table_of_decisions(
     rows = http.get(f"/v1/batches/{batch.id}/records").json()["rows"]
     for outcome in {row["outcome"] for row in rows}:
         told = asked(http, batch, show="all", outcome=outcome)
-        assert [one["row"] for one in told["records"]] == [row for row in rows if row["outcome"] == outcome]
+        assert [one["row"] for one in told["items"]] == [row for row in rows if row["outcome"] == outcome]
     reason = next(row["reason"] for row in rows if row["outcome"] == "excluded" and "reason" in row)
     told = asked(http, batch, show="all", reason=reason)
     assert places(told) == [row["i"] for row in rows if row["outcome"] == "excluded" and row.get("reason") == reason]
@@ -169,7 +169,7 @@ def test_what_is_kept_out_before_screening_waits_for_nobody_and_what_failed_does
 ) -> None:
     told = http.get(f"/v1/batches/{write(client, few())}/work").json()
     assert places(told) == [0, 1, 2, 3]
-    assert told["records"][3]["row"]["outcome"] == "failed"
+    assert told["items"][3]["row"]["outcome"] == "failed"
     assert told["values"] == {"include": "include", "exclude": "exclude", "uncertain": "uncertain"}
     assert told["reasons"][-1] == {"label": "E1", "text": "Animal studies"}
     assert (told["marked"]["exclude"], "walking" in told["marked"]["include"]) == (["animal"], False)
@@ -182,25 +182,25 @@ def test_where_the_model_is_audited_the_list_is_the_sample_in_the_order_of_the_d
     batch = written_batch(client, [decided({"id": f"r{n}", "title": f"Title {n}"}, said) for n in range(40)])
     blind(client, batch, ScreeningMode.MODEL_AUDITED)
     told = asked(http, batch)
-    assert (told["audit"], told["records"], told["counts"]["todo"]) == (None, [], 0)
+    assert (told["audit"], told["items"], told["counts"]["todo"]) == (None, [], 0)
     audit = draw_audit(batch, 6, seed=7, stratum=Stratum.MODEL)
     drawn = [item.index for item in audit.items]
     assert drawn != sorted(drawn)
     told = asked(http, batch, limit=4)
     assert told["audit"] == {"id": audit.id, "seed": 7, "sample": 6, "judged": 0, "words": None}
     assert places(told) + places(asked(http, batch, limit=4, after=told["next"])) == drawn
-    assert all(one["hidden"] and "why" not in one["row"] for one in told["records"])
+    assert all(one["hidden"] and "why" not in one["row"] for one in told["items"])
     record_audit(
         client, audit.id, [AuditDecision(drawn[0], True, "Reviewer B"), AuditDecision(drawn[2], False, "Reviewer A")]
     )
     told = asked(http, batch)
     assert (places(told), told["audit"]["judged"]) == ([drawn[1], *drawn[3:]], 2)
     assert told["counts"] == {"records": 6, "todo": 4, "mine": 1, "conflicts": 0, "found": 4}
-    (mine,) = asked(http, batch, show="mine")["records"]
+    (mine,) = asked(http, batch, show="mine")["items"]
     assert (mine["index"], mine["mine"]["value"], mine["hidden"]) == (drawn[2], "exclude", False)
     assert places(asked(http, batch, show="all")) == drawn
     record_audit(client, audit.id, [AuditDecision(place, False, "Reviewer A") for place in (drawn[1], *drawn[3:])])
     told = asked(http, batch)
-    assert told["records"] == []
+    assert told["items"] == []
     assert told["audit"]["words"] == verdict(list_audits(batch)[0]).sentence
     assert "at most" in told["audit"]["words"]

@@ -77,3 +77,63 @@ def test_the_routes_with_a_limit_of_their_own_are_those_that_take_files_and_new_
         if MEDIA_TYPE in methods.get("post", {}).get("requestBody", {}).get("content", {})
     }
     assert takes_files - {"/v1/batches"} == {*FORMS}  # in others, a comma of a file would count as one of JSON
+
+
+def test_every_answer_has_a_schema_for_each_of_its_media_types(described: dict[str, Any]) -> None:
+    answers = [
+        (operation["operationId"], media_type, content.get("schema"))
+        for operation in operations(described)
+        for status, answer in operation["responses"].items()
+        if status.startswith("2")
+        for media_type, content in answer.get("content", {}).items()
+    ]
+    assert [answer for answer in answers if not answer[2]] == []
+    typed = {name: schema for name, media_type, schema in answers if media_type == "application/json"}
+    assert typed["get_results"] == {"$ref": "#/components/schemas/ItemResultPage"}
+    assert typed["get_report"] == typed["get_review_report"] == {"$ref": "#/components/schemas/ReportDocument"}
+    assert typed["get_records"] == {"$ref": "#/components/schemas/DecisionRows"}
+    assert [name for name, schema in typed.items() if "$ref" not in schema] == []
+
+
+def test_every_list_is_an_object_with_items_and_next(described: dict[str, Any]) -> None:
+    models = described["components"]["schemas"]
+    listing = [
+        (operation["operationId"], content["schema"])
+        for operation in operations(described)
+        if operation["operationId"].startswith("list_")
+        or any(p["name"] == "after" for p in operation.get("parameters", ()))
+        for content in [operation["responses"]["200"]["content"]["application/json"]]
+    ]
+    assert {"get_results", "get_work", "list_overrides", "list_reviews"} <= {name for name, _ in listing}
+    for name, schema in listing:
+        assert {"items", "next"} <= {*models[schema["$ref"].rpartition("/")[2]]["required"]}, name
+
+
+def test_a_batch_has_one_name_wherever_its_id_is(described: dict[str, Any]) -> None:
+    fields = {
+        (name, field)
+        for name, model in described["components"]["schemas"].items()
+        for field, schema in model.get("properties", {}).items()
+        if field in ("batch", "batchId", "batch_uuid") and "$ref" not in schema
+    }
+    assert fields == set()
+    assert {"Accepted", "Summary", "Override", "AuditView", "PilotView"} <= {
+        name for name, model in described["components"]["schemas"].items() if "batch_id" in model.get("properties", {})
+    }
+
+
+def test_each_kind_of_operation_must_name_itself(described: dict[str, Any]) -> None:
+    models = described["components"]["schemas"]
+    union = models["Submission"]["properties"]["operation"]["discriminator"]
+    assert union["propertyName"] == "operation"
+    for word, place in union["mapping"].items():
+        kind = models[place.rpartition("/")[2]]
+        assert "operation" in kind["required"]
+        assert kind["properties"]["operation"] == {"const": word, "title": "Operation", "type": "string"}
+
+
+def test_routes_without_a_key_say_so_and_no_others(described: dict[str, Any]) -> None:
+    public = {
+        path for path, methods in described["paths"].items() for route in methods.values() if route["security"] == []
+    }
+    assert public == {"/", "/assets/{version}/{name}", "/metrics", "/healthz", "/readyz"}

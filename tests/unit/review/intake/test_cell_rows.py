@@ -29,11 +29,11 @@ def titles(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("damaged", "reason"),
     [
-        ("b,x,2020,more", "a row of 4 cells under a header of 3: does a cell contain the delimiter without quotes?"),
+        ("b,x,more,2020", "a row of 4 cells under a header of 3: does a cell contain the delimiter without quotes?"),
         (",,", None),  # a row without a word is no record
         ("", None),
         ('"b"c,x,2020', "the quotes of the row beginning here do not match"),
-        ('b,"he said "no" to it",2020', "the quotes of the row beginning here do not match"),
+        ('b,"he said "no", twice",2020', "the quotes of the row beginning here do not match"),
         ('b,"x,2020', "the quotes of the row beginning here do not match"),  # its quote meets the next row's
         ('b,"x\ny\n"z",2020', "the quotes of the row beginning here do not match"),
     ],
@@ -61,6 +61,51 @@ def test_a_quote_that_is_never_closed_costs_no_more_than_its_row_where_the_next_
         3,
         "a quote that opens in the row beginning here is never closed; the next complete row begins in line 4",
     )
+
+
+@pytest.mark.parametrize(
+    ("row", "is_kept"),
+    [
+        ('Walks,"We saw, all of us",2021,a,b', True),
+        ("Walks,We saw all.,2021,a,b", True),
+        ("Walks,We saw, all of us.,2021,b", False),  # the abstract is cut
+        ("Walks,We saw.,all of us.,2021,b", False),  # the year is none
+        ("Walks,We saw all,2021,a, b", True),
+        ("Walks, in towns,We saw all.,2021,b", False),
+        (",We saw all.,2021,a,b", False),
+    ],
+)
+def test_a_surplus_cell_costs_the_record_only_where_its_content_is_shifted(row: str, is_kept: bool) -> None:
+    notes = Notes(PATH)
+    read_delimited(f"Title,Abstract,Year,Note\nt,a,2020,n\n{row}\n", notes)
+    assert [note.kind for note in notes.taken] == [NoteKind.SKIPPED if is_kept else NoteKind.LOST]
+
+
+@pytest.mark.parametrize(
+    ("authors", "is_kept"),
+    [(",Moor A.", False), ('"","Moor A."', False), ("Moor A.,b", True), ('"Moor, A",b', True)],
+)
+def test_authors_behind_a_surplus_cell_are_lost_with_a_note_and_never_without(authors: str, is_kept: bool) -> None:
+    records, notes = read(f"Title,Abstract,Year,Authors\nt,a,2020,n\nWalks,We saw.,2021,{authors}\n")
+    assert [note.kind for note in notes] == [NoteKind.SKIPPED if is_kept else NoteKind.LOST]
+    assert [record.get("authors") is not None for record in records[1:]] == [True] * is_kept
+
+
+def test_a_surplus_cell_before_a_year_costs_the_record_although_quotes_stand_around_every_cell() -> None:
+    row = '"Walks","in towns","2021","We saw.","n"'
+    _, (note,) = read(f"Title,Year,Abstract,Note\nt,2020,a,n\n{row}\n")
+    assert (note.kind, note.line) == (NoteKind.LOST, 3)
+
+
+def test_rows_of_a_small_table_have_the_width_of_its_header_without_empty_rows() -> None:
+    rows = cell_rows.rows_of_table("\na;b;c\n\n1\n1;'=2;3;;\n", PATH, len)
+    assert [(row.line, row.cells) for row in rows] == [
+        (2, ["a", "b", "c"]),
+        (4, ["1", "", ""]),
+        (5, ["1", "=2", "3"]),
+    ]
+    with pytest.raises(InputError, match=r"export\.csv:2: the row has 2 cells, but the header has 1 columns"):
+        list(cell_rows.rows_of_table("a\n1,2\n", PATH, len))
 
 
 def test_where_no_row_can_be_read_behind_it_one_note_says_that_the_rest_is_lost() -> None:
@@ -137,20 +182,23 @@ def test_whichever_row_is_damaged_all_others_are_read(rows: list[tuple[str, ...]
     csv.writer(stream, quoting=csv.QUOTE_ALL).writerows([("title", "abstract", "note"), *rows])
     lines = stream.getvalue().splitlines()
     at = data.draw(st.integers(1, len(rows)))
-    lines[at] = data.draw(
+    title, abstract, note = rows[at - 1]
+    # The damaged line, the row that is read from it, and the note.
+    lines[at], own, noted = data.draw(
         st.sampled_from(
             [
-                lines[at].removesuffix('"'),  # a quote that is not closed
-                lines[at].replace('"', '"x" y', 1),  # one that stands alone within a cell
-                f'{lines[at]},"more"',
+                (lines[at].removesuffix('"'), [], [NoteKind.LOST]),  # a quote that is not closed
+                # A quote that stands alone within a cell, and a cell too many: neither costs any content.
+                (lines[at].replace('"', '"x" y', 1), [(f'x" y{title}', abstract, note)], []),
+                (f'{lines[at]},"more"', [(title, abstract, note)], [NoteKind.SKIPPED]),
             ]
         )
     )
     text = "\r\n".join(lines) + "\r\n"
     records, notes = read(text)
-    left = [row for number, row in enumerate(rows, 1) if number != at]
+    left = [*rows[: at - 1], *own, *rows[at:]]
     assert [(record["title"], record["abstract"], record["_note"]) for record in records] == left
-    assert [note.line for note in notes] == [at + 1]
+    assert [(note.kind, note.line) for note in notes] == [(kind, at + 1) for kind in noted]
 
 
 @settings(max_examples=60)
@@ -169,7 +217,7 @@ def test_whatever_is_done_to_a_table_it_is_read_or_refused_and_every_record_stan
         return
     lines = [record["_line"] for record in records]
     assert lines == sorted(set(lines))
-    assert not set(lines) & {note.line for note in notes}
+    assert not set(lines) & {note.line for note in notes if note.text != "a cell beyond the header's"}
 
 
 def test_a_text_made_of_stray_quotes_is_read_in_time_that_grows_with_its_length(

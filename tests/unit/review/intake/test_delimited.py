@@ -16,10 +16,11 @@ from stage.hostile import TEXT, without_source
 from stage.independent_counts import RECORD_FILES
 from stage.shared_data import DATA, needs_real_records
 from tamis_producer.files.decode import read_decoded
-from tamis_producer.results.formula_guard import guarded, unguarded
+from tamis_producer.results.formula_guard import FORMULA_STARTS, guarded, unguarded
 from tamis_review.intake.delimited import read_delimited, write_csv, write_tsv
 from tamis_review.intake.notes import Notes
 from tamis_review.intake.recognise import Format
+from tamis_review.intake.ris import read_ris
 from tamis_review.intake.source import source_format
 from tamis_schemas import InputError
 from tamis_schemas.records.item import shown_fields
@@ -165,7 +166,7 @@ def test_a_cell_larger_than_csv_allows_by_itself_is_read() -> None:
     [
         ("name,note\na,b\n", r"export\.csv:1: no column for a title or an abstract.*'name', 'note'"),
         ("12,Some title,2020\n13,Another,2021\n", r"export\.csv:1: the first row looks like a record"),
-        ("title,year\na,2020\nb,2021,x,y\n", r"export\.csv:3: a row of 4 cells under a header of 2"),
+        ("title,year\na,2020\nb,x,y,2021\n", r"export\.csv:3: a row of 4 cells under a header of 2"),
         ('title,abstract\na,"b\n\nc"\nd,e,f\n', r"export\.csv:5: a row of 3 cells"),
         ("id,title,abstract\n1,a,b\n2\n", r"export\.csv:3: a row of 1 cells .* neither title nor abstract"),
         ('title,abstract\na,b\nc,"d\ne,f\n', r"export\.csv:3: a quote .* never closed"),
@@ -183,7 +184,7 @@ def test_a_fault_is_an_error_naming_its_line(text: str, said: str) -> None:
 @pytest.mark.parametrize("line_end", ["\r\n", "\n", "\r"])
 def test_delimiter_line_ends_quotes_and_what_stands_above_come_back(delimiter: str, line_end: str) -> None:
     rows = [
-        ["SEARCH", '"walks:ti"'],
+        ["SEARCH", '"=walks:ti"'],
         [],
         ["Title", "Author(s)", "Year", "My label", ""],
         [f'"a{delimiter} b ""c"""', "X Y", "2020-05", " 1 ", "x"],
@@ -191,7 +192,8 @@ def test_delimiter_line_ends_quotes_and_what_stands_above_come_back(delimiter: s
     ]
     text = "".join(delimiter.join(row) + line_end for row in rows)
     records = read(text)
-    assert written(records, write_tsv if delimiter == "\t" else write_csv) == text
+    guarded_text = text.replace("=SUM", "'=SUM").replace("=walks", "'=walks")
+    assert written(records, write_tsv if delimiter == "\t" else write_csv) == guarded_text
     assert source_format(records[0]) is (Format.TSV if delimiter == "\t" else Format.DELIMITED)
 
 
@@ -231,10 +233,27 @@ def test_the_decision_gets_columns_behind_the_others_and_is_replaced() -> None:
     assert written(again) == once.replace("exclude;0.9", "include;0.9")
 
 
-def test_only_what_a_model_wrote_is_guarded_against_formulas() -> None:
-    (record,) = read("Title,Note\n=1+1,@x\n")
+def test_every_cell_is_guarded_against_formulas_and_read_again_without_the_guard() -> None:
+    (record,) = read("Title,Note,+name\n=1+1,@x,-1\n")
     record["_tamis_reason"] = "@SUM(1)"
-    assert "=1+1,@x,,,'@SUM(1)," in written([record])
+    text = written([record])
+    assert text.startswith("Title,Note,'+name,")
+    assert "'=1+1,'@x,'-1,,,'@SUM(1)," in text
+    (again,) = read(text)
+    assert (again["title"], again["_Note"], again["_+name"]) == ("=1+1", "@x", "-1")
+
+
+@given(st.lists(TEXT | st.text("'=+-@\t\ra"), min_size=4, max_size=4), st.sampled_from((write_csv, write_tsv)))
+def test_no_record_of_any_origin_becomes_a_live_formula_in_a_table(texts: list[str], write: Any) -> None:
+    title, note, author, label = texts
+    of_ris = read_ris(f"TY  - JOUR\nTI  - {' '.join(title.split())}\nAB  - x\nER  - \n", Notes(PATH))
+    records = [
+        *of_ris,
+        {"id": note, "title": title, "authors": [author, author], label or "a": note, "_tamis_reason": note},
+    ]
+    delimiter = "\t" if write is write_tsv else ","
+    rows = csv.reader(io.StringIO(written(records, write), newline=""), delimiter=delimiter)
+    assert not [cell for row in rows for cell in row if cell.startswith(FORMULA_STARTS)]
 
 
 @given(TEXT | st.text("'=+-@\t\ra"))
@@ -302,7 +321,8 @@ def test_every_cell_of_any_table_comes_back(names: list[str], rows: list[list[st
     if (found := "\t" if source_format(records[0]) is Format.TSV else ",") != "\t":
         found = records[0]["_source"].get("layout", {}).get("delimiter", ",")
     text = written(records, write_tsv if found == "\t" else write_csv)
-    assert list(csv.reader(io.StringIO(text, newline=""), delimiter=found)) == table
+    guarded_table = [[guarded(cell) for cell in row] for row in table]
+    assert list(csv.reader(io.StringIO(text, newline=""), delimiter=found)) == guarded_table
 
 
 @pytest.mark.night

@@ -176,12 +176,12 @@ def test_the_decision_stands_at_the_end_of_the_research_notes_and_is_replaced() 
     st.dictionaries(st.sampled_from(["_tamis_decision", "_tamis_reason"]), TEXT),
 )
 def test_notes_and_decision_are_taken_apart_again(text: str, decision: dict[str, str]) -> None:
-    notes = taken_apart(with_decision(text, decision))
+    own_text, in_notes = taken_apart(with_decision(text, decision))
 
     def lines(said: str) -> str:
         return said.replace("\r\n", "\n").replace("\r", "\n")
 
-    assert (lines(notes.text), notes.decision) == (lines(text), {key: lines(said) for key, said in decision.items()})
+    assert (lines(own_text), in_notes) == (lines(text), {key: lines(said) for key, said in decision.items()})
 
 
 def test_a_record_from_elsewhere_gets_the_usual_elements() -> None:

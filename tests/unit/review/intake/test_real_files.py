@@ -209,6 +209,9 @@ def test_the_table_of_a_review_s_search_is_written_as_it_was(name: str, tmp_path
     original, written = (one.read_bytes().decode("utf-8-sig") for one in (path, tmp_path / "written.csv"))
     if name == "ieee":  # has quotes around some names of columns and not around others
         original, written = (str([*csv.reader(io.StringIO(text, newline=""))]) for text in (original, written))
+    if name == "github":  # four cells begin with a line break, behind which a formula could stand
+        original, n_guarded = re.subn(r',"(?=[\r\n])', ",\"'", original)
+        assert n_guarded == 4
     assert hashlib.sha256(written.encode()).hexdigest() == hashlib.sha256(original.encode()).hexdigest()
 
 

@@ -179,22 +179,25 @@ A, B, C = (f"TY  - JOUR\nTI  - {name}\nAB  - one\ntwo\nER  - \n" for name in "ab
 
 
 @pytest.mark.parametrize(
-    ("damaged", "lost_at"),
+    ("damaged", "kind", "line"),
     [
-        (B.removesuffix("ER  - \n"), 6),  # no end
-        (B.replace("TY  -", "TX  -"), 6),  # no beginning
-        (B.replace("TY  - JOUR\n", ""), 6),
-        (
-            "TY  - JOUR\nTI  - b\nAB  - one\nER  - \nPY  - 2020\nER  - \n",
-            10,
-        ),  # two ends: what follows the first is none's
+        (B.removesuffix("ER  - \n"), NoteKind.LOST, 6),  # no end
+        (B.replace("TY  -", "TX  -"), NoteKind.LOST, 6),  # no beginning
+        (B.replace("TY  - JOUR\n", ""), NoteKind.LOST, 6),
+        # Two ends: what follows the first is none's, and has nothing of a record.
+        ("TY  - JOUR\nTI  - b\nAB  - one\nER  - \nPY  - 2020\nER  - \n", NoteKind.SKIPPED, 10),
+        ("TY  - JOUR\nTI  - b\nER  - \nAU  - Moor, A\nER  - \n", NoteKind.LOST, 9),
+        ("TY  - JOUR\nTI  - b\nER  - \nTY  - JOUR\nPY  - 2020\n", NoteKind.SKIPPED, 9),
+        ("TI  - other\nTY  - JOUR\nTI  - b\nER  - \n", NoteKind.LOST, 6),  # two titles are two records
     ],
 )
-def test_a_broken_record_costs_no_other(damaged: str, lost_at: int) -> None:
+def test_a_broken_record_costs_no_other(damaged: str, kind: NoteKind, line: int) -> None:
     notes = Notes(PATH)
-    records = read_ris(A + damaged + C, notes)
+    text = A + damaged + C
+    records = read_ris(text, notes)
+    assert {text.split("\n")[record["_line"] - 1] for record in records} == {"TY  - JOUR"}
     assert [record["title"] for record in records if record["title"] != "b"] == ["a", "c"]
-    assert [(note.kind, note.line) for note in notes.taken] == [(NoteKind.LOST, lost_at)]
+    assert [(note.kind, note.line) for note in notes.taken] == [(kind, line)]
     # Records are numbered as they stand in the file: the id of one does not depend on another's fault.
     assert records[-1]["id"] == "record-3" or len(records) == 3
 

@@ -1,13 +1,16 @@
 """The methods say what was done, and no more than the ledger holds."""
 
+from io import StringIO
+
 import pytest
 
 from stage.reported import FLOW, NOON, batch, figures
 from stage.screened import CRITERIA, SCREENING, SOURCE
 from tamis_producer.ledger.snapshots import ModelSnapshot, SnapshotChange
 from tamis_review.report.figures import Figures, Prompts, Quotes, SubjectKind
-from tamis_review.report.form import escaped, write_markdown
+from tamis_review.report.form import as_json, escaped, write_markdown
 from tamis_review.report.methods import methods, warnings
+from tamis_review.report.page import write_page
 from tamis_schemas import BatchStatus, Counts, ExtractFields, Filter, Inclusion, WorkedExample
 from tamis_schemas.batches.flow import Flow, FlowStage, Tally
 
@@ -31,6 +34,18 @@ def test_the_source_is_named_with_format_encoding_and_hash() -> None:
 def test_bytes_that_were_replaced_are_reported() -> None:
     given = figures(batches=(batch(sources=(SOURCE.model_copy(update={"replaced": 22}),)),))
     assert "22 bytes were invalid in the file's encoding and read as cp1252." in text_of(given, "Records")
+
+
+def test_lost_records_are_reported_before_any_number_in_every_form() -> None:
+    damaged = figures(batches=(batch(sources=(SOURCE.model_copy(update={"lost": 3}),)),))
+    warning = "3 records were lost: “citations.ris” is damaged there. No number of this report counts them."
+    assert warning in warnings(damaged)
+    assert warning in as_json(damaged)["warnings"]
+    page = StringIO()
+    write_page(damaged, (), page)
+    assert warning in page.getvalue()
+    assert escaped(warning) in write_markdown(damaged)
+    assert not any("lost" in other for other in warnings(figures()))
 
 
 def test_records_of_a_program_name_no_file() -> None:
