@@ -111,7 +111,7 @@ def test_a_newcomer_sees_every_kind_of_decision_a_retry_and_the_page_and_nothing
             assert re.search(rf"Records {box}.* {n}\n", said), (box, said)
         base, key = re.search(r"Page +(http://\S+/)#key=(\S+)", said).groups()  # type: ignore[union-attr] # it is there
         with http_client(base, key) as http:
-            (row,) = http.get("v1/batches").raise_for_status().json()
+            (row,) = http.get("v1/batches").raise_for_status().json()["items"]
             batch = row["batch"]
             assert (batch["label"], batch["counts"]["decided"]) == ("citations.ris", 21)
         children = psutil.Process(terminal.process.pid).children(recursive=True)
