@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import redis
 from celery import Celery
@@ -57,7 +58,11 @@ class Tour:
     def celery(self, *arguments: str) -> Result:
         """`celery -A tamis_worker.celery ...` as its own command line reads it, in this process."""
         _app.cache_clear()
-        return CliRunner().invoke(command, ["-A", APP, *arguments], env={**self.environment, **OF_THIS_PROCESS})
+        result = CliRunner().invoke(command, ["-A", APP, *arguments], env={**self.environment, **OF_THIS_PROCESS})
+        for secret in (KEY, urlsplit(self.client.settings.broker).password):
+            assert secret
+            assert secret not in result.output, arguments
+        return result
 
     def prove_the_key(self) -> None:
         """Have each worker be answered once, so that its circuit breaker is closed and it makes all of its calls."""

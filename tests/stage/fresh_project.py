@@ -97,6 +97,13 @@ class FreshProject:
             _link(needed, site)
         return cls(folder, environment)
 
+    @classmethod
+    def installed(cls, folder: Path, environment: Path, *requirements: str) -> "FreshProject":
+        """The project beside packages that pip chooses, without the pinned versions."""
+        _done([sys.executable, "-m", "venv", "--without-pip", str(environment)], within=INSTALLED_WITHIN)
+        _done([*pip_for(environment), "install", "--quiet", "--no-input", *requirements], within=INSTALLED_WITHIN)
+        return cls(folder, environment)
+
     def start(self, program: str, *arguments: str, env: Mapping[str, str], log: Path) -> "subprocess.Popen[bytes]":
         """Start a program of its environment in the project's folder; what it says goes to a file."""
         with log.open("wb") as stream:

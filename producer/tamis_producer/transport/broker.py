@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import redis
 from celery import Celery
-from kombu import Exchange, Queue, pools
-from kombu.exceptions import BatchPublishError, ChannelError, OperationalError
+from kombu import Exchange, Queue, exceptions, pools
+from kombu.exceptions import ChannelError, OperationalError
 from kombu.transport import redis as redis_transport
 from redis.asyncio.sentinel import MasterNotFoundError as AsyncMasterNotFoundError
 from redis.exceptions import MasterDownError
@@ -20,6 +20,7 @@ from redis.sentinel import MasterNotFoundError
 from tamis_schemas import BrokerUnavailable, Priority
 from tamis_schemas.batches import wire
 
+from ..config.redaction import shown_url
 from ..config.redis_clients import sentinel_options
 from ..config.sentinel_url import SentinelUrl, is_redis
 from ..config.settings import ProducerSettings
@@ -30,7 +31,6 @@ AGGREGATES_FIRST = 1000  # messages taken for each message of the lowest priorit
 CHORD_JOIN_TIMEOUT = 30  # s; a join's claim lasts twice that, well under the visibility timeout
 DAY = 86_400  # s
 OF_OTHERS = "celery"  # Celery's default queue, for a service's signature that names no queue
-NOT_FOUND = "404"  # AMQP
 # RabbitMQ: a message counts as published when most servers have it. A classic queue loses some when a server dies.
 QUORUM = {"x-queue-type": "quorum"}
 # A server short of memory or disk accepts nothing and reports nothing, so a publisher without a timeout waits for ever.
@@ -92,7 +92,7 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
     `concurrency`: messages that this process may acknowledge at once; it determines the size of the connection pools.
     `within`: time limit in seconds for connecting and for each answer, without a second try. None: the usual limits.
     """
-    backend = f"{BACKEND}+{settings.result_backend}"
+    backend = f"{BACKEND}+{shown_url(settings.result_backend)}"  # Celery's tools print it
     sentinels = SentinelUrl.read(settings.broker)
     broker = sentinels.celery_url if sentinels else settings.broker
     app = Celery("tamis", broker=broker, backend=backend, amqp=FailoverAMQP, set_as_current=False)
@@ -110,6 +110,7 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
         broker_transport_options=dict(ON_AMQP) if on_amqp else _on_redis(settings, connections),
         broker_heartbeat=HEARTBEAT_ON_AMQP,
         broker_place=place(settings.broker),  # for messages; Celery has no such setting
+        secret_result_url=settings.result_backend,  # Celery's tools hide settings with this word
         result_backend_transport_options={"global_keyprefix": wire.KEY_PREFIX},
         redis_max_connections=connections,
         redis_socket_timeout=15,
@@ -243,7 +244,8 @@ def _refusal(error: redis.RedisError) -> str:
 
 def _transport_errors(app: Celery) -> tuple[type[Exception], ...]:
     connection: Any = app.connection_for_write()
-    return (OperationalError, BatchPublishError, OSError, *connection.connection_errors, *connection.channel_errors)
+    uncertain = getattr(exceptions, "BatchPublishError", OperationalError)  # kombu 5.5 and 5.6 have none
+    return (OperationalError, uncertain, OSError, *connection.connection_errors, *connection.channel_errors)
 
 
 def impatient(within: float) -> dict[str, Any]:
@@ -304,6 +306,6 @@ def _depth(connection: Any, queue: str) -> int:
     try:
         return int(channel.queue_declare(queue, passive=True).message_count)
     except ChannelError as error:
-        if str(error.reply_code) == NOT_FOUND:
+        if str(error.reply_code) == "404":  # AMQP: not found
             return 0
         raise

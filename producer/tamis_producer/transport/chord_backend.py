@@ -17,7 +17,6 @@ from typing import Any
 from celery import maybe_signature
 from celery.backends.redis import RedisBackend
 
-from ..config.redaction import shown_url
 from ..config.redis_clients import connect
 
 LIMITS = ("max_connections", "socket_timeout", "socket_connect_timeout", "health_check_interval")  # of connections
@@ -37,17 +36,18 @@ class ChordBackend(RedisBackend):  # type: ignore[misc] # Celery ships no types
     """A result backend that counts the parts of chords and keeps no results."""
 
     def __init__(self, *args: Any, url: str, **options: Any) -> None:
-        """Keep the URL for `client`: Celery knows no URL that names a service of Sentinels."""
+        """Keep the URL without its password, for Celery's tools."""
         super().__init__(*args, **options)
         self.url = url
 
     @cached_property
     def client(self) -> Any:
-        return connect(self.url, **{name: self.connparams[name] for name in LIMITS})
+        # Celery knows no URL that names a service of Sentinels.
+        return connect(self.app.conf.secret_result_url, **{name: self.connparams[name] for name in LIMITS})
 
     def as_uri(self, include_password: bool = False) -> str:
-        """Return the URL, for Celery's tools."""
-        return str(self.url) if include_password else shown_url(self.url)
+        """Return the URL, without its password."""
+        return str(self.url)
 
     def parts_returned(self, group_id: str, places: Sequence[int], body: dict[str, Any]) -> None:
         """Count the parts at these places in a chord as done. After the last part, publish the chord's body.

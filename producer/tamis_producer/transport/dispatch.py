@@ -7,6 +7,7 @@ dispatches.
 
 import logging
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
@@ -195,7 +196,7 @@ class Dispatcher:
             body.freeze()
             group_id = str(uuid4())
             self._declare(producer, shard.queue)
-            with producer.batch(PUBLISH_BATCH):
+            with producer.batch(PUBLISH_BATCH) if hasattr(producer, "batch") else nullcontext():
                 for place, address in enumerate(self._waiting.in_turns(shard.items)):
                     part = {"group_id": group_id, "group_index": place, "chord": body}
                     self._send(

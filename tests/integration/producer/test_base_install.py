@@ -39,7 +39,7 @@ def brought_by(*extras: str) -> tuple[str, ...]:
 
 
 MISSING = brought_by("cli", "files")
-WORKERS = tuple({*brought_by("worker")} - {"redis"})  # which Celery brings, too
+WORKERS = tuple({*brought_by("worker")} - {"celery", "kombu", "redis"})  # which the base brings, too
 
 
 def test_the_extras_hold_what_enqueuing_does_not_need() -> None:

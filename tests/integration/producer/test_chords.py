@@ -80,7 +80,7 @@ def test_parts_that_come_before_the_size_is_known_are_not_forgotten(app: Celery,
 def test_nothing_of_a_chord_stays_in_redis_for_ever(app: Celery, broker: Any) -> None:
     backend = backend_of(app, size=1)
     backend.parts_returned("g", [0], body(app))
-    with redis.Redis.from_url(app.conf.result_backend.split("+", 1)[1]) as results:
+    with redis.Redis.from_url(app.conf.secret_result_url) as results:
         keys = results.keys("*")
         assert len(keys) == 3
         assert all(0 < results.ttl(key) <= app.conf.result_chord_expires for key in keys)

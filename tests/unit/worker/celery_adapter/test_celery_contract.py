@@ -28,7 +28,7 @@ PUBLIC = {
     *("celery.Celery", "celery.bootsteps", "celery.maybe_signature", "celery.signals"),
     *("kombu.Exchange", "kombu.Queue", "kombu.pools", "kombu.exceptions.ChannelError"),
     *(
-        "kombu.exceptions.BatchPublishError",
+        "kombu.exceptions",
         "kombu.exceptions.OperationalError",
         "kombu.Consumer",
         "celery.exceptions.Ignore",
