@@ -214,6 +214,7 @@ def test_a_row_opens_on_why_it_was_decided(open_report: Open) -> None:
     expect(page.locator("#detail-5")).to_contain_text("no answer in time: no answer within 120 s")
 
 
+@pytest.mark.night
 def test_search_finds_words_and_phrases_without_regard_to_case_and_accents(open_report: Open) -> None:
     page = open_report(few()).page
     for typed, found in (
@@ -283,6 +284,7 @@ def test_the_keyboard_alone_reaches_a_record_s_details(open_report: Open) -> Non
     expect(page.locator("#detail-6")).to_have_count(0)
 
 
+@pytest.mark.night
 def test_a_duplicate_leads_to_its_copy_wherever_that_stands(open_report: Open) -> None:
     rows = [decided(record(n), decision()) for n in range(150)]
     rows.append(kept_out(record(150, title="the copy"), Exclusion(rule="duplicate", reason="DOI", duplicate_of=2)))
@@ -404,6 +406,7 @@ def test_a_phone_shows_every_box_of_the_figure_in_letters_of_a_text(open_report:
     expect(page.locator("svg.flow")).to_be_visible()
 
 
+@pytest.mark.night
 def test_reports_lead_to_the_resolvers_and_to_the_full_text(open_report: Open) -> None:
     page = reviewed(open_report)
     resolved = ["https://doi.org/10.1000/rehabilitation(20)30183-5", "https://pubmed.ncbi.nlm.nih.gov/123/"]

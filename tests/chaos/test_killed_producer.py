@@ -55,6 +55,7 @@ def batches(client: Client) -> int:
         return int(connection.execute(text("SELECT count(*) FROM batches")).scalar_one())
 
 
+@pytest.mark.night
 def test_killed_while_it_writes_nothing_is_there_and_the_same_submission_can_be_made_again(
     client: Client, start_worker: StartWorker, double: Double, environment: dict[str, str], faults: Faults
 ) -> None:

@@ -40,6 +40,7 @@ def test_messages_lost_between_their_fetch_and_its_record_are_published_again(
     faults.record(row=2, reckoning=reckoning, faults=len(lost))
 
 
+@pytest.mark.night
 def test_a_worker_killed_between_a_result_and_its_chord_leaves_a_shard_that_is_finished(
     client: Client, start_worker: StartWorker, double: Double, faults: Faults
 ) -> None:

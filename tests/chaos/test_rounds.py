@@ -90,6 +90,7 @@ def test_stale_writes_of_an_old_rounds_worker_are_fenced_off_in_the_new_round(
     faults.record(row=17, reckoning=reckoning, faults=1)
 
 
+@pytest.mark.night
 def test_stale_chord_parts_and_aggregates_of_an_old_round_do_not_close_the_new_one(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:

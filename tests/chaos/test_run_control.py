@@ -78,6 +78,7 @@ def test_what_waits_for_a_rate_limit_or_for_a_retry_is_given_back_when_its_batch
     assert batch.status().counts.pending == 20
 
 
+@pytest.mark.night
 def test_a_cancelled_batch_keeps_what_was_decided_and_is_summarised_once(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
@@ -146,6 +147,7 @@ def test_a_wrong_key_pauses_the_batch_after_a_handful_of_calls_and_no_item_is_lo
     faults.record(row=21, reckoning=reckoning, faults=refused, note="wrong key; none of these calls is paid for")
 
 
+@pytest.mark.night
 def test_an_unknown_model_pauses_its_own_batch_and_no_other(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:

@@ -45,7 +45,7 @@ class Course:
     bound: float  # s
 
 
-SHORT = Course(160, 2, 2.0, flushes=(0.2,), restarts=(0.5,), latency=0.5, reads=8, bound=120)
+SHORT = Course(100, 2, 2.5, flushes=(0.2,), restarts=(0.5,), latency=0.5, reads=8, bound=120)
 WHOLE = Course(20_000, 3, 5.0, flushes=(0.2, 0.6), restarts=(0.4, 0.8), latency=0.2, reads=100, bound=1_200)
 
 

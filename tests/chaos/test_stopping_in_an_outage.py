@@ -19,6 +19,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultHouse]:
         yield house
 
 
+@pytest.mark.night
 def test_a_worker_that_holds_back_stops_at_once_and_loses_nothing(house: FaultHouse, tmp_path: Path) -> None:
     batch = house.begin(120)
     before = house.said(NO_BROKER)

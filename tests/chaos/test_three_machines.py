@@ -60,7 +60,7 @@ def sites(
         found: list[Site] = []
         try:
             for number, machine in enumerate(net.each):
-                worker = WorkerProcess(tmp_path, f"machine-{number}", there, prefix=machine.prefix)
+                worker = WorkerProcess(tmp_path, f"machine-{number}", there, network=machine.namespace)
                 found.append(Site(machine, worker))
             yield found
         finally:

@@ -1,6 +1,7 @@
 """The nursery itself: listens, imports, forks. One thread, so that a fork is a whole copy."""
 
 import array
+import ctypes
 import gc
 import importlib
 import json
@@ -115,6 +116,8 @@ def _become(asked: dict[str, Any], streams: list[int]) -> None:
     """The process that is asked for; never returns."""
     code: object = 1
     try:
+        if asked["network"] is not None:
+            _enter(asked["network"])
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
             os.close(stream)
@@ -139,6 +142,12 @@ def _become(asked: dict[str, Any], streams: list[int]) -> None:
     if isinstance(code, str):
         sys.stderr.write(f"{code}\n")
     _leave(code if isinstance(code, int) else 0 if code is None else 1)
+
+
+def _enter(network: str) -> None:
+    with Path("/run/netns", network).open("rb") as namespace:
+        if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), 0) != 0:  # os.setns is of Python 3.12
+            raise OSError(ctypes.get_errno(), f"cannot enter the network namespace {network}")
 
 
 def _leave(code: int) -> None:

@@ -113,11 +113,15 @@ class Nursery:
         stdout: IO[bytes],
         stderr: IO[bytes],
         stdin: IO[bytes] | None = None,
+        network: str | None = None,
     ) -> Child:
-        """`python -m module arguments`; None: nothing comes from its standard input."""
+        """`python -m module arguments`; None: nothing comes from its standard input.
+
+        `network`: the name of a network namespace; None: that of the nursery.
+        """
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.connect(str(self._address))
-        asked = {"module": module, "arguments": [*arguments], "env": {**env}, "cwd": str(cwd)}
+        asked = {"module": module, "arguments": [*arguments], "env": {**env}, "cwd": str(cwd), "network": network}
         body = json.dumps(asked).encode()
         with Path(os.devnull).open("rb") as nothing:
             streams = array.array("i", [one.fileno() for one in (stdin or nothing, stdout, stderr)])

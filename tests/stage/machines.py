@@ -20,11 +20,6 @@ class Machine:
     namespace: str
     cable: str  # this machine's end of it
 
-    @property
-    def prefix(self) -> tuple[str, ...]:
-        """Before a command that is to run there."""
-        return (_ip_program(), "netns", "exec", self.namespace)
-
     def cut(self) -> None:
         """Pull the cable: nothing arrives any more, and nobody is told so."""
         _ip("link", "set", self.cable, "down")

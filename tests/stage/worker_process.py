@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from subprocess import Popen
@@ -22,12 +22,12 @@ STACKS_WITHIN = 2.0  # s
 class WorkerProcess:
     """`tamis worker`, started with the given environment and waited for until it consumes.
 
-    `prefix`: words before its command, of a program that becomes it. `finds_out`: how the model wants to be asked is
-    left to the worker, which makes one call at a time until it knows.
+    `network`: the network namespace in which it runs. `finds_out`: how the model wants to be asked is left to the
+    worker, which makes one call at a time until it knows.
     """
 
     def __init__(
-        self, folder: Path, name: str, env: Mapping[str, str], *, prefix: Sequence[str] = (), finds_out: bool = False
+        self, folder: Path, name: str, env: Mapping[str, str], *, network: str | None = None, finds_out: bool = False
     ) -> None:
         if not finds_out:
             prove_dialect({**os.environ, **env})
@@ -37,13 +37,13 @@ class WorkerProcess:
         command = ["worker", "--ready-file", str(ready), "--alive-file", str(self.alive_file)]
         environment = {**os.environ, **env}
         with self.log.open("ab") as log:
-            if not prefix and shared().serves(environment):
+            if network is not None or shared().serves(environment):
                 self.process: Popen[bytes] | Child = shared().start(
-                    "tamis_cli", command, env=environment, cwd=folder, stdout=log, stderr=log
+                    "tamis_cli", command, env=environment, cwd=folder, stdout=log, stderr=log, network=network
                 )
             else:
                 self.process = Popen(
-                    [*prefix, sys.executable, "-m", "tamis_cli", *command],
+                    [sys.executable, "-m", "tamis_cli", *command],
                     env=environment,
                     cwd=folder,
                     stdin=subprocess.DEVNULL,

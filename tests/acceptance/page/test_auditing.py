@@ -28,6 +28,7 @@ def audited(client: Client) -> str:
     return batch_id
 
 
+@pytest.mark.night
 def test_a_sample_is_drawn_judged_with_the_keyboard_and_ends_with_how_many_were_missed_at_most(
     client: Client, key: str, opened: Open
 ) -> None:

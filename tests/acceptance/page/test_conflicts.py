@@ -148,6 +148,7 @@ def test_what_is_refused_because_its_record_is_hidden_keeps_back_nothing_behind_
     everything_is_sent(page)
 
 
+@pytest.mark.night
 def test_a_record_is_said_to_be_settled_once_the_gateway_has_answered(client: Client, key: str, opened: Open) -> None:
     batch_id = differed(client, 1, 2)
     page = conflicts(key, opened(), batch_id)

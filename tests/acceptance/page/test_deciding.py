@@ -17,6 +17,7 @@ pytestmark = needs_chromium
 client, base = one_ledger.client, one_ledger.base
 
 
+@pytest.mark.night
 def test_decisions_are_searched_filtered_and_opened_on_their_reasons(client: Client, key: str, opened: Open) -> None:
     page = opened().batch(key, write(client, few()))
     page.get_by_label("Search", exact=True).fill("apples")

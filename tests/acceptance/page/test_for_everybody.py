@@ -78,6 +78,7 @@ def test_text_can_be_read_on_its_ground_in_light_and_dark(client: Client, key: s
     assert (paper == "rgb(255, 255, 255)") is (scheme == "light")
 
 
+@pytest.mark.night
 def test_a_narrow_window_needs_no_sideways_scrolling(client: Client, key: str, opened: Open) -> None:
     browser = opened(viewport=360)
     page = browser.batch(key, write(client, few()))

@@ -165,6 +165,7 @@ def test_sent_again_after_a_lost_answer_it_is_the_same_batch_until_something_is_
     assert first == again != changed
 
 
+@pytest.mark.night
 def test_values_are_shown_and_sorted_as_numbers_and_fields_each_by_its_name(
     client: Client, key: str, opened: Open
 ) -> None:

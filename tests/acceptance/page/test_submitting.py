@@ -129,6 +129,7 @@ def test_a_review_of_two_stages_is_begun_in_a_browser_and_home_shows_both_comple
     assert browser.said == []
 
 
+@pytest.mark.night
 def test_the_example_is_a_button_away(key: str, opened: Open) -> None:
     page = opened().sign_in(key, "/?new")
     page.get_by_role("button", name="Fill in the example").click()

@@ -20,6 +20,7 @@ pytestmark = needs_chromium
 ROWS = [decided(record(n), decision()) for n in range(3)]
 
 
+@pytest.mark.night
 def test_a_batch_is_called_completed_only_once_people_have_read_it(client: Client, key: str, opened: Open) -> None:
     batch = client.batch(write(client, ROWS, label="spring"))
     override(batch, 0, "include", reviewer="Reviewer A")

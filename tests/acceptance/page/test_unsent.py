@@ -24,6 +24,7 @@ def sign_in(page: Page, key: str) -> None:
     expect(page.get_by_role("navigation", name="Tamis")).to_be_visible()
 
 
+@pytest.mark.night
 def test_what_is_decided_on_a_slow_line_is_sent_by_the_view_that_is_opened_next(
     client: Client, key: str, opened: Open
 ) -> None:

@@ -146,6 +146,7 @@ def test_failed_records_are_asked_about_again(
     assert batch.status().counts.failed == 0
 
 
+@pytest.mark.night
 def test_reviews_come_first_with_their_stages_and_what_is_left_for_whoever_looks(
     client: Client, key: str, opened: Open
 ) -> None:

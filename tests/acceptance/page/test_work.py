@@ -141,6 +141,7 @@ def test_letters_are_letters_while_a_note_or_a_label_is_written(client: Client, 
     ]
 
 
+@pytest.mark.night
 def test_j_and_k_go_on_and_back_and_what_was_passed_over_comes_again(client: Client, key: str, opened: Open) -> None:
     double = records(3)
     page = work(client, key, opened(), double)
@@ -195,6 +196,7 @@ def test_the_next_records_are_there_before_they_are_needed(client: Client, key: 
     assert [asked.get("after") for asked in double.asked] == [None, "50"]
 
 
+@pytest.mark.night
 def test_a_dialog_lists_the_keys_and_gives_the_focus_back(client: Client, key: str, opened: Open) -> None:
     page = work(client, key, opened(), records())
     page.keyboard.press("?")
@@ -207,6 +209,7 @@ def test_a_dialog_lists_the_keys_and_gives_the_focus_back(client: Client, key: s
     expect(page.locator("#work-title")).to_be_focused()
 
 
+@pytest.mark.night
 def test_buttons_keep_the_focus_and_every_key_has_one(client: Client, key: str, opened: Open) -> None:
     double = records()
     page = work(client, key, opened(), double)
@@ -275,6 +278,7 @@ def test_after_a_long_outage_a_press_sends_at_once_what_waits(client: Client, ke
     assert double.said() == [(0, "include", None)]
 
 
+@pytest.mark.night
 def test_two_tabs_write_each_decision_once(client: Client, key: str, opened: Open) -> None:
     double = records()
     first = work(client, key, opened(), double)
@@ -296,6 +300,7 @@ def test_two_tabs_write_each_decision_once(client: Client, key: str, opened: Ope
     assert sorted(double.said()) == [(0, "include", None), (1, "uncertain", None)]
 
 
+@pytest.mark.night
 def test_what_was_decided_in_another_tab_is_seen_once_the_records_are_read_again(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -329,6 +334,7 @@ def test_a_refused_decision_is_shown_with_its_reason_and_sent_again_or_dropped(
     assert double.said() == [(0, "include", None)]
 
 
+@pytest.mark.night
 def test_whoever_signs_out_while_decisions_wait_is_told(client: Client, key: str, opened: Open) -> None:
     double = records()
     page = work(client, key, opened(), double)
@@ -370,6 +376,7 @@ def test_the_criteria_stand_beside_a_text_that_is_read_alone(client: Client, key
     expect(criteria).to_have_count(0)  # the model's verdicts name them
 
 
+@pytest.mark.night
 def test_identifiers_and_addresses_in_notes_are_links_that_leave_the_work_open(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -522,6 +529,7 @@ def test_the_ledger_has_what_was_decided_with_its_reason_each_once(
     assert [browser.said, cut] == [[], []]  # no answer was left unread, which would end its connection
 
 
+@pytest.mark.night
 def test_the_ledger_has_a_decision_once_although_its_answer_was_lost(
     client: Client, key: str, opened: Open, batch_id: str
 ) -> None:
@@ -582,6 +590,7 @@ def test_who_reads_in_a_pair_sees_nothing_of_the_other_and_decides_all_the_same(
     ]
 
 
+@pytest.mark.night
 def test_a_copy_leaves_the_list_and_comes_back(client: Client, key: str, opened: Open) -> None:
     source = SOURCE.model_copy(update={"doubts": (Doubt(3, 1, "the same title, but another year"),)})
     rows = [decided(record(n), decision()) for n in range(4)]

@@ -169,6 +169,7 @@ def test_a_worker_may_be_set_to_a_tier_and_a_batch_says_otherwise(
     assert told == [("flex", "low", 0.9, 7), ("default", "high", 0.9, 8)]
 
 
+@pytest.mark.night
 def test_each_stage_of_a_review_is_asked_as_its_plan_steers_it(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:

@@ -96,6 +96,7 @@ async def test_the_models_are_listed_at_no_cost_or_an_error_says_why_not(double:
     assert double.count() == 0
 
 
+@pytest.mark.night
 def test_ctrl_c_ends_it_at_once_and_without_a_traceback(double: Double, tmp_path: Path) -> None:
     double.script(latency=60.0)
     process = subprocess.Popen(

@@ -209,6 +209,7 @@ def test_a_panel_is_submitted_over_http_and_what_makes_none_is_refused_with_the_
         assert "cannot be combined with a panel" in http.post("/v1/batches", json=body(asked_of, model="small")).text
 
 
+@pytest.mark.night
 def test_a_panel_on_the_command_line_from_the_question_to_what_each_model_brought(house: House, tmp_path: Path) -> None:
     script(house.fresh().double, {"small": "+-?-", "large": "--+-"})
     with (tmp_path / "records.csv").open("w", encoding="utf-8") as stream:

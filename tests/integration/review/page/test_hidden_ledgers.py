@@ -367,7 +367,8 @@ def alike(readers: list[Reader], requests: tuple[str, ...]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("mode", [SECOND, *(pytest.param(mode, marks=pytest.mark.night) for mode in (PAIR, AUDITED))])
+@pytest.mark.night
+@pytest.mark.parametrize("mode", [SECOND, PAIR, AUDITED])
 def test_no_rule_of_visibility_can_be_taken_out_unnoticed(readers: list[Reader], mode: ScreeningMode) -> None:
     unnoticed = []
     for name, rule in sorted(RULES.items(), key=lambda entry: not entry[1].reads):  # then the ledgers may differ

@@ -95,11 +95,16 @@ def snapshots(client: Client, batch: Batch) -> None:
         summarise,
         retry,
         lambda client, batch: batch.status(),
-        lambda client, batch: list(batch.results()),
-        lambda client, batch: client.batches(10),
-        lambda client, batch: client.retryable(),
-        lambda client, batch: batch.cancel(),
-        snapshots,
+        *(
+            pytest.param(use, marks=pytest.mark.night)
+            for use in (
+                lambda client, batch: list(batch.results()),
+                lambda client, batch: client.batches(10),
+                lambda client, batch: client.retryable(),
+                lambda client, batch: batch.cancel(),
+                snapshots,
+            )
+        ),
     ],
     ids=["summary", "retry", "status", "results", "batches", "retryable", "cancel", "snapshots"],
 )

@@ -54,10 +54,9 @@ def share(begun: Sequence[Begun], since: float, until: float) -> tuple[float, fl
     ("kind", "tokens"),
     [
         ("sliding", SHORT),
-        ("bucket", LONG),
         *(
             pytest.param(*case, marks=LONG_FORM)
-            for case in [("fixed", SHORT), ("sliding", LONG), ("bucket", SHORT), ("fixed", LONG)]
+            for case in [("bucket", LONG), ("fixed", SHORT), ("sliding", LONG), ("bucket", SHORT), ("fixed", LONG)]
         ),
     ],
 )

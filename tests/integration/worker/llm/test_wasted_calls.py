@@ -45,7 +45,9 @@ def learned(client: Client) -> tuple[str, bool]:
     ("personalities", "options", "rung", "wasted"),
     [
         pytest.param(["ignores_format"], {}, "json_object", 1, marks=pytest.mark.night),
-        (["ignores_format"], {"response_formats": ["json_object"]}, "strict", 0),  # refused, at no cost
+        pytest.param(  # refused, at no cost
+            ["ignores_format"], {"response_formats": ["json_object"]}, "strict", 0, marks=pytest.mark.night
+        ),
         (["ignores_format", "talks"], {}, "reminded", MAX_WASTED),
     ],
     ids=["ignores", "refuses", "ignores and talks"],

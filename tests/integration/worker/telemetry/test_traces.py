@@ -131,6 +131,7 @@ def test_no_content_and_no_secret_is_exported(
         assert secret.encode() not in exported, secret
 
 
+@pytest.mark.night
 def test_a_submission_inside_a_span_of_the_program_belongs_to_it(
     client: Client, start_worker: Callable[..., WorkerProcess], receiver: Receiver
 ) -> None:
@@ -142,6 +143,7 @@ def test_a_submission_inside_a_span_of_the_program_belongs_to_it(
     assert [span.name for span in receiver.children(root)] == ["tamis.submit"]
 
 
+@pytest.mark.night
 def test_the_trace_outlives_the_loss_of_every_message(
     client: Client, start_worker: Callable[..., WorkerProcess], receiver: Receiver, broker_url: str
 ) -> None:
@@ -156,6 +158,7 @@ def test_the_trace_outlives_the_loss_of_every_message(
     assert parent.name == "tamis.aggregate"
 
 
+@pytest.mark.night
 def test_a_later_round_continues_the_trace(
     client: Client, start_worker: Callable[..., WorkerProcess], receiver: Receiver, double: Double
 ) -> None:
@@ -170,6 +173,7 @@ def test_a_later_round_continues_the_trace(
     assert root.name == "tamis.submit"
 
 
+@pytest.mark.night
 def test_a_repaired_answer_and_a_repeated_call_are_calls_of_one_item(
     client: Client, start_worker: Callable[..., WorkerProcess], receiver: Receiver, double: Double
 ) -> None:
@@ -183,6 +187,7 @@ def test_a_repaired_answer_and_a_repeated_call_are_calls_of_one_item(
     assert not item.failed
 
 
+@pytest.mark.night
 def test_the_command_line_begins_a_trace_too(
     environment: dict[str, str], start_worker: Callable[..., WorkerProcess], receiver: Receiver, tmp_path: Path
 ) -> None:
@@ -195,6 +200,7 @@ def test_the_command_line_begins_a_trace_too(
     assert (root.name, root.resource["service.name"]) == ("tamis.submit", "tamis")
 
 
+@pytest.mark.night
 def test_the_stages_of_a_review_are_one_trace(
     client: Client, start_worker: Callable[..., WorkerProcess], receiver: Receiver
 ) -> None:
@@ -207,6 +213,7 @@ def test_the_stages_of_a_review_are_one_trace(
     assert {span.parent for span in receiver.named("tamis.extract")} == {root.id}
 
 
+@pytest.mark.night
 def test_what_is_answered_from_the_cache_has_no_call(
     client: Client, start_worker: Callable[..., WorkerProcess], receiver: Receiver
 ) -> None:
@@ -273,6 +280,7 @@ def test_each_evaluation_is_an_event_of_the_call_whose_answer_it_rates(
     assert [event.attributes["gen_ai.evaluation.name"] for event in of_item.events] == ["extract"]
 
 
+@pytest.mark.night
 @pytest.mark.spec("4.30")
 def test_of_an_answer_from_the_cache_the_item_has_the_evaluations(
     client: Client, start_worker: Callable[..., WorkerProcess], receiver: Receiver
