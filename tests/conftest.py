@@ -73,11 +73,29 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before the marks are looked at
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave a test of what is built from files to the night, unless one of these files changed."""
+    """Leave a test of what is built from files to the night, unless one of these files changed.
+
+    Files that mostly wait come among those that mostly compute, so that no processor is idle.
+    """
     for item in items:
         built_from = item.get_closest_marker("built_from")
         if built_from is not None and not changed(built_from.args):
             item.add_marker(pytest.mark.night)
+    items.sort(key=_places(items).__getitem__)
+
+
+def _places(items: list[pytest.Item]) -> dict[pytest.Item, tuple[float, Path]]:
+    """Return where each test stands: the files of each kind are spread over the run, and the last ones are short."""
+    files: dict[str, dict[Path, None]] = {}  # by kind, in order
+    for item in items:
+        files.setdefault(item.nodeid.split("/")[1], {})[item.path] = None
+    ends = {kind: 1.0 if kind == "unit" else 0.9 for kind in files}
+    shares = {
+        path: (number / len(paths) * ends[kind], path)
+        for kind, paths in files.items()
+        for number, path in enumerate(paths)
+    }
+    return {item: shares[item.path] for item in items}
 
 
 @pytest.hookimpl(wrapper=True)
