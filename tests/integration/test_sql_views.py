@@ -90,7 +90,9 @@ def test_pass_rates_have_the_interval_that_summaries_have(engine: Engine) -> Non
         assert got == (pytest.approx(wanted, abs=1e-12, rel=0) if n else (None, None, None))
 
 
-def test_a_round_under_way_is_counted_from_rows_and_a_finished_one_is_not(engine: Engine) -> None:
+def test_a_round_under_way_has_the_numbers_of_its_items_and_a_finished_one_those_of_its_summary(
+    engine: Engine,
+) -> None:
     with engine.begin() as connection:
         batch_id = write_batch(connection, yes_and_no(), operation=QUESTION, state="running")
         write_batch(connection, [Ledgered({"id": "s"}, value=0.5)], operation=RATING)  # nothing passes or fails there
@@ -103,6 +105,35 @@ def test_a_round_under_way_is_counted_from_rows_and_a_finished_one_is_not(engine
             (batch_id, 2, 5, 3, False),
         ]
         assert connection.execute(select(func.count()).select_from(summaries)).scalar_one() == 1
+
+
+def test_the_rate_of_a_round_under_way_reads_no_item(engine: Engine) -> None:
+    read = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) SELECT * FROM pass_rates WHERE batch_id = :id"
+    blocks = []
+    for items in (20, 2_000):
+        rows = [Ledgered({"id": f"f{n}"}, value=n % 4 == 0) for n in range(items)]
+        with engine.begin() as connection:
+            batch_id = write_batch(connection, rows, operation=QUESTION, state="running")
+        with engine.begin() as connection:
+            connection.execute(text("SELECT settle_tallies(:id)"), {"id": batch_id})
+            connection.execute(text("ANALYZE"))
+            (row,) = connection.execute(text("SELECT * FROM pass_rates WHERE batch_id = :id"), {"id": batch_id}).all()
+            (plan,) = connection.execute(text(read), {"id": batch_id}).scalar_one()
+        assert (row.n, row.passed, row.finished) == (items, items // 4, False)
+        blocks.append(plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"])
+    assert max(blocks) < 20  # 2,000 items fill more than 40
+
+
+def test_the_single_calls_of_a_service_are_told_apart(engine: Engine) -> None:
+    with engine.begin() as connection:
+        of_a_service = write_batch(connection, yes_and_no(), operation=QUESTION, state="running")
+        connection.execute(update(batches).values(service="pipeline"))
+        write_batch(connection, yes_and_no(), operation=QUESTION, state="running")
+    for view in ("pass_rates", "item_decisions"):
+        with engine.connect() as connection:
+            rows = connection.execute(text(f"SELECT DISTINCT batch_id, service FROM {view}")).all()
+        assert len(rows) == 2
+        assert {row.batch_id for row in rows if row.service == "pipeline"} == {of_a_service}
 
 
 def test_a_batch_that_is_being_purged_is_in_no_view(engine: Engine) -> None:

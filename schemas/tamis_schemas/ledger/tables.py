@@ -207,7 +207,7 @@ tallies = Table(
     Column("backend", Integer, nullable=False),  # process id of the connection; 0: of all former connections
     *(
         Column(name, BigInteger, nullable=False, server_default="0")
-        for name in (*(status.value for status in ItemStatus), "lost_claims", "ended")
+        for name in (*(status.value for status in ItemStatus), "lost_claims", "ended", "passed")
     ),
     Column("prompt_tokens", Numeric, nullable=False, server_default="0"),
     Column("completion_tokens", Numeric, nullable=False, server_default="0"),

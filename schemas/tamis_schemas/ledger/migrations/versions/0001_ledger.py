@@ -30,11 +30,12 @@ OF_RESULTS = {
     "unanswered": "sum(n * unanswered)",
     "decided_cost": "sum(n * cost) FILTER (WHERE error_kind IS NULL AND calls > 0)",
     "decided_priced": "sum(n) FILTER (WHERE error_kind IS NULL AND calls > 0 AND cost IS NOT NULL)",
+    "passed": "sum(n) FILTER (WHERE EXISTS (SELECT FROM batches b WHERE b.id = batch_id AND b.includes = value #>> '{}'))",
 }
 COLUMNS = (*OF_ITEMS, *OF_RESULTS)
 READ = {
     "item_states": "batch_id, 0 AS round, state, lost_claims",
-    "results": "batch_id, round, prompt_tokens, completion_tokens, cost, calls, unanswered, error_kind",
+    "results": "batch_id, round, prompt_tokens, completion_tokens, cost, calls, unanswered, error_kind, value",
 }
 
 

@@ -109,6 +109,7 @@ CREATE TABLE tallies (
     excluded_by_filter BIGINT DEFAULT 0 NOT NULL,
     lost_claims BIGINT DEFAULT 0 NOT NULL,
     ended BIGINT DEFAULT 0 NOT NULL,
+    passed BIGINT DEFAULT 0 NOT NULL,
     prompt_tokens NUMERIC DEFAULT 0 NOT NULL,
     completion_tokens NUMERIC DEFAULT 0 NOT NULL,
     cost NUMERIC DEFAULT 0 NOT NULL,

@@ -9,18 +9,17 @@ FROM item_states s JOIN payloads p ON p.batch_id = s.batch_id AND p.idx = s.idx;
 -- The interval is Wilson's at 0.95, as tamis_schemas.values.proportion has it; 1.96 to all its places.
 CREATE VIEW pass_rates AS
 WITH counted AS (
-    SELECT b.id AS batch_id, b.label, b.operation, s.round, true AS finished,
+    SELECT b.id AS batch_id, b.label, b.operation, b.service, s.round, true AS finished,
            CAST(s.summary -> 'pass_rate' ->> 'total' AS bigint) AS n,
            CAST(s.summary -> 'pass_rate' ->> 'count' AS bigint) AS passed
     FROM batches b JOIN summaries s ON s.batch_id = b.id
     WHERE b.includes IS NOT NULL AND b.purging_at IS NULL
     UNION ALL
-    SELECT b.id, b.label, b.operation, b.round, false, live.n, live.passed
+    SELECT b.id, b.label, b.operation, b.service, b.round, false, live.n, live.passed
     FROM batches b
     CROSS JOIN LATERAL (
-        SELECT count(*) AS n, count(*) FILTER (WHERE r.value #>> '{}' = b.includes) AS passed
-        FROM items i JOIN results r ON r.batch_id = i.batch_id AND r.idx = i.idx
-        WHERE i.batch_id = b.id AND i.state = 'decided'
+        SELECT coalesce(sum(t.decided), 0) AS n, coalesce(sum(t.passed), 0) AS passed
+        FROM tallies t WHERE t.batch_id = b.id
     ) live
     WHERE b.includes IS NOT NULL AND b.purging_at IS NULL
       AND NOT EXISTS (SELECT FROM summaries s WHERE s.batch_id = b.id AND s.round = b.round)
@@ -37,7 +36,7 @@ WITH counted AS (
 SELECT batch_id, label, operation, round, n, passed, rate,
        CASE WHEN n = 0 THEN NULL WHEN passed = 0 THEN 0 ELSE greatest(0, centre - half) END AS low,
        CASE WHEN n = 0 THEN NULL WHEN passed = n THEN 1 ELSE least(1, centre + half) END AS high,
-       finished
+       finished, service
 FROM intervals;
 
 -- Every decision of a person. `current`: the reader's latest on the record and stage, and not withdrawn. `independent`: it
@@ -143,7 +142,7 @@ JOIN items stays ON stays.batch_id = pairs.batch_id AND stays.idx = pairs.copy_o
 -- A record that a person calls a copy reads like a copy that the software found: no model's decision on it counts.
 CREATE VIEW software_decisions AS
 WITH joined AS (
-    SELECT i.batch_id, b.label, b.operation, b.includes, b.excludes, b.excluded_because, i.idx, i.item_id,
+    SELECT i.batch_id, b.label, b.operation, b.service, b.includes, b.excludes, b.excluded_because, i.idx, i.item_id,
            coalesce(p.origin, i.idx) AS record, coalesce(p.source, 0) AS source,
            CASE WHEN e.copy_of IS NULL THEN i.state ELSE 'excluded_by_filter' END AS state,
            e.rule, r.value, r.detail, r.confidence, r.error_kind
@@ -154,7 +153,7 @@ WITH joined AS (
     LEFT JOIN exclusions e ON e.batch_id = i.batch_id AND e.idx = i.idx
     WHERE b.purging_at IS NULL
 )
-SELECT batch_id, label, operation, includes, excludes, idx, item_id, record, source, state,
+SELECT batch_id, label, operation, service, includes, excludes, idx, item_id, record, source, state,
        CASE WHEN state = 'decided' THEN
                 CASE WHEN includes IS NULL OR value #>> '{}' = includes THEN 'passed'
                      WHEN value #>> '{}' = excludes THEN 'excluded'
@@ -216,5 +215,5 @@ SELECT batch_id, label, operation, idx, item_id, record, source, state,
        coalesce(human_decision, model_decision) AS decision, model_decision, human_decision, human,
        coalesce(human IN ('changed', 'confirmed'), false) AS by_human,
        reviewer, note, decided_at, reason, confidence, model_value, human_value, reviewers, conflict, settled, decisions,
-       marked, unverified
+       marked, unverified, service
 FROM compared;
