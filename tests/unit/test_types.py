@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "docs/python.md")
+DOCUMENTS = ("README.md", "docs/python.md", "docs/panels.md", "docs/how-to/retry-failed-items.md")
 
 # Of CPU mypy takes fifteen seconds without a cache, and Pyright four: beside the static checks (`make check`, .ci/run).
 pytestmark = pytest.mark.night
@@ -17,12 +17,16 @@ pytestmark = pytest.mark.night
 # `assert_type` fails where a checker knows another type; the last three lines are wrong, and are said to be.
 PROGRAM = """
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any, assert_type
 
 import polars
 
-from tamis_producer import AsyncClient, Batch, Client
-from tamis_schemas import ExtractFields, Filter, Inclusion, Item, Operation, Score
+from tamis_producer import AIEvaluationService, AsyncClient, Batch, BatchView, Client
+from tamis_schemas import (
+    Counts, ErrorKind, EvaluationResult, ExtractFields, FieldsResult, Filter, Inclusion, Item, Operation, Panel, Score,
+    Steering, Summary,
+)
 
 
 def blocking(client: Client, items: Sequence[Item], inclusion: Inclusion, fields: ExtractFields) -> list[bool | None]:
@@ -43,7 +47,25 @@ async def awaited(client: AsyncClient, operation: Operation, items: list[dict[st
     async for row in batch.results():
         assert_type(row.value, bool | None)
     unknown: Batch = Client().submit(operation, items)
-    print(unknown.summary().pass_rate, await client.batch(unknown.id))
+    summary = unknown.summary()
+    assert_type(summary, Summary | None)
+    assert_type(await batch.summary(), Summary | None)
+    print(summary and summary.pass_rate, await client.batch(unknown.id))
+
+
+async def single(service: AIEvaluationService, item: Item) -> None:
+    assert_type(await service.filter(item, "Is it?"), EvaluationResult)
+    assert_type(await service.extract_fields(item, {"type": "object", "properties": {}}, "Read."), FieldsResult)
+
+
+def managed(client: Client, items: Sequence[Item]) -> int:
+    panel = Panel(models=["a", "b"])
+    batch = client.submit(Filter(criteria="Is it?"), items, panel=panel, steering=Steering(reasoning_effort="low"))
+    assert_type(batch.wait(timeout=3), Counts)
+    assert_type(client.batches(limit=3), list[BatchView])
+    batch.pause()
+    batch.resume(max_cost=Decimal(3))
+    return batch.retry([ErrorKind.TIMEOUT], max_cost=Decimal(2))
 
 
 def wrong(client: Client, items: Sequence[Item]) -> None:
@@ -59,7 +81,9 @@ def written(folder: Path) -> dict[str, list[int]]:
     wrong = {"program.py": WRONG}
     (folder / "program.py").write_text(PROGRAM, "utf-8")
     for document in DOCUMENTS:
-        for number, block in enumerate(re.findall(r"```python\n(.*?)```", (ROOT / document).read_text("utf-8"), re.S)):
+        for number, block in enumerate(
+            re.findall(r"```python[^\n]*\n(.*?)```", (ROOT / document).read_text("utf-8"), re.S)
+        ):
             name = f"{Path(document).stem.lower()}_{number}.py"
             (folder / name).write_text(block, "utf-8")
             wrong[name] = []

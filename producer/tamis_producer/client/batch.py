@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 from uuid import UUID
 
 from tamis_schemas import (
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 View = TypeVar("View", BatchView, ReviewView)
-MaybeNone: TypeAlias = Any  # None before there is a summary; after `wait` there always is
 
 
 class Batch(Generic[V_co]):
@@ -181,8 +180,8 @@ class Batch(Generic[V_co]):
                 self.session.sight.check_records(connection, self.uuid)
             return ledger.read_item_ids(connection, self.uuid)
 
-    def summary(self, round: int | None = None) -> Summary | MaybeNone:  # noqa: A002 - what it is called everywhere
-        """Return the summary of a round (by default the latest with a summary), or None if there is no such summary.
+    def summary(self, round: int | None = None) -> Summary | None:  # noqa: A002 - what it is called everywhere
+        """Return the summary of a round (by default the latest with a summary), or None before that round is completed.
 
         The summary and its bill cover the whole batch up to the end of the round. Raises the errors of `results`.
         """

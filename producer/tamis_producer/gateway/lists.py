@@ -8,9 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_schemas.values.frozen import Frozen
 
-MOST = 1_000  # entries of a requested page
-
-
 Entry = TypeVar("Entry")
 Mark = TypeVar("Mark", int, str)
 
@@ -39,7 +36,7 @@ class ListPart(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     after: int = Field(default=0, ge=0, lt=2**31, description="`next` of the previous page.")
-    limit: int | None = Field(default=None, ge=1, le=MOST, description="Entries at most; none: all.")
+    limit: int | None = Field(default=None, ge=1, le=1_000, description="Entries at most; none: all.")
 
     def of(self, entries: Sequence[Entry]) -> ListPage[Entry, int]:
         """Return this part of the list."""

@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations, product
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from ..answers.results import InclusionStatus
 from ..values.frozen import Frozen
@@ -60,7 +60,7 @@ class Panel(Frozen):
 
     model_config = ConfigDict(extra="forbid")
 
-    models: tuple[Words, ...] = Field(min_length=1, max_length=MOST_MODELS)
+    models: Annotated[Sequence[Words], AfterValidator(tuple)] = Field(min_length=1, max_length=MOST_MODELS)
     policy: PanelPolicy = PanelPolicy.UNANIMOUS_EXCLUDE
 
     @model_validator(mode="after")
@@ -139,7 +139,7 @@ def panel_of(operation: object) -> Panel | None:
 def models_of(operation: object, model: str | None) -> tuple[str | None, ...]:
     """Return the models that a batch asks; None: the workers' model."""
     panel = panel_of(operation)
-    return (model,) if panel is None else panel.models
+    return (model,) if panel is None else tuple(panel.models)
 
 
 def models_in(params: Mapping[str, Any], model: str | None) -> tuple[str | None, ...]:
