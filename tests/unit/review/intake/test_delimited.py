@@ -334,10 +334,11 @@ def test_real_tables_come_back_cell_by_cell() -> None:
         path = DATA / name
         text = read_decoded(path).text
         again = written(read(text))
-        if path.name != "_baseline_embase.csv":  # its quotes follow no rule
-            assert again == text, path.name
         rows = [
             list(csv.reader(io.StringIO(one, newline=""), delimiter=";" if "semicolon" in path.name else ","))
             for one in (text, again)
         ]
-        assert rows[0] == rows[1], path.name
+        expected = [[guarded(cell) for cell in row] for row in rows[0]]
+        assert rows[1] == expected, path.name
+        if expected == rows[0] and path.name != "_baseline_embase.csv":  # its quotes follow no rule
+            assert again == text, path.name
