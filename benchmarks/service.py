@@ -7,10 +7,12 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from celery import Celery
 from openai import AsyncOpenAI
 
 from llm_double import Double
-from tamis_producer import AIEvaluationService
+from tamis_producer import AIEvaluationService, ProducerSettings
+from tamis_schemas.batches import wire
 
 from .options import Options
 from .parts import API_KEY, Parts
@@ -24,6 +26,8 @@ SINGLE, SHORT_SINGLE = 60, 5  # calls one after the other, each beside a bare on
 ROUNDS, SHORT_ROUNDS = 9, 1  # of so many at once, each beside a batch
 WARM_UP = 3  # of each, which open every connection
 TIMEOUT = 60.0  # s
+PACE = 20  # calls a second
+CPU_COLUMNS = ("calls", "worker CPU ms", "ratio")
 COLUMNS = ("calls", "beside", "median ms", "beside ms", "more ms", "p90 ms", "ratio")
 
 
@@ -36,16 +40,63 @@ def service(parts: Parts, options: Options) -> list[Table]:
     with (
         parts.ledger() as ledger,
         Double.start(remember=False, latency=LATENCY) as double,
-        parts.workers(1, ledger, double, **slots),
+        parts.workers(1, ledger, double, **slots) as pids,
     ):
         options.say(f"service: {single} single calls, {rounds} times {at_once} at once")
         evaluation = AIEvaluationService(ledger.client, timeout=TIMEOUT)
         rows = asyncio.run(_rows(evaluation, double.base_url, single, rounds, at_once))
+        paced = {
+            "`tamis.evaluate` by name": _by_name(ledger.settings),
+            "`filter` of the service": lambda record: evaluation.filter(record, QUESTION.criteria),
+        }
+        used = {
+            name: asyncio.run(_worker_cpu(lambda: parts.cpu(pids, double).workers, call, 4 * single, seed))
+            for seed, (name, call) in enumerate(paced.items(), 1)
+        }
     notes = [
         f"one worker process, {LATENCY:g} s latency, {CONCURRENCY} calls in flight; nothing from the cache",
         "each call is made in turn with the one beside it; `more ms` is the median of the differences",
     ]
-    return [Table("Single calls of the services", COLUMNS, rows, notes)]
+    beside = [*used.values()][-1]
+    costs: list[list[Cell]] = [[name, cpu, ratio([cpu], [beside])] for name, cpu in used.items()]
+    return [
+        Table("Single calls of the services", COLUMNS, rows, notes),
+        Table("Worker CPU of single calls", CPU_COLUMNS, costs, [f"{PACE} calls a second, with the idle worker's CPU"]),
+    ]
+
+
+def _by_name(settings: ProducerSettings) -> Callable[[dict[str, Any]], Awaitable[Any]]:
+    """Return a function that sends a record as a service without Tamis does, and awaits the result on a thread."""
+    app = Celery("service", broker=settings.broker, backend=settings.result_backend, set_as_current=False)
+    prefix = {"global_keyprefix": wire.KEY_PREFIX}
+    app.conf.update(
+        broker_transport_options=prefix,
+        result_backend_transport_options=prefix,
+        task_routes={"tamis.*": {"queue": wire.DOOR_QUEUE}},
+    )
+
+    def send(record: dict[str, Any]) -> None:
+        asked = {"item": record, "operation": "filter", "params": {"criteria": QUESTION.criteria}}
+        app.send_task(wire.EVALUATE, kwargs=asked).get(timeout=TIMEOUT)
+
+    return lambda record: asyncio.to_thread(send, record)
+
+
+async def _worker_cpu(
+    cpu: Callable[[], float], call: Callable[[dict[str, Any]], Awaitable[Any]], calls: int, seed: int
+) -> float:
+    """Return the worker's CPU in milliseconds a call, of calls that begin at a fixed pace."""
+    await asyncio.gather(*(call(record) for record in records(WARM_UP, seed=100_000 * seed)))
+    before = cpu()
+    async with asyncio.TaskGroup() as group:
+        for record in records(calls, seed=100_000 * seed + 1):
+            group.create_task(_awaited(call(record)))
+            await asyncio.sleep(1 / PACE)
+    return 1000 * (cpu() - before) / calls
+
+
+async def _awaited(answer: Awaitable[Any]) -> None:
+    await answer
 
 
 async def _rows(
