@@ -92,20 +92,26 @@ SELECT service, date_trunc('hour', created_at) AS hour, sum(n_items) AS calls,
 """
 
 
-def pace(ended: int, spread: float | None, since_first: float | None, shortest_call: float | None) -> float | None:
+def pace(
+    ended: int, spread: float | None, since_first: float | None, shortest_call: float | None, running: int = 0
+) -> float | None:
     """Return the pace in items per second: (ended - 1) / max(spread, since_first / 2, shortest_call).
 
-    It is None if fewer than two items have ended, or no time has passed. The time begins with the first result, so it
-    omits the wait for a worker and the loading of a model. Parallel calls end together, so the time is at least that of
-    the shortest call. Half of `since_first` makes the pace fall when no further results come.
+    It is None if fewer than two items have ended, or no time has passed. It is also None until as many items have ended
+    as run at once, for half a window at most: the first of many parallel calls show no pace.
+
+    The time begins with the first result, so it omits the wait for a worker and the loading of a model. Parallel calls
+    end together, so the time is at least that of the shortest call. Half of `since_first` makes the pace fall when no
+    further results come.
 
     Args:
         ended: number of results in the last minutes of work, none from before a pause.
         spread: seconds from the first to the last result.
         since_first: seconds from the first result to now.
         shortest_call: seconds of the shortest call. None: all results came from the cache.
+        running: items in work now.
     """
-    if ended < 2 or spread is None or since_first is None:
+    if ended < 2 or spread is None or since_first is None or (ended <= running and since_first < WINDOW / 2):
         return None
     seconds = max(float(spread), float(since_first) / 2, float(shortest_call or 0))
     return (ended - 1) / seconds if seconds else None
@@ -186,7 +192,7 @@ def _view(row: Any) -> BatchView:
         "elapsed_seconds": row.elapsed,
         "not_working": row.not_working or (),
         "ended_in_round": row.in_round,
-        "pace": pace(row.ended, row.spread, row.since_first, row.shortest_call),
+        "pace": pace(row.ended, row.spread, row.since_first, row.shortest_call, row.n_running),
     }
     return BatchView.model_validate(row._asdict() | worked_out)
 

@@ -1,10 +1,11 @@
 """The pace, and the time to go that follows from it, of batches whose calls all take the same time."""
 
+import random
 from itertools import product
 
 import pytest
 
-from tamis_producer.ledger.views import pace
+from tamis_producer.ledger.views import WINDOW, pace
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,12 @@ def test_the_pace_is_that_of_the_results_after_the_first(
     ends: list[float], now: float, call: float, expected: float
 ) -> None:
     assert pace(len(ends), max(ends) - min(ends), now - min(ends), call) == pytest.approx(expected)
+
+
+def test_the_first_of_many_calls_show_no_pace_for_some_minutes() -> None:
+    assert pace(3, 0.5, 1.0, 2.0, running=8) is None
+    assert pace(9, 2.0, 2.5, 2.0, running=8) == pytest.approx(8 / 2)
+    assert pace(5, 290.0, WINDOW / 2, 900.0, running=8) == pytest.approx(4 / 900)  # slow calls: it is known at last
 
 
 def test_of_one_result_and_of_none_nothing_is_said() -> None:
@@ -55,3 +62,22 @@ def test_after_five_records_the_time_to_go_is_off_by_a_factor_of_two_or_by_one_c
             assert rate is not None
             shown, true = (n - len(ended)) / rate, ends[-1] - now
             assert true / 2 - call <= shown <= true * 2 + call, (start, at_once, now, shown, true)
+
+
+@pytest.mark.parametrize("at_once", [4, 8, 32, 64])
+def test_the_first_time_to_go_is_right_within_a_factor_of_two_however_many_calls_run_at_once(at_once: int) -> None:
+    drawn = random.Random(at_once)
+    free, ends, calls = [0.0] * at_once, [], []
+    for _ in range(10 * at_once):
+        calls.append(drawn.uniform(0.5, 1.5))
+        begun = min(free)
+        free[free.index(begun)] = begun + calls[-1]
+        ends.append(begun + calls[-1])
+    ends.sort()
+    shown = 0
+    for done, now in enumerate(ends[: len(ends) // 2], 1):
+        rate = pace(done, now - ends[0], now - ends[0], min(calls), running=at_once)
+        if rate is not None:
+            shown += 1
+            assert 1 / 2 <= (len(ends) - done) / rate / (ends[-1] - now) <= 2, done
+    assert shown > 3 * at_once
