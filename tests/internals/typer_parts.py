@@ -1,8 +1,12 @@
 """Typer's parts: the classes that it makes commands of, and how it completes in a shell."""
 
+import pytest
+import typer
+from typer._click.exceptions import NoArgsIsHelpError
 from typer.completion import get_completion_script  # type: ignore[attr-defined] # imported there, not listed
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_install_completion_arguments
+from typer.exceptions import TyperException
+from typer.main import get_command, get_install_completion_arguments
 
 from . import Contract, takes
 
@@ -18,6 +22,20 @@ def _() -> None:
 @internal("typer.core.TyperGroup.parse_args")
 def _() -> None:
     assert takes(TyperGroup.parse_args, "self", "ctx", ["an argument"])
+
+
+@internal("typer._click.exceptions.NoArgsIsHelpError")
+@internal("typer.exceptions.TyperException")
+def _() -> None:
+    app = typer.Typer(no_args_is_help=True)
+    for name in ("first", "second"):
+        app.command(name)(lambda: None)
+    with pytest.raises(NoArgsIsHelpError):
+        get_command(app).main([], standalone_mode=False)
+    with pytest.raises(TyperException, match="No such command 'third'") as raised:
+        get_command(app).main(["third"], standalone_mode=False)
+    assert not isinstance(raised.value, NoArgsIsHelpError)
+    assert raised.value.ctx.parent is None  # type: ignore[attr-defined]
 
 
 @internal("typer.completion.get_completion_script")

@@ -23,7 +23,8 @@ from tamis_worker.telemetry.tracing import traced
 
 from .command_list import COMMANDS
 from .commands import ByTheme, Commands
-from .console import PlainConsole
+from .console import err as err
+from .console import out as out
 
 NAME = "tamis"
 COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # set by a shell that asks for completions, as Typer names it
@@ -48,9 +49,6 @@ EXIT_CODES: Mapping[int, str] = {
     EXIT_STALLED: "a worker made no progress and stopped itself: restart it",
     EXIT_INTERRUPTED: "interrupted with Ctrl-C; a batch or review continues",
 }
-
-out = PlainConsole()
-err = PlainConsole(stderr=True)
 
 app = Commands(
     name=NAME,
@@ -108,9 +106,6 @@ def run() -> None:
             sys.exit(EXIT_WRONG_USE)
         except KeyboardInterrupt:
             sys.exit(EXIT_INTERRUPTED)
-        except BrokenPipeError:  # `tamis results ... | head`
-            sys.stderr.close()
-            sys.exit(EXIT_OK)
 
 
 def _load_what_is_called() -> None:

@@ -1,19 +1,25 @@
 """The declaration of commands, with examples at the end of their help, and a next step for each error."""
 
 import re
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature, isgeneratorfunction, signature
 from typing import Any, TypeVar
 
 import typer
+from typer._click.exceptions import NoArgsIsHelpError
 from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
 
 from tamis_schemas import ConfigurationError, InvalidRequest, OperationFailed, TamisError, Unavailable
 from tamis_schemas.errors import InputError, UnknownBatch
+from tamis_schemas.values.printable import STANDARD_OUTPUT
 
 from .command_list import COMMANDS
+from .console import end_unread, out
 from .json_document import AsJson, AsJsonLines, print_json, print_json_lines
 
 NAMES_A_STEP = re.compile(r"`tamis |\btamis\[|--[a-z]|\bTAMIS_[A-Z]")  # a command, an extra, an option, a setting
@@ -35,8 +41,17 @@ class Documented(TyperCommand):
             formatter.write("\nExamples:\n" + "".join(f"  {line}\n" for line in self.examples))
         formatter.write("\n`tamis help exit-codes` explains the exit codes.\n")
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments of the command."""
+        with usage_errors(ctx):
+            return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
-        """Invoke the command. If it raises an error, add a note with the next step."""
+        """Invoke the command. If it raises an error, add a note with the next step.
+
+        If it writes its file to standard output, its words for people go to standard error.
+        """
+        out.stderr = ctx.params.get("output") == STANDARD_OUTPUT
         try:
             return super().invoke(ctx)
         except TamisError as error:
@@ -74,6 +89,36 @@ class ByTheme(TyperGroup):
         for name, theme in themes.items():
             declared[name].rich_help_panel = theme
         self.commands = {name: declared[name] for name in themes} | declared
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options of `tamis` itself."""
+        with usage_errors(ctx):
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Parse and invoke the command. It ends quietly if nobody reads its output to the end."""
+        with usage_errors(ctx):
+            try:
+                result = super().invoke(ctx)
+                sys.stdout.flush()
+            except BrokenPipeError:
+                end_unread()
+            return result
+
+
+@contextmanager
+def usage_errors(ctx: Any) -> Iterator[None]:
+    """Raise `InvalidRequest`, which is printed as one line, for each wrong use that Typer would print as a box."""
+    try:
+        yield
+    except NoArgsIsHelpError:
+        raise
+    except TyperException as wrong:
+        path = path_of(getattr(wrong, "ctx", None) or ctx)
+        message = " ".join(wrong.format_message().replace("Value error, ", "").split()).rstrip(".")
+        error = InvalidRequest(message[:1].lower() + message[1:])
+        error.add_note(f"`tamis help {path}` shows its usage" if path else "`tamis help` lists the commands")
+        raise error from wrong
 
 
 class Commands(typer.Typer):

@@ -1,6 +1,8 @@
 """The console, which shows text from elsewhere as text, even if it contains escape sequences."""
 
-from typing import Any, TextIO
+import os
+import sys
+from typing import Any, NoReturn
 
 from rich.console import Console
 from rich.text import Text
@@ -14,29 +16,31 @@ class PlainConsole(Console):
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, **options)
 
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print tables as rich does, and text without line breaks.
+
+        Only the terminal wraps text, so that people can copy it whole.
+        """
+        super().print(*objects, **({"soft_wrap": all(isinstance(text, str) for text in objects)} | options))
+
     def say(self, text: str, *, markup: bool = True) -> None:
-        """Print a sentence without line breaks. Only the terminal wraps it, so that people can copy it whole."""
-        self.print(text, markup=markup, soft_wrap=True)
+        """Print a sentence."""
+        self.print(text, markup=markup)
+
+    def on_broken_pipe(self) -> NoReturn:
+        """End the command as rich calls it, see `end_unread`."""
+        end_unread()
 
     def render_str(self, text: str, **options: Any) -> Text:  # every printed text, in tables too
         """Render a text as rich does, with U+FFFD for each control character."""
         return super().render_str(printable(text), **options)
 
 
-class PrintableStream:
-    """A terminal for data, on which control characters appear as U+FFFD."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write the text, with U+FFFD for each control character."""
-        return self._stream.write(printable(text))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+out = PlainConsole()
+err = PlainConsole(stderr=True)
 
 
-def for_data(stream: TextIO) -> Any:
-    """Return the stream: unchanged for a file or a pipe, as a `PrintableStream` for a terminal."""
-    return PrintableStream(stream) if stream.isatty() else stream
+def end_unread() -> NoReturn:
+    """End the command quietly, because nobody reads its output any longer: `tamis results ID | head -1`."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python still writes at its exit
+    raise SystemExit

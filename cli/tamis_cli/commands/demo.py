@@ -75,7 +75,7 @@ def demo(console: Console, *, model: Model = "recorded", report: Path | None = N
         console.print("Interrupted. Everything is stopped.")
         return 1
     except TamisError as error:
-        console.print(f"[red]{escape(str(error))}[/]", soft_wrap=True)
+        console.print(f"[red]{escape(str(error))}[/]")
         return 1
     console.print("Everything is stopped, and the temporary folder is removed.")
     return 0
@@ -124,10 +124,10 @@ def _run(console: Console, folder: Path, model: Model, report: Path | None) -> N
             if report is not None:
                 with replacing(report) as stream:
                     write_report(client.engine, batch.id, ReportForm.HTML, stream)
-                console.print(f"The report is in {escape(str(report))}.", soft_wrap=True)
+                console.print(f"The report is in {escape(str(report))}.")
         # The first lets the shell find `tamis`, unless it does already.
         path = f'\n  export PATH="{Path(sys.executable).parent}:$PATH"' if shutil.which("tamis") is None else ""
-        console.print(NEXT.format(path=path), markup=False, soft_wrap=True)
+        console.print(NEXT.format(path=path), markup=False)
         if console.is_terminal and sys.stdin.isatty():
             _stay(stack, console)
         else:
@@ -183,9 +183,9 @@ def _show(client: Client, batch: Batch, criteria: SearchCriteria, console: Conso
 def _stay(stack: Stack, console: Console) -> None:
     """Show the addresses, and wait for Enter or Ctrl-C while the stack runs."""
     if stack.gateway is not None:
-        console.print(f"\n[bold]Page[/]    {escape(page_place(stack.gateway, stack, console))}", soft_wrap=True)
+        console.print(f"\n[bold]Page[/]    {escape(page_place(stack.gateway, stack, console))}")
     if stack.flower is not None:
-        console.print(f"[bold]Flower[/]  {escape(flower_place(stack.flower, stack, console))}", soft_wrap=True)
+        console.print(f"[bold]Flower[/]  {escape(flower_place(stack.flower, stack, console))}")
     console.print("[bold]Both stay up: press Enter to stop everything.[/]")
     try:
         sys.stdin.readline()

@@ -22,6 +22,7 @@ from tamis_review.report.charts import draw_reliability
 from tamis_review.report.gold_page import write_gold_page
 from tamis_review.report.sections import MEMBERS, PAIRS, panel_part
 from tamis_schemas import InvalidRequest
+from tamis_schemas.values.printable import STANDARD_OUTPUT
 
 from .app import EXIT_FAILED, app, err, out
 from .arguments import BatchId, to_file
@@ -58,7 +59,7 @@ def evaluate(
     output: Annotated[Path | None, to_file("A page (.html), or only the reliability curve (.svg).")] = None,
 ) -> None:
     """Compare a batch's decisions with human labels: rates, lost evidence, calibration, agreement."""
-    if output is not None and output.suffix.lower() not in {".html", ".htm", ".svg"}:
+    if output not in {None, STANDARD_OUTPUT} and output.suffix.lower() not in {".html", ".htm", ".svg"}:
         raise InvalidRequest(f"{output}: an evaluation is written as .html or .svg; --json prints all figures")
     with connected() as client:
         batch = client.batch(batch_id)

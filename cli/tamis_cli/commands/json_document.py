@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
-from .console import for_data
+from tamis_schemas.values.printable import for_data
+
+from .console import out
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 AsJsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per line, for programs.")]
@@ -18,7 +20,7 @@ def print_json(facts: object) -> None:
     """
     from pydantic_core import to_json  # a command that prints tables avoids this import
 
-    stream = for_data(typer.get_text_stream("stdout"))
+    stream = for_data(typer.get_text_stream("stderr" if out.stderr else "stdout"))
     stream.write(to_json(facts, inf_nan_mode="null").decode() + "\n")
     stream.flush()
 

@@ -1,7 +1,7 @@
 """`tamis results` and `tamis export`: write the records of a batch from the ledger."""
 
+import sys
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,11 +15,11 @@ from tamis_review.decisions.decided_records import decided_records
 from tamis_review.intake.recognise import Format, format_named
 from tamis_review.intake.source import source_format
 from tamis_schemas import InvalidRequest
+from tamis_schemas.values.printable import STANDARD_OUTPUT
 
 from .app import app, err
 from .arguments import BatchId, to_file
 from .connected import connected
-from .console import for_data
 from .tables import short
 
 Label = Annotated[str | None, typer.Option(help="Only records with this label.")]
@@ -54,20 +54,19 @@ def results(
         form = ENDINGS[ending]
     with connected() as client:
         batch = client.batch(batch_id)
-        rows = _write(batch, form, _labelled(batch, label), output)
+        rows = _write(batch, form, _labelled(batch, label), output or STANDARD_OUTPUT)
     if output is not None:
         err.print(f"{rows} items written to {output}")
 
 
-def _write(batch: Batch, form: str, places: Collection[int] | None, output: Path | None) -> int:
+def _write(batch: Batch, form: str, places: Collection[int] | None, output: Path) -> int:
     """Write the results of the items at these places (None: of all items), and return their number."""
     if form == "parquet":
-        if output is None:
+        if output == STANDARD_OUTPUT and sys.stdout.isatty():
             raise InvalidRequest("Parquet is not text: name a file with -o")
         with replacing_bytes(output) as table:
             return write_parquet(batch.results(places), batch.operation(), table)
-    stdout = for_data(typer.get_text_stream("stdout"))
-    with nullcontext(stdout) if output is None else replacing(output) as stream:
+    with replacing(output) as stream:
         if form == "jsonl":
             return write_jsonl(batch.results(places), stream)
         return write_csv(batch.results(places), stream, batch.operation())

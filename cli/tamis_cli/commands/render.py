@@ -162,8 +162,7 @@ def print_humans(batch_id: str, humans: "HumanCounts", console: Console) -> None
     more = "".join(f", {n:,} {words}" for n, words in others if n)
     console.print(
         f"[dim]people[/]      {counted(humans.decided, 'record')} decided, {humans.overridden:,} of them overridden, "
-        f"{humans.confirmed:,} confirmed{more}: [dim]tamis overrides {batch_id}[/]",
-        soft_wrap=True,
+        f"{humans.confirmed:,} confirmed{more}: [dim]tamis overrides {batch_id}[/]"
     )
 
 
@@ -171,8 +170,8 @@ def print_snapshots(batch_id: str, change: "SnapshotChange | None", console: Con
     """Print which models answered, if they changed, and how to measure the difference."""
     if change is not None:
         for sentence in change.sentences:
-            console.print(f"[yellow]{escape(sentence)}[/]", soft_wrap=True)
-        console.print(f"[dim]tamis retry {batch_id} --sample 100[/] asks a random sample again.", soft_wrap=True)
+            console.print(f"[yellow]{escape(sentence)}[/]")
+        console.print(f"[dim]tamis retry {batch_id} --sample 100[/] asks a random sample again.")
 
 
 def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
@@ -237,10 +236,7 @@ def print_rounds(summaries: Sequence[Summary], view: BatchView, console: Console
 
 def say_failed(batch_id: str, console: Console) -> None:
     """Print the commands that show and retry the failed items of a finished batch."""
-    console.print(
-        f"[dim]tamis failures {batch_id}[/] shows the failures; [dim]tamis retry {batch_id}[/] asks again.",
-        soft_wrap=True,
-    )
+    console.print(f"[dim]tamis failures {batch_id}[/] shows the failures; [dim]tamis retry {batch_id}[/] asks again.")
 
 
 def print_failures(bias: "RetryBias", console: Console) -> None:

@@ -8,13 +8,13 @@ import typer
 
 from tamis_review import find_batch_or_review
 from tamis_review.report import ReportForm, form_of
-from tamis_review.reports import write_report, write_report_file
+from tamis_review.reports import write_report_file
 from tamis_schemas import InvalidRequest
+from tamis_schemas.values.printable import STANDARD_OUTPUT
 
 from .app import app, err
 from .arguments import to_file
 from .connected import connected
-from .console import for_data
 from .tables import short
 
 
@@ -47,16 +47,13 @@ def report(
         form = ReportForm.HTML if output is None else form_of(output)
     with connected() as client:
         reported = find_batch_or_review(client, subject)
-        if output is None and form is ReportForm.PNG and sys.stdout.isatty():
+        default = Path(f"report-{short(reported.id)}.html") if form is ReportForm.HTML else STANDARD_OUTPUT
+        file = output or default
+        if file == STANDARD_OUTPUT and form is ReportForm.PNG and sys.stdout.isatty():
             raise InvalidRequest("a PNG is not text: name a file, such as -o prisma.png")
-        if output is None and form is ReportForm.HTML:
-            output = Path(f"report-{short(reported.id)}.html")
-        if output is None:
-            figures = write_report(reported, form, for_data(typer.get_text_stream("stdout")))
-        else:
-            figures = write_report_file(reported, output, form)
-    if output is not None:
+        figures = write_report_file(reported, file, form)
+    if file != STANDARD_OUTPUT:
         state = "" if figures.finished else " (not finished: numbers will change)"
-        err.print(f"report of {figures.kind} {figures.id}{state} written to {output}", markup=False)
+        err.print(f"report of {figures.kind} {figures.id}{state} written to {file}", markup=False)
         if overridden := sum(batch.humans.overridden for batch in figures.batches):
             err.print(f"people's decisions in place of the software's: {overridden:,}")

@@ -20,8 +20,8 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
 def listing(*names: str, numbers: Iterable[str] = (), rows: Iterable[Iterable[str]] = ()) -> Table:
     """Return a table of these rows, without lines. The columns in `numbers` come last and are right-aligned."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in names:
-        table.add_column(name)
+    for place, name in enumerate(names):
+        table.add_column(name, no_wrap=place == 0)
     for name in numbers:
         table.add_column(name, justify="right")
     for row in rows:

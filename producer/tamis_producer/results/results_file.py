@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import BinaryIO, TextIO
 
 from tamis_schemas import InputError, ItemResult
 from tamis_schemas.operations import OperationKind
+from tamis_schemas.values.printable import STANDARD_OUTPUT, for_data
 
 from .formula_guard import GuardedTable
 from .result_columns import RESULT_COLUMNS, ResultColumn, columns_of
@@ -56,8 +58,11 @@ def write_jsonl(results: Iterable[ItemResult], stream: TextIO) -> int:
 def replacing(path: Path | str) -> Iterator[TextIO]:
     """Yield a stream whose text replaces the file at `path` when all of it is written.
 
-    Raises `InputError` if the file cannot be written.
+    `-` is standard output. Raises `InputError` if the file cannot be written.
     """
+    if Path(path) == STANDARD_OUTPUT:
+        yield for_data(sys.stdout)
+        return
     with replacing_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as stream:
         yield stream
 
@@ -66,9 +71,12 @@ def replacing(path: Path | str) -> Iterator[TextIO]:
 def replacing_bytes(path: Path | str) -> Iterator[BinaryIO]:
     """Yield a byte stream whose content replaces the file at `path` when all of it is written.
 
-    Raises `InputError` if the file cannot be written.
+    `-` is standard output. Raises `InputError` if the file cannot be written.
     """
     path = Path(path)
+    if path == STANDARD_OUTPUT:
+        yield sys.stdout.buffer
+        return
     try:
         handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:

@@ -64,7 +64,7 @@ def test_every_command_says_what_it_does_and_has_examples_that_it_takes(page: Pa
 
 
 def test_an_example_with_an_option_that_does_not_exist_would_be_found() -> None:
-    with pytest.raises(Exception, match="No such option"):
+    with pytest.raises(Exception, match="no such option"):
         parse(ROOT_COMMAND, ["status", "--no-such-option"])
 
 

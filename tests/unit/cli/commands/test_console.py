@@ -2,6 +2,7 @@
 
 import io
 import logging
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 from rich.markup import escape
 from rich.table import Table
 
-from tamis_cli.commands.console import PlainConsole, PrintableStream, for_data
+from tamis_cli.commands.console import PlainConsole
 from tamis_cli.commands.render import print_summary, print_view, print_views
+from tamis_cli.commands.tables import listing
 from tamis_producer.ledger.batch_view import BatchView
 from tamis_schemas import (
     BatchStatus,
@@ -22,7 +24,7 @@ from tamis_schemas import (
     Summary,
     wilson,
 )
-from tamis_schemas.values.printable import printable, printable_line
+from tamis_schemas.values.printable import PrintableStream, for_data, printable, printable_line
 
 HOSTILE = "[bold red]no[/] \x1b[2J\x1b]0;title\x07 \x9b31m \u202ereversed [/nonsense] [link=http://x]y[/link]"
 STEERING = ("\x1b", "\x07", "\x9b", "\u202e")
@@ -102,6 +104,30 @@ def test_cells_and_lines_pass_through_the_same_gate() -> None:
     console.print(escape(HOSTILE))
     console.rule(escape(HOSTILE))
     assert plain(stream.getvalue())
+
+
+@given(st.lists(st.text("ab ", min_size=1), min_size=40))
+def test_a_text_is_one_line_at_any_width_and_on_any_path(words: list[str]) -> None:
+    text = " ".join(words)
+    for way in ("print", "say"):
+        stream = io.StringIO()
+        getattr(PlainConsole(file=stream, width=80), way)(text)
+        assert stream.getvalue() == f"{text}\n"
+
+
+@pytest.mark.parametrize("others", [1, 4, 7])
+def test_the_first_column_of_a_listing_is_whole_at_80_columns(others: int) -> None:
+    names = ["0a1b2c3d-4e5f", "initial filter: language", "3f2a 91c0"]
+    rows = [[name, *(["some words that are long " * 3] * others), "1,000,000"] for name in names]
+    text = shown_at_80(listing("name of a record", *(["a long heading"] * others), numbers=("number",), rows=rows))
+    for name in ("name of a record", *names):
+        assert re.search(rf"^{re.escape(name)} ", text, re.MULTILINE), text
+
+
+def shown_at_80(table: Table) -> str:
+    stream = io.StringIO()
+    PlainConsole(file=stream, width=80).print(table)
+    return stream.getvalue()
 
 
 class Terminal(io.StringIO):
