@@ -17,6 +17,7 @@ from .app import app, out
 from .arguments import NewBudget
 from .connected import connected
 from .facts import facts_of
+from .tables import counted
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a batch or review, or its first characters.")]
 
@@ -51,7 +52,8 @@ def cancel(of: Id) -> Iterator[object]:
         if isinstance(subject, Batch):
             command, counts = "tamis results", subject.status().counts
             kept = f"{counts.decided:,} decided and {counts.failed:,} failed are kept"
-            done = f"is cancelled: {counts.cancelled:,} records are not asked about, {kept}, calls in flight finish"
+            unasked = counted(counts.cancelled, "record is", "records are")
+            done = f"is cancelled: {unasked} not asked about, {kept}, calls in flight finish"
         yield from _said(subject, done, f"{command} {subject.id}", "shows the decisions")
 
 

@@ -65,7 +65,7 @@ def _print(result: DuplicatePairs) -> None:
         out.print(f"[green]no duplicates[/] among {result.records:,} records")
         return
     out.say(
-        f"{result.records:,} records: {copies:,} {'is a copy' if copies == 1 else 'are copies'} of another record, "
+        f"{counted(result.records, 'record')}: {counted(copies, 'is a copy', 'are copies')} of another record, "
         f"{result.records - copies:,} are kept; {counted(doubts, 'pair')} for a person to decide"
     )
 

@@ -28,7 +28,7 @@ from .app import EXIT_FAILED, app, err, out
 from .arguments import BatchId, to_file
 from .connected import connected
 from .json_document import AsJson, print_json
-from .tables import facts_by_name, listing
+from .tables import counted, facts_by_name, listing
 
 LISTED = 20  # records of lost evidence on the terminal
 
@@ -117,7 +117,7 @@ def calibrate(
     if output is not None:
         with replacing(output) as stream:
             write_kept(result, stream)
-        err.print(f"{len(result.records):,} records written to {output}", markup=False)
+        err.print(f"{counted(len(result.records), 'record')} written to {output}", markup=False)
 
 
 def _print(result: GoldEvaluation, view: BatchView) -> None:

@@ -15,7 +15,7 @@ from .app import app, err, out
 from .arguments import Files, Strict, to_file
 from .intake import say_notes
 from .json_document import AsJson, print_json
-from .tables import listing
+from .tables import counted, listing
 
 
 @app.command(
@@ -57,7 +57,7 @@ def initial_filter(
     if output is not None:
         with replacing(output) as stream:
             rows = write_outcomes(tier_one, stream)
-        err.print(f"{rows} records written to {escape(str(output))}")
+        err.print(f"{counted(rows, 'record')} written to {escape(str(output))}")
 
 
 def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from tamis_schemas.values.printable import STANDARD_OUTPUT
 from .app import app, err
 from .arguments import BatchId, to_file
 from .connected import connected
-from .tables import short
+from .tables import counted, short
 
 Label = Annotated[str | None, typer.Option(help="Only records with this label.")]
 ENDINGS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
@@ -56,7 +56,7 @@ def results(
         batch = client.batch(batch_id)
         rows = _write(batch, form, _labelled(batch, label), output or STANDARD_OUTPUT)
     if output is not None:
-        err.print(f"{rows} items written to {output}")
+        err.print(f"{counted(rows, 'item')} written to {output}")
 
 
 def _write(batch: Batch, form: str, places: Collection[int] | None, output: Path) -> int:
@@ -98,7 +98,7 @@ def export(
             written = form or _format_for(list(dict.fromkeys(map(source_format, records))), output)
             write_records(records, output, format=written)
     yield {"batch": batch.id, "records": count, "written_to": output}
-    err.print(f"{count:,} records written to {output}", markup=False)
+    err.print(f"{counted(count, 'record')} written to {output}", markup=False)
 
 
 def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None:

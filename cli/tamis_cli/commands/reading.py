@@ -22,7 +22,7 @@ from .arguments import BatchId, is_new, to_file
 from .connected import connected
 from .json_document import AsJson, print_json
 from .opened import batch_of, opened
-from .tables import facts_by_name, listing, short
+from .tables import counted, facts_by_name, listing, short
 
 TITLE_WIDTH = 40  # of a hundred columns
 
@@ -86,14 +86,14 @@ def _print_records(answer: NextRecords, output: Path | None) -> None:
             table.add_row(str(record_number(record.index)), *cells, score)
         out.print(table)
     elif answer.records:
-        out.say(f"{len(answer.records):,} records written to {escape(str(output))}, in reading order.")
+        out.say(f"{counted(len(answer.records), 'record')} written to {escape(str(output))}, in reading order.")
         out.say(
             "Fill in the column decision with include or exclude, and reviewer with your name, then: "
             f"[bold]tamis override {answer.batch_id} --file {escape(str(output))}[/]"
         )
     conflicts = f", {answer.conflicts:,} in conflict (`tamis conflicts` lists them)" if answer.conflicts else ""
     out.say(
-        f"{answer.unread:,} records left to read; {answer.decided:,} decided, {answer.included:,} of them "
+        f"{counted(answer.unread, 'record')} left to read; {answer.decided:,} decided, {answer.included:,} of them "
         f"included{conflicts}.",
         markup=False,
     )

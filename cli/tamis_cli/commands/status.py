@@ -120,7 +120,8 @@ def _overview(*, as_json: bool) -> NoReturn:
             views = ledger.workers()
             batches = [view for view in ledger.batches(OPEN_AMONG) if not view.finished]
     except LedgerUnavailable as error:
-        away = error
+        away, views = error, []
+    if not views:  # the client also reads the workers' reports in Redis
         with connected() as client:
             views = client.workers()
     if as_json:

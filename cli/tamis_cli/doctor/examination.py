@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, select, text
 from tamis_producer.config.redaction import Redaction
 from tamis_producer.config.sentinel_url import is_redis
 from tamis_producer.ledger import connect, ledger_errors, single_connection
-from tamis_producer.runs.workers import read_repairs, read_workers
+from tamis_producer.runs.workers import read_redis, read_repairs, read_workers
 from tamis_producer.transport.blocks import read_blocks
 from tamis_producer.transport.broker import make_app, place, waiting_messages
 from tamis_schemas import BrokerUnavailable, ConfigurationError, LedgerUnavailable, TamisError
@@ -34,6 +34,7 @@ from .surroundings import (
     judge_disk,
     judge_names,
     judge_repairs,
+    judge_servers,
     judge_times,
     judge_workers,
     read_clock,
@@ -332,22 +333,24 @@ def _redis_servers(settings: WorkerSettings) -> dict[str, str]:
 
 
 def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[Finding]:
-    app, engine = make_app(settings), connect(database)
-    try:
-        waiting = None
+    with closing(make_app(settings)) as app, ExitStack() as ending:
+        waiting, reports = None, None
         with suppress(BrokerUnavailable):
             waiting = waiting_messages(app, within=ANSWER_WITHIN)
-        workers = read_workers(engine, broker)
-        repairs = read_repairs(engine)
-        learned = read_learned(engine)
-        backlog = read_backlog(engine)
-    except (LedgerUnavailable, ConfigurationError) as error:
-        yield failure("workers", f"the running workers are unknown: {error}", "repair the ledger first")
-    else:
+            reports = read_redis(broker) if is_redis(broker) else None
+        try:
+            engine = connect(database)
+            ending.callback(engine.dispose)
+            workers = read_workers(engine, broker)
+            repairs = read_repairs(engine)
+            learned = read_learned(engine)
+            backlog = read_backlog(engine)
+        except (LedgerUnavailable, ConfigurationError) as error:
+            yield failure("workers", f"the running workers are unknown: {error}", "repair the ledger first")
+            return
+        if reports is not None:
+            yield from judge_servers([worker.id for worker in workers], [report.id for report in reports])
         yield from judge_workers(workers, waiting, version=version("tamis"))
         yield judge_repairs(repairs)
         yield from map(judge_learned, learned)
         yield from judge_backlog(backlog, secret=settings.webhook_secret is not None)
-    finally:
-        engine.dispose()
-        app.close()

@@ -113,6 +113,19 @@ def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | No
     return findings
 
 
+def judge_servers(in_ledger: Collection[str], in_redis: Collection[str]) -> Iterator[Finding]:
+    """Yield a failure if this environment's ledger and Redis do not belong to the same workers.
+
+    `in_ledger`, `in_redis`: the ids of the workers that report there.
+    """
+    if in_redis and not set(in_redis) & set(in_ledger):
+        mend = "set TAMIS_DATABASE_URL here as for the workers"
+        yield failure("workers", f"{len(in_redis)} of this Redis use another ledger than TAMIS_DATABASE_URL", mend)
+    elif in_ledger and not in_redis:
+        mend = "set TAMIS_BROKER_URL here as for the workers"
+        yield failure("workers", f"{len(in_ledger)} of this ledger use another Redis than TAMIS_BROKER_URL", mend)
+
+
 def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
     """Return the finding about the reconciler's repairs. It is never a warning, because repairs are normal."""
     subject = "reconciler"

@@ -24,17 +24,21 @@ ANSWER_WITHIN = 5.0  # s
 def read_workers(engine: Engine, broker_url: str) -> list[WorkerView]:
     """Return the live workers, longest running first.
 
-    If the ledger does not answer, read the workers' reports from the broker's Redis. Raises `LedgerUnavailable` if
-    neither answers.
+    If the ledger does not answer, or is read-only and keeps no leases, read the workers' reports from the broker's
+    Redis. Raises `LedgerUnavailable` if neither answers.
     """
     try:
         with ledger_errors(), engine.connect() as connection:
-            return read_live_workers(connection)
-    except LedgerUnavailable as away:
-        try:
-            return views_of(read_redis(broker_url))
-        except BrokerUnavailable as error:
-            raise LedgerUnavailable(f"{away}; {error}") from error
+            workers = read_live_workers(connection)
+            if workers or connection.exec_driver_sql("SHOW transaction_read_only").scalar_one() == "off":
+                return workers
+        away = "Postgres is read-only"
+    except LedgerUnavailable as error:
+        away = str(error)
+    try:
+        return views_of(read_redis(broker_url))
+    except BrokerUnavailable as error:
+        raise LedgerUnavailable(f"{away}; {error}") from error
 
 
 @dataclass(frozen=True)

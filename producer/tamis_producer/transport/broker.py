@@ -1,5 +1,6 @@
 """The Celery application: the same settings for publishers and workers."""
 
+import errno
 import ssl
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from redis.sentinel import MasterNotFoundError
 
 from tamis_schemas import BrokerUnavailable, Priority
 from tamis_schemas.batches import wire
+from tamis_schemas.values.network_words import network_words
 
 from ..config.redaction import shown_url
 from ..config.redis_clients import sentinel_options
@@ -218,6 +220,8 @@ def what_is_wrong(error: BaseException) -> str:
             return _refusal(cause)
         if isinstance(cause, MasterNotFoundError | AsyncMasterNotFoundError):
             return "has no primary: its Sentinels do not answer, or see none that works"
+        if isinstance(cause, OSError) and cause.errno == errno.EMFILE:
+            return f"cannot be reached: {network_words(str(cause))}"
         if (refused := REFUSED_ON_AMQP.get(getattr(cause, "reply_code", None))) is not None:
             return refused
         cause = cause.__cause__ or cause.__context__

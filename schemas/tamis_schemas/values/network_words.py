@@ -23,6 +23,8 @@ def network_words(text: str) -> str | None:
 
     For example `no server listens at 127.0.0.1:6399`, or `no such host: db.example`.
     """
+    if "Too many open files" in text:  # of this process; the texts name the server that it wanted to reach
+        return "this process has too many open files: raise its limit (`ulimit -n`)"
     address = next(filter(None, (pattern.search(text) for pattern in _ADDRESSES)), None)
     if address is None:
         return None

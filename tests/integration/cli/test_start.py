@@ -5,15 +5,22 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+import redis
+from typer.testing import CliRunner
 
 from stage.imports import Imported, imported_by_command
+from tamis_cli.commands.app import app, load_commands
 from tamis_cli.commands.facts import batch_facts, people_counts, view_facts
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.client.glance import glance
 from tamis_producer.ledger.direct import DirectConnection, direct_connection, driver_arguments
 from tamis_producer.ledger.pool_kinds import CLIENT
+from tamis_producer.ledger.worker_view import NO_WORKER, WorkerReport, WorkerState
 from tamis_review import count_human_decisions, override
 from tamis_schemas import ConfigurationError, Filter, LedgerUnavailable, UnknownBatch
+from tamis_schemas.batches import wire
+
+load_commands("status")
 
 FEW = 515  # modules; with SQLAlchemy they are over 600
 LOOKING = {"rich", "typer", "pydantic", "psycopg", "asyncio"}
@@ -65,6 +72,23 @@ def test_batches_and_status_import_little_and_say_what_a_client_says(ledger: Cli
     pooled = looked("batches", "--json", url=f"{database_url}&pgbouncer=true")
     assert "sqlalchemy" in pooled.modules
     assert [lasting(one) for one in json.loads(pooled.out)] == [lasting(view_facts(view)) for view in ledger.batches()]
+
+
+def test_while_postgres_is_read_only_the_status_shows_workers_by_their_reports_in_redis(
+    client: Client, settings: ProducerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = client.submit(Filter(criteria="Is it about cats?"), [{"id": "r1", "title": "A cat"}])
+    report = WorkerReport(id="w", host="here", pid=7, state=WorkerState.HOLDING_BACK, reason="Postgres is read-only")
+    read_only = f"{settings.database}&options=-c%20default_transaction_read_only%3Don"
+    monkeypatch.setenv("TAMIS_BROKER_URL", settings.broker)
+    for url, known in ((settings.database, False), (read_only, True)):
+        monkeypatch.setenv("TAMIS_DATABASE_URL", url)
+        with redis.Redis.from_url(settings.broker) as server:
+            server.set(wire.worker_key(report.id), report.model_dump_json(), px=60_000)
+        told = CliRunner().invoke(app, ["status"], env={"COLUMNS": "200"})
+        assert told.exit_code == 0, told.output
+        assert ("7@here" in told.output, NO_WORKER in told.output) == (known, not known)
+        assert batch.id[:8] in told.output
 
 
 def test_a_glance_is_that_of_the_driver_and_counts_what_people_decided(

@@ -11,6 +11,7 @@ from sqlalchemy import func, insert, select
 
 from llm_double import Double
 from stage import WorkerProcess, abstracts, tamis
+from stage.ledgers import Ledgers
 from stage.sample_revision import next_release
 from tamis_cli.doctor.examination import examine
 from tamis_cli.doctor.finding import Finding, Level
@@ -19,6 +20,7 @@ from tamis_cli.doctor.work import try_ledger, try_messages
 from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Client
 from tamis_producer.ledger import connect
+from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import Filter
 from tamis_schemas.batches import wire
 from tamis_schemas.ledger import batches, dialects
@@ -60,6 +62,23 @@ def test_all_is_well_but_that_no_worker_runs(worker_settings: WorkerSettings, cl
     with redis.Redis.from_url(worker_settings.broker) as server, client.reading() as connection:
         assert server.keys(f"{wire.KEY_PREFIX}*doctor*") == []
         assert connection.execute(select(func.count()).select_from(batches)).scalar_one() == 0
+
+
+def test_a_client_at_another_redis_or_ledger_than_the_workers_is_told_so(
+    worker_settings: WorkerSettings, client: Client, double: Double, own_redis: Valkey, ledgers: Ledgers
+) -> None:
+    double.script(models=["double-1"])
+    report = WorkerReport(id="w")
+    with client.engine.begin() as connection:
+        connection.exec_driver_sql("INSERT INTO workers (id, lease_until) VALUES ('w', now() + interval '1 minute')")
+    with redis.Redis.from_url(worker_settings.broker) as server:
+        server.set(wire.worker_key(report.id), report.model_dump_json(), px=60_000)
+    assert [one.mend for one in bad(worker_settings) if one.level is Level.FAILURE] == []
+    mends = [one.mend for one in bad(worker_settings, broker_url=own_redis.url) if one.level is Level.FAILURE]
+    assert mends == ["set TAMIS_BROKER_URL here as for the workers"]
+    with ledgers.lend() as other:
+        mends = [one.mend for one in bad(worker_settings, database_url=other) if one.level is Level.FAILURE]
+    assert mends == ["set TAMIS_DATABASE_URL here as for the workers"]
 
 
 def test_messages_without_a_worker_are_a_failure(

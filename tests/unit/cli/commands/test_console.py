@@ -13,7 +13,7 @@ from rich.table import Table
 
 from tamis_cli.commands.console import PlainConsole
 from tamis_cli.commands.render import print_summary, print_view, print_views
-from tamis_cli.commands.tables import listing
+from tamis_cli.commands.tables import counted, listing
 from tamis_producer.ledger.batch_view import BatchView
 from tamis_schemas import (
     BatchStatus,
@@ -171,3 +171,10 @@ def test_a_line_of_a_log_is_one_line_for_people_and_for_programs(
         assert "\x1b[2J" not in capsys.readouterr().err
     finally:
         root.handlers, root.level = before, level
+
+
+@pytest.mark.parametrize(
+    ("n", "words"), [(0, "0 records are"), (1, "1 record is"), (2, "2 records are"), (1000, "1,000 records are")]
+)
+def test_a_number_agrees_with_its_words(n: int, words: str) -> None:
+    assert counted(n, "record is", "records are") == words

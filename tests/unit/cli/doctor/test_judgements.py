@@ -15,6 +15,7 @@ from tamis_cli.doctor.surroundings import (
     judge_disk,
     judge_names,
     judge_repairs,
+    judge_servers,
     judge_times,
     judge_workers,
 )
@@ -143,6 +144,23 @@ def view(**changes: object) -> WorkerView:
 )
 def test_workers_are_judged(workers: list[WorkerView], waiting: dict[str, int] | None, levels: list[Level]) -> None:
     assert [finding.level for finding in judge_workers(workers, waiting, version="1")] == levels
+
+
+@pytest.mark.parametrize(
+    ("in_ledger", "in_redis", "mend"),
+    [
+        ([], [], None),
+        (["a", "b"], ["b"], None),  # a has just begun, or Redis refused its report
+        (["a"], [], "set TAMIS_BROKER_URL here as for the workers"),
+        ([], ["a"], "set TAMIS_DATABASE_URL here as for the workers"),
+        (["a"], ["b"], "set TAMIS_DATABASE_URL here as for the workers"),
+    ],
+)
+def test_workers_that_report_elsewhere_are_a_failure(
+    in_ledger: list[str], in_redis: list[str], mend: str | None
+) -> None:
+    findings = list(judge_servers(in_ledger, in_redis))
+    assert [(finding.level, finding.mend) for finding in findings] == ([] if mend is None else [(FAILURE, mend)])
 
 
 def test_a_blocked_model_is_a_warning_with_the_command_that_lifts_it() -> None:

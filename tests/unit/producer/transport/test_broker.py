@@ -1,8 +1,11 @@
 """What a broker is told and asked, by what kind of server it is."""
 
+import errno
+import os
 from collections import Counter
 
 import pytest
+import redis
 from hypothesis import given
 from hypothesis import strategies as st
 from kombu import pools
@@ -181,3 +184,11 @@ def test_whoever_stays_filled_is_served_within_a_bounded_number_of_turns(filled:
     # Everybody filled: a round has LANES x (1 + 4 + 16) turns, and nobody waits longer than two of them.
     turns = served(order, set(wire.ITEM_QUEUES), 2 * wire.LANES * 21)
     assert set(turns) == set(wire.ITEM_QUEUES)
+
+
+def test_a_process_with_too_many_open_files_says_so_and_not_that_the_broker_is_away() -> None:
+    refused = redis.ConnectionError("Error 24 connecting to redis.example:6379.")
+    refused.__cause__ = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+    assert what_is_wrong(refused) == (
+        "cannot be reached: this process has too many open files: raise its limit (`ulimit -n`)"
+    )

@@ -4,6 +4,7 @@ import pytest
 
 from tamis_schemas.values.network_words import network_words
 
+TOO_MANY = "this process has too many open files: raise its limit (`ulimit -n`)"
 HERE = "no server listens at 127.0.0.1:6399"
 
 
@@ -38,6 +39,9 @@ HERE = "no server listens at 127.0.0.1:6399"
         ),
         ('connection to server at "127.0.0.1", port 5432 failed: FATAL: the database system is starting up', None),
         ("connection timeout expired", None),
+        ("Cannot connect to host llm.example:443 ssl:default [Too many open files]", TOO_MANY),
+        ("connection is bad: could not look up local user ID 0: Too many open files", TOO_MANY),
+        ("[Errno 24] Too many open files: '/etc/hosts'", TOO_MANY),
         ("Connection refused", None),  # it names no server
     ],
 )
