@@ -30,6 +30,7 @@ from tamis_schemas import (
 from tamis_schemas.ledger.driver_outages import NO_ROOM
 
 from ..config.redaction import Redaction
+from .advice import over_http
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER = 5  # s
@@ -83,7 +84,7 @@ class Problem(BaseModel):
                     "type": "urn:tamis:problem:unknown",
                     "title": "Not found",
                     "status": 404,
-                    "detail": "there is no batch '31': `tamis batches` lists them",
+                    "detail": "there is no batch '31': `GET /v1/batches` lists them",
                 }
             ]
         }
@@ -131,7 +132,8 @@ def problem(
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
     """Return a response that describes the problem."""
-    body = Problem(type=f"urn:tamis:problem:{kind}", title=title, status=status, detail=detail, errors=errors or [])
+    advice = over_http(detail)
+    body = Problem(type=f"urn:tamis:problem:{kind}", title=title, status=status, detail=advice, errors=errors or [])
     more = dict(headers or {})
     if status is HTTPStatus.SERVICE_UNAVAILABLE:
         more["Retry-After"] = str(RETRY_AFTER)

@@ -52,7 +52,7 @@ def test_an_error_is_a_problem_with_type_title_status_and_detail(client: Client,
         "type": "urn:tamis:problem:unknown",
         "title": "Not found",
         "status": 404,
-        "detail": "there is no batch '00000000': `tamis batches` lists them",
+        "detail": "there is no batch '00000000': `GET /v1/batches` lists them",
     }
 
 
