@@ -1,13 +1,18 @@
 """Arguments and options shared by several commands."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TextIO, TypeVar
 
 import typer
 from pydantic import BaseModel, ValidationError
 
+from tamis_producer.results.results_file import replacing
 from tamis_schemas import Callback, HumanStage, InvalidParameters, InvalidRequest
 from tamis_schemas.operations import first_complaint
+
+from .console import err
+from .tables import counted
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -56,6 +61,17 @@ NewBudget = Annotated[
 def to_file(help: str) -> Any:  # noqa: A002 - as Typer calls it
     """Return the option for an output file."""
     return typer.Option("-o", "--output", help=help)
+
+
+def write_rows(output: Path | None, noun: str, write: Callable[[TextIO], int]) -> None:
+    """Write a table's rows to `output`, and print their number on standard error. None: write nothing.
+
+    `write` returns the number of rows.
+    """
+    if output is not None:
+        with replacing(output) as stream:
+            rows = write(stream)
+        err.say(f"{counted(rows, noun)} written to {output}", markup=False)
 
 
 def is_new(file: Path | None, *, may_hold: str) -> None:

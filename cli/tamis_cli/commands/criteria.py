@@ -7,16 +7,16 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from tamis_producer.results.results_file import replacing
 from tamis_review import InitialFilter
 from tamis_review.plans.criteria_file import TEMPLATE, read_criteria
 from tamis_review.plans.criteria_lint import doubts
 from tamis_schemas import Inclusion, InputError
+from tamis_schemas.values.printable import STANDARD_OUTPUT
 
 from ..dry_run.prompt_beginning import beginning_of_all
 from .app import app, out
 from .tables import counted
-
-STANDARD_OUTPUT = Path("-")
 
 criteria_app = app.group("criteria", "Write a template for criteria, or check a file of criteria.")
 
@@ -28,17 +28,12 @@ def init(
     ] = Path("criteria.yaml"),
 ) -> None:
     """Write a commented template for a review's criteria. An existing file is not changed."""
-    if file == STANDARD_OUTPUT:
-        typer.echo(TEMPLATE, nl=False)
-        return
-    try:
-        with file.open("x", encoding="utf-8") as stream:
-            stream.write(TEMPLATE)
-    except FileExistsError as error:
-        raise InputError("the file already exists, and was not changed", path=file) from error
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", path=file) from error
-    out.say(f"{escape(str(file))} is written. Edit it, then run: tamis criteria check {escape(str(file))}")
+    if file.exists():
+        raise InputError("the file already exists, and was not changed", path=file)
+    with replacing(file) as stream:
+        stream.write(TEMPLATE)
+    if file != STANDARD_OUTPUT:
+        out.say(f"{escape(str(file))} is written. Edit it, then run: tamis criteria check {escape(str(file))}")
 
 
 @criteria_app.command(examples=("tamis criteria check criteria.yaml",))

@@ -1,18 +1,18 @@
 """`tamis duplicates`: certain and possible copies among the records of files, without a server."""
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from rich.markup import escape
 
 from tamis_producer import ProducerSettings
-from tamis_producer.results.results_file import replacing
 from tamis_review.filter.duplicate_pairs import DuplicatePairs, PairKind, PlacedRecord, find_pairs, write_pairs
 
-from .app import app, err, out
-from .arguments import Files, Strict, to_file
+from .app import app, out
+from .arguments import Files, Strict, to_file, write_rows
 from .intake import say_notes
-from .json_document import AsJson, print_json
 from .tables import counted
 
 
@@ -26,30 +26,22 @@ def duplicates(
     files: Files,
     output: Annotated[Path | None, to_file("A CSV file with every pair.")] = None,
     strict: Strict = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """List certain and possible copies among the records, each pair with its reason."""
     result = find_pairs(files, max_bytes=ProducerSettings.load().max_file_bytes, strict=strict)
     for path, notes in result.notes.items():
         say_notes(notes, path)
-    if as_json:
-        print_json(
-            {
-                "records": result.records,
-                "copies": len(result.of(PairKind.COPY)),
-                "doubts": len(result.of(PairKind.DOUBT)),
-                "pairs": [
-                    {"kind": pair.kind, "reason": pair.reason, "record": pair.one.facts, "stays": pair.stays.facts}
-                    for pair in result.pairs
-                ],
-            }
-        )
-    else:
-        _print(result)
-    if output is not None:
-        with replacing(output) as stream:
-            rows = write_pairs(result.pairs, stream)
-        err.print(f"{counted(rows, 'pair')} written to {escape(str(output))}")
+    write_rows(output, "pair", partial(write_pairs, result.pairs))
+    yield {
+        "records": result.records,
+        "copies": len(result.of(PairKind.COPY)),
+        "doubts": len(result.of(PairKind.DOUBT)),
+        "pairs": [
+            {"kind": pair.kind, "reason": pair.reason, "record": pair.one.facts, "stays": pair.stays.facts}
+            for pair in result.pairs
+        ],
+    }
+    _print(result)
 
 
 def _print(result: DuplicatePairs) -> None:

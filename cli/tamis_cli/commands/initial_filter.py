@@ -1,5 +1,7 @@
 """`tamis initial-filter`: tier 1 of a screening alone, without a server or a model."""
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,15 +9,13 @@ import typer
 from rich.markup import escape
 
 from tamis_producer import ProducerSettings
-from tamis_producer.results.results_file import replacing
 from tamis_review.filter.filter_report import FilterReport, filter_files, write_outcomes
 from tamis_review.plans.criteria_file import read_criteria
 
-from .app import app, err, out
-from .arguments import Files, Strict, to_file
+from .app import app, out
+from .arguments import Files, Strict, to_file, write_rows
 from .intake import say_notes
-from .json_document import AsJson, print_json
-from .tables import counted, listing
+from .tables import listing
 
 
 @app.command(
@@ -33,8 +33,7 @@ def initial_filter(
     ] = None,
     output: Annotated[Path | None, to_file("A CSV file with the outcome of every record.")] = None,
     strict: Strict = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Count the records that each rule of the initial filter (tier 1) rejects. No model is asked."""
     tier_one = filter_files(
         files,
@@ -46,18 +45,13 @@ def initial_filter(
     for path, notes in tier_one.notes.items():
         say_notes(notes, path)
     labelled = labels is not None
-    if as_json:
-        print_json(_facts(tier_one, labelled=labelled))
-    else:
-        _print_counts(tier_one, labelled=labelled)
-        if labelled:
-            _print_lost(tier_one)
-        for rule, why in tier_one.switched_off.items():
-            out.print(f"[yellow]{rule} is switched off[/]: {escape(why)}")
-    if output is not None:
-        with replacing(output) as stream:
-            rows = write_outcomes(tier_one, stream)
-        err.print(f"{counted(rows, 'record')} written to {escape(str(output))}")
+    write_rows(output, "record", partial(write_outcomes, tier_one))
+    yield _facts(tier_one, labelled=labelled)
+    _print_counts(tier_one, labelled=labelled)
+    if labelled:
+        _print_lost(tier_one)
+    for rule, why in tier_one.switched_off.items():
+        out.print(f"[yellow]{rule} is switched off[/]: {escape(why)}")
 
 
 def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:

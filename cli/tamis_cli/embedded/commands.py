@@ -72,7 +72,7 @@ def up(
             progress.stop()
             for name, place in _places(stack, console).items():
                 # Unwrapped and uncut, for copying.
-                console.print(f"[bold]{name:<9}[/] {escape(place)}")
+                console.print(f"[bold]{name:<9}[/] {escape(place)}", soft_wrap=True)
             if choice == "local":
                 console.print(
                     f"[yellow]{MODEL_NAME} only tests the stack: ignore its decisions.[/] For a real model, set "
@@ -105,7 +105,7 @@ def _say_how_to_name_one(console: Console) -> None:
         *(f"An endpoint answers on this machine: {endpoint}" for endpoint in local_endpoints()),
     ]
     for line in lines:
-        console.print(f"[yellow]{escape(line)}[/]")
+        console.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
 
 
 def _places(stack: Stack, console: Console) -> dict[str, str]:
