@@ -1,5 +1,6 @@
 """`tamis evaluate` and `tamis calibrate`: the quality of a batch's decisions, measured by a human's labels."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -55,9 +56,8 @@ def evaluate(
     batch_id: BatchId,
     labels: Labels,
     label_column: LabelColumn = None,
-    as_json: AsJson = False,
     output: Annotated[Path | None, to_file("A page (.html), or only the reliability curve (.svg).")] = None,
-) -> None:
+) -> Iterator[object]:
     """Compare a batch's decisions with human labels: rates, lost evidence, calibration, agreement."""
     if output not in {None, STANDARD_OUTPUT} and output.suffix.lower() not in {".html", ".htm", ".svg"}:
         raise InvalidRequest(f"{output}: an evaluation is written as .html or .svg; --json prints all figures")
@@ -65,11 +65,6 @@ def evaluate(
         batch = client.batch(batch_id)
         view = batch.status()
         result = evaluation.evaluate(batch, labels, label_column)
-    if as_json:
-        facts = {"batch": view.id, "finished": view.finished, "labels": str(labels), **result.model_dump(mode="json")}
-        print_json(facts)
-    else:
-        _print(result, view)
     if output is not None:
         with replacing(output) as stream:
             if output.suffix.lower() == ".svg":
@@ -84,6 +79,8 @@ def evaluate(
                     written=datetime.now(UTC),
                 )
         err.print(f"evaluation of batch {view.id} written to {output}", markup=False)
+    yield {"batch": view.id, "finished": view.finished, "labels": str(labels), **result.model_dump(mode="json")}
+    _print(result, view)
 
 
 @app.command(examples=("tamis calibrate 3f2a91c0 --labels pilot.csv --recall 0.95 -o kept.csv",))

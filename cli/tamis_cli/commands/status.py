@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -12,8 +12,7 @@ from tamis_producer.ledger.batch_view import BatchView
 from tamis_producer.ledger.worker_view import NO_WORKER, WorkerState, WorkerView
 from tamis_schemas import Blinded, InvalidRequest, LedgerUnavailable
 
-from .app import EXIT_OK, EXIT_WRONG_USE, app, out, say_error
-from .commands import next_step
+from .app import app, out
 from .connected import connected, glanced
 from .facts import batch_facts, people_counts, snapshot_change, view_facts
 from .json_document import AsJson, print_json
@@ -71,6 +70,7 @@ def status(
         if watch:
             raise InvalidRequest("--watch needs the ID of a batch: `tamis batches` lists them")
         _overview(as_json=as_json)
+        return
     if watch:
         from .progress import follow
 
@@ -108,10 +108,10 @@ def workers() -> Iterator[object]:
     print_workers(views, out, datetime.now(UTC))
 
 
-def _overview(*, as_json: bool) -> NoReturn:
-    """Print workers and open batches, and exit.
+def _overview(*, as_json: bool) -> None:
+    """Print workers and open batches.
 
-    If the ledger does not answer, print only the workers, and exit with the code of this error.
+    If the ledger does not answer, print only the workers, and raise `LedgerUnavailable`.
     """
     away: LedgerUnavailable | None = None
     batches: list[BatchView] = []
@@ -134,10 +134,7 @@ def _overview(*, as_json: bool) -> NoReturn:
         elif away is None:
             out.print("no batch is open; `tamis batches` lists the latest")
     if away is not None:
-        if (step := next_step(away, "status")) is not None:
-            away.add_note(step)
-        say_error(away)
-    raise typer.Exit(EXIT_WRONG_USE if away else EXIT_OK)
+        raise away
 
 
 def print_workers(views: list[WorkerView], console: Console, now: datetime) -> None:
