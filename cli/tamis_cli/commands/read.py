@@ -1,6 +1,5 @@
 """`tamis results` and `tamis export`: write the records of a batch from the ledger."""
 
-import sys
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -52,6 +51,8 @@ def results(
         if ending not in ENDINGS:
             raise InvalidRequest(f"{output}: name it .csv, .jsonl or .parquet, or add --format")
         form = ENDINGS[ending]
+    if form == "parquet" and output is None:
+        raise InvalidRequest("Parquet is not text: name a file with -o")
     with connected() as client:
         batch = client.batch(batch_id)
         rows = _write(batch, form, _labelled(batch, label), output or STANDARD_OUTPUT)
@@ -62,8 +63,6 @@ def results(
 def _write(batch: Batch, form: str, places: Collection[int] | None, output: Path) -> int:
     """Write the results of the items at these places (None: of all items), and return their number."""
     if form == "parquet":
-        if output == STANDARD_OUTPUT and sys.stdout.isatty():
-            raise InvalidRequest("Parquet is not text: name a file with -o")
         with replacing_bytes(output) as table:
             return write_parquet(batch.results(places), batch.operation(), table)
     with replacing(output) as stream:

@@ -123,7 +123,7 @@ def test_what_tells_of_all_records_at_once_waits_for_the_last_of_them(
         for form in ("html", "svg", "md", "json"):
             refused = problem(ours.get(f"/v1/batches/{batch.id}/report", params={"form": form}))
             assert refused.startswith("4 records are still read blind")
-            assert f"tamis blind {batch.id[:8]} off" in refused
+            assert f"PUT /v1/batches/{batch.id[:8]}/mode" in refused
         assert "4 records" in problem(ours.get(f"/v1/batches/{batch.id}/results", params={"limit": 2}))
         assert "4 records" in problem(ours.get(f"/v1/batches/{batch.id}/export", params={"format": "csv"}))
         cell = {"among": "overrides", "first_said": "include", "second_said": "include"}
