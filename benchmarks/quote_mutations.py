@@ -10,6 +10,16 @@ from dataclasses import dataclass
 
 Mutation = Callable[[random.Random, str, str], str | None]  # a quote and a text of foreign words; None: not this quote
 
+# A quote that begins just behind or ends just before such words, in the same clause, turns the meaning.
+NEGATED = r"(?<!\bor )(?i:\b(?:not(?! only)|no(?!\.)|without|never|lack of|failed to))(?= \w)"
+BEHIND = re.compile(rf"{NEGATED} ")
+BEFORE = re.compile(rf" (?={NEGATED})(?<=[\w%)] )")
+# So do these words, with up to two between. Without this, one harmless quote in 250 would say something else.
+NEARLY = re.compile(
+    r"(?i:\b(?:not|no|none|neither|nor|without|never|cannot|lack\w*|rather than|fail\w*)(?: [\w-]+){0,3} \Z)"
+)
+_SENTENCE_END = re.compile(r"(?<=[a-z)\d][a-z)\d][.?!]) (?=[A-Z])")
+
 LENGTHS = ((20, 39), (40, 69), (70, 99), (100, 120))  # characters
 
 _NUMBER = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)?(?![\w.,]\d)")
@@ -58,10 +68,23 @@ FUNCTION = (
 )
 
 
+PREPOSITIONS = (
+    *(("from", "to"), ("with", "from"), ("by", "from"), ("by", "to"), ("by", "in"), ("with", "to"), ("for", "from")),
+    *(("in", "to"), ("of", "to"), ("of", "by"), ("of", "from"), ("of", "with"), ("in", "with"), ("for", "with")),
+)
+PRONOUNS = (("they", "we"), ("it", "they"), ("it", "we"), ("their", "our"), ("its", "their"), ("its", "our"))
+OMITTED = 90  # characters that the quotes with a longer omission are longer than the others, at first
+
+
 @dataclass(frozen=True)
 class Kind:
+    """A change. `behind` and `before`: after what the quoted words begin, or before what they end."""
+
     name: str
     mutate: Mutation
+    behind: re.Pattern[str] | None = None
+    before: re.Pattern[str] | None = None
+    longer: int = 0  # characters that `mutate` gets in addition, because it omits some
 
 
 def _digit(draw: random.Random, quote: str, foreign: str) -> str | None:
@@ -202,6 +225,60 @@ def _omitting_negation(draw: random.Random, quote: str, foreign: str) -> str | N
     return f"{quote[: one.start()]}...{quote[one.end() :]}"
 
 
+def _passive(draw: random.Random, quote: str, foreign: str) -> str | None:
+    made = re.sub(r"\b(?:was|were|is|are|been) (\w+ed) by (?=[a-zA-Z])", r"\1 ", quote, count=1)
+    return None if made == quote else made
+
+
+def _active(draw: random.Random, quote: str, foreign: str) -> str | None:
+    made = re.sub(r"(?<=[a-z] )(\w{4,}ed) (?=(?:the|a|an|both|all|their|its) )", r"was \1 by ", quote, count=1)
+    return None if made == quote or re.search(r"\b(?:was|were|is|are|be|been|has|have|had) was ", made) else made
+
+
+def _than_moved(draw: random.Random, quote: str, foreign: str) -> str | None:
+    """Turn "higher in A than in B" to "higher than in A in B", and "A than B" to "B than A"."""
+    if moved := re.search(
+        r"((?:er|more|less|worse|better)) ((?:(?:in|for|with|on|at) )?(?!than)[\w-]+) than (?=\w)", quote
+    ):
+        return f"{quote[: moved.start()]}{moved[1]} than {moved[2]} {quote[moved.end() :]}"
+    if sides := re.search(r"([\w-]{5,})((?: \w+){1,3} than (?:the |in |with |for )?)([\w-]{5,})", quote):
+        if sides[1].lower() == sides[3].lower():
+            return None
+        return f"{quote[: sides.start()]}{sides[3]}{sides[2]}{sides[1]}{quote[sides.end() :]}"
+    return None
+
+
+def _spliced(draw: random.Random, quote: str, foreign: str) -> str | None:
+    """Join the beginning of one sentence with the end of another."""
+    ends = [place.start() for place in _SENTENCE_END.finditer(quote)]
+    if not ends:
+        return None
+    starts = [place.end() for place in re.finditer(r" ", quote)]
+    heads = [start for start in starts if 12 < start < min(ends)]
+    tails = [start for start in starts if max(ends) + 1 < start < len(quote) - 12 and quote[start].islower()]
+    if not heads or not tails:
+        return None
+    return f"{quote[: draw.choice(heads)]}... {quote[draw.choice(tails) :]}"
+
+
+def _long_omission(draw: random.Random, quote: str, foreign: str) -> str | None:
+    """Omit a negation with more than six other words, within a sentence."""
+    negations = [place for place in re.finditer(NEGATED, quote) if quote[: place.start()].count(" ") > 2]
+    if not negations:
+        return None
+    words, first = quote.split(" "), draw.choice(negations)
+    place = quote[: first.start()].count(" ")
+    start, end = draw.randint(max(2, place - 5), place), draw.randint(place + 4, place + 9)
+    omitted = words[start:end]
+    if len(omitted) < 7 or end > len(words) - 2 or _SENTENCE_END.search(" ".join(words[start - 1 : end + 1])):
+        return None
+    return " ".join([*words[:start], "...", *words[end:]])
+
+
+def _verbatim(draw: random.Random, quote: str, foreign: str) -> str | None:
+    return quote
+
+
 FLIPS = (
     Kind("changed digit", _digit),
     Kind("changed number", _number),
@@ -222,11 +299,16 @@ FLIPS = (
     Kind("content words swapped", _words_swapped),
     Kind("content word added", _word_added),
     Kind("content word dropped", _word_dropped),
+    Kind("begins behind a negation", _verbatim, behind=BEHIND),
+    Kind("ends before a negation", _verbatim, before=BEFORE),
+    Kind("preposition exchanged", _pairs(PREPOSITIONS)),
+    Kind("passive to active", _passive),
+    Kind("active to passive", _active),
+    Kind("sentences spliced", _spliced, longer=OMITTED),
+    Kind("negation in a long omission", _long_omission, longer=OMITTED // 2),
+    Kind("comparison turned round", _than_moved),
+    Kind("they, it, we", _pairs(PRONOUNS)),
 )
-
-
-def _verbatim(draw: random.Random, quote: str, foreign: str) -> str | None:
-    return quote
 
 
 def _cased(draw: random.Random, quote: str, foreign: str) -> str | None:
@@ -268,7 +350,7 @@ def _ellipsis(draw: random.Random, quote: str, foreign: str) -> str | None:
         return None
     start = draw.randint(2, len(words) - 4)
     end = draw.randint(start + 1, min(start + 6, len(words) - 2))
-    if _NEGATION.search(" ".join(words[start:end])):
+    if _NEGATION.search(" ".join(words[start:end])) or re.search(r"[.?!:;]( |$)", " ".join(words[start - 1 : end])):
         return None
     return " ".join([*words[:start], draw.choice(("...", "\u2026", "[...]", "(\u2026)")), *words[end:]])
 
@@ -288,6 +370,12 @@ def _function_words(draw: random.Random, quote: str, foreign: str) -> str | None
         return None
     found, new = draw.choice(fitting)
     return quote[: found.start()] + new + quote[found.end() :]
+
+
+def _citation(draw: random.Random, quote: str, foreign: str) -> str | None:
+    if not quote[-1].isalpha():
+        return None
+    return f"{quote}{draw.choice(('', ' '))}[{draw.choice(('3', '12', '4,5', '7-9', '1, 2'))}]{draw.choice(('', '.'))}"
 
 
 def _numerals(draw: random.Random, quote: str, foreign: str) -> str | None:
@@ -323,4 +411,5 @@ HARMLESS = (
     Kind("function words", _function_words),
     Kind("numbers in words", _numerals),
     Kind("thousands", _thousands),
+    Kind("citation mark", _citation),
 )

@@ -27,7 +27,7 @@ from tamis_schemas.answers.results import QuoteState
 from tamis_worker.quotes.folded_text import FoldedText
 from tamis_worker.quotes.quotes import SHORT, QuotedRecord
 
-from .quote_mutations import FLIPS, HARMLESS, LENGTHS, Kind
+from .quote_mutations import BEFORE, BEHIND, FLIPS, HARMLESS, LENGTHS, NEARLY, Kind
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 FILES = (
@@ -82,30 +82,50 @@ def quotes(
                 if made == each:
                     break
                 title, abstract = draw.choice(records)
-                quote = _excerpt(draw, abstract, length)
+                quote = _excerpt(draw, abstract, (length[0] + kind.longer, length[1] + kind.longer), kind)
                 text = None if quote is None else kind.mutate(draw, quote, draw.choice(records)[1])
                 if (
                     text is None
                     or len(text.strip(_AROUND)) < SHORT
-                    or (kind in FLIPS and _stands_in(text, abstract, title))
+                    or (
+                        kind in FLIPS
+                        and _stands_in(text, abstract, title, but=kind.behind is not None or kind.before is not None)
+                    )
                 ):
                     continue
                 made += 1
                 yield Quoted(kind.name, length, title, abstract, text)
 
 
-def _excerpt(draw: random.Random, abstract: str, length: tuple[int, int]) -> str | None:
-    """Return whole words of the abstract, with a length (in characters) between the two; None if there are none."""
-    starts = [0, *(found.end() for found in re.finditer(r"\s+", abstract))]
+def _excerpt(draw: random.Random, abstract: str, length: tuple[int, int], kind: Kind) -> str | None:
+    """Return whole words of the abstract, with a length (in characters) between the two; None if there are none.
+
+    Only a kind that says so begins just behind a negation, or ends just before a negation.
+    """
+    starts = [0, *(space.end() for space in re.finditer(r"\s+", abstract))]
+    ends = [*(space.start() for space in re.finditer(r"\s+", abstract)), len(abstract)]
+    behind = {place.end() for place in BEHIND.finditer(abstract)}
+    before = {place.start() for place in BEFORE.finditer(abstract)}
+    starts = [start for start in starts if (start in behind) is (kind.behind is not None)]
+    if kind.behind is None:
+        starts = [start for start in starts if not NEARLY.search(abstract, max(0, start - 60), start)]
+    ends = [end for end in ends if (end in before) is (kind.before is not None)]
+    if not starts or not ends:
+        return None
+    if kind.before is not None:
+        end = draw.choice(ends)
+        fitting = [start for start in starts if length[0] <= end - start <= length[1]]
+        return abstract[draw.choice(fitting) : end].strip() if fitting else None
     start = draw.choice(starts)
-    ends = [found.start() for found in re.finditer(r"\s+", abstract[start : start + length[1] + 1])]
-    fitting = [end for end in ends if end >= length[0]]
-    return abstract[start : start + draw.choice(fitting)].strip() if fitting else None
+    fitting = [end for end in ends if length[0] <= end - start <= length[1]]
+    return abstract[start : draw.choice(fitting)].strip() if fitting else None
 
 
-def _stands_in(text: str, *fields: str) -> bool:
+def _stands_in(text: str, *fields: str, but: bool) -> bool:
+    """Return whether a text is in the fields, more than once if `but`."""
     sought = " ".join(re.findall(r"\w+|[^\w\s]", FoldedText(text).folded.strip(_AROUND)))
-    return any(sought in " ".join(re.findall(r"\w+|[^\w\s]", FoldedText(one).folded)) for one in fields)
+    words = (" ".join(re.findall(r"\w+|[^\w\s]", FoldedText(field).folded)) for field in fields)
+    return sum(field.count(sought) for field in words) > but
 
 
 def before(quoted: Quoted) -> QuoteState:
@@ -170,7 +190,7 @@ def speed(records: list[tuple[str, str]], *, seed: int) -> str:
     for title, abstract in records:
         texts: list[str] = []
         while len(texts) < OF_A_RECORD:
-            quote = _excerpt(draw, abstract, draw.choice(LENGTHS)) or abstract[:60]
+            quote = _excerpt(draw, abstract, draw.choice(LENGTHS), HARMLESS[0]) or abstract[:60]
             if draw.random() >= VERBATIM:
                 quote = draw.choice(changes).mutate(draw, quote, draw.choice(records)[1]) or quote
             texts.append(quote)

@@ -4,8 +4,8 @@ In a folded text, letter case, accents, quotation marks, dashes and white space 
 
 A token is a word, a number or a sign with a meaning. Its canonical form is the same for all spellings: American
 spelling, singular, no hyphen at a line's end, numbers as digits. Function words have no canonical form, so a quote may
-differ in them, and in punctuation. Words that change the meaning are not function words: negations, "or", "he", "she",
-comparisons, and words of time or place ("before", "without", "under").
+differ in them, and in punctuation, but not in `RELATIONS`. Words that change the meaning are not function words:
+negations, "or", "he", "she", comparisons, and words of time or place ("before", "without", "under").
 """
 
 import re
@@ -31,6 +31,20 @@ FUNCTION_WORDS = frozenset(
         *("it", "its", "our", "such", "their", "them", "there", "these", "they", "this", "those", "we"),
     )
 )
+# Function words that must agree in kind, because they say who acts on whom, from where to where, and who is meant
+RELATIONS = {
+    **dict.fromkeys(("to", "into", "toward", "towards"), "to"),
+    **dict.fromkeys(("by", "via", "through"), "by"),
+    **dict.fromkeys(("they", "their", "them"), "they"),
+    "it": "it",
+    "its": "it",
+    "we": "we",
+    "our": "we",
+    "from": "from",
+    "with": "with",
+    "as": "as",
+    "than": "than",
+}
 NEGATIONS = frozenset(("no", "not", "never", "neither", "nor", "none", "nothing", "without"))
 NEGATING = ("non", "un", "anti")  # before a hyphen: "non-smokers" do not smoke
 TURNING = NEGATIONS | {
@@ -153,12 +167,26 @@ class Tokens:
                 yield range(content[start], content[end - 1] + 1)
             offset = self.joined.find(sought.joined, offset + 1)
 
+    def relations(self, places: range) -> list[tuple[int, str]]:
+        """Return the kind of each relation in some tokens, after the number of content letters before it."""
+        letters = 0
+        relations: list[tuple[int, str]] = []
+        for place in places:
+            if word := self.words[place]:
+                letters += len(word)
+            elif self._is_between_numbers(place):
+                relations += [(letters, self.raw[place])] if self.raw[place] != "to" else []
+            elif relation := RELATIONS.get(self.raw[place].replace("- ", "")):
+                relations.append((letters, relation))
+        return relations
+
+    def _is_between_numbers(self, place: int) -> bool:
+        """Return whether a word is between two numbers or signs: "18 to 65" is 18-65, but "2 of 5" is not 2-5."""
+        return 0 < place < len(self.words) - 1 and self.words[place - 1][:1] == self.words[place + 1][:1] == " "
+
     def is_marked(self, place: int) -> bool:
         """Return whether a token is a number, a sign or a negation. None of these is joined to a longer word."""
         return self.words[place][-1:] == " "
-
-    def is_negation(self, place: int) -> bool:
-        return self.words[place].strip().rpartition(" ")[2] in NEGATIONS
 
     def is_turning(self, place: int) -> bool:
         return self.words[place].strip().rpartition(" ")[2] in TURNING

@@ -11,7 +11,7 @@ After `COMPARED` comparisons it finds only the same words, not similar passages.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
@@ -25,6 +25,7 @@ from tamis_schemas.records.item import shown_fields, shown_value
 from .folded_text import FoldedText
 from .not_present import NOT_PRESENT
 from .quote_alignment import WordDifference, aligned, extended, leaves_out
+from .quote_scope import negation_ahead, negation_behind, turns
 from .quote_tokens import NEGATING, Tokens
 
 SEARCHED = 2_000_000  # characters of a record; more than any model reads
@@ -34,6 +35,7 @@ COMPARED = 50_000_000  # characters of quotes times characters of fields, for on
 NO_QUOTE_PHRASES = NOT_PRESENT | {"nothing", "not given", "unclear", "no mention", "no quote", "no evidence"}
 
 _ELLIPSIS = re.compile(r"[\[(]? ?(?:\. ?){3,}[\])]?")
+_CITATION = re.compile(r"(?<=[a-z)%])[.,']* ?\[\d{1,3}(?:[-,] ?\d{1,3})*\Z")  # at a part's end: "tolerated [3, 4]"
 _AROUND = " '.,;:-[](){}<>"  # stripped from both ends
 _SIGN = re.compile(r"(?:[<>]=? ?)?-?[.\u00b7]?\Z")  # before the first digit of a quote; `endpos` is its \Z
 _RANK = {QuoteState.NOT_FOUND: 0, QuoteState.ALTERED: 1, QuoteState.FOUND: 2}
@@ -45,8 +47,6 @@ SHORT = 20  # characters: a shorter quote must match word for word, as whole wor
 BROKEN_OFF = 100  # characters: a quote of this length may end within a word, because an endpoint cut it
 FEW = 2  # tokens with content: with fewer, function words must agree too
 MARGIN = 60  # characters on both sides of the most similar passage that may belong to it
-OMITTED = 6  # words: an ellipsis for at most so many must not omit a negation
-OMITTED_CHARACTERS = 120  # longest text of so many words
 TOKENISED = 200_000  # characters of a field that are compared by tokens
 LONGEST = 10_000  # characters of a quote that is compared by tokens; a longer quote must match word for word
 TRIED = 1_000  # most places in a field that are tried for a match of whole words
@@ -133,17 +133,37 @@ def in_order(field: QuotedField, parts: Sequence[QuotePart], match_in: MatchIn) 
     return _joined(field, parts, matches)
 
 
-def exact(folded: str, words: str, begin: int) -> Match | None:
-    """Return the first passage from `begin` on with the same whole words; None if there is no such passage."""
+def exact(folded: str, part: QuotePart, begin: int) -> Match | None:
+    """Return the first passage from `begin` on with the same whole words; None if there is no such passage.
+
+    A passage without a negation around it comes before the others.
+    """
+    words, negated = part.words, None
     start = folded.find(words, begin)
     for _ in range(TRIED):
         if start < 0:
-            return None
+            break
         end = start + len(words)
         if not _inside(folded, start) and (not _inside(folded, end) or _breaks_off(folded, words, end)):
-            return Match(QuoteState.FOUND, 1.0, start, end)
+            match = _in_scope(folded, part, Match(QuoteState.FOUND, 1.0, start, end))
+            if match.state is QuoteState.FOUND:
+                return match
+            negated = negated or match
         start = folded.find(words, start + 1)
-    return None
+    return negated
+
+
+def _in_scope(folded: str, part: QuotePart, match: Match) -> Match:
+    """Return the match, altered if a negation just before or after it turns its meaning."""
+    behind, ahead = negation_behind(folded, match.start), negation_ahead(folded, match.end)
+    if not behind and not ahead:
+        return match
+    differences = list(match.differences)
+    if behind and all(difference.start > match.start for difference in match.differences):
+        differences.insert(0, WordDifference(part.start, part.start, *behind))
+    if ahead and all(difference.end < match.end for difference in match.differences):
+        differences.append(WordDifference(part.end, part.end, *ahead))
+    return replace(match, state=QuoteState.ALTERED, differences=tuple(differences))
 
 
 def _inside(folded: str, place: int) -> bool:
@@ -170,17 +190,21 @@ def _breaks_off(folded: str, words: str, end: int) -> bool:
 
 def same(field: QuotedField, part: QuotePart, begin: int) -> Match:
     """Return the first passage from `begin` on with the same words or the same tokens."""
-    if match := exact(field.folded, part.words, begin):
+    if match := exact(field.folded, part, begin):
         return match
     if not SHORT <= len(part.words) <= LONGEST or len((tokens := Tokens(part.words)).content) < FEW:
         return NOWHERE
-    record = field.tokens
+    record, negated = field.tokens, NOWHERE
     for run in record.find(tokens, begin):
         if not leaves_out(tokens, record, run):
             whole = extended(tokens, record, run)
             start, end = record.spans[whole.start][0], record.spans[whole.stop - 1][1]
-            return Match(QuoteState.FOUND, fuzz.ratio(part.words, field.folded[start:end]) / 100, start, end)
-    return NOWHERE
+            similarity = fuzz.ratio(part.words, field.folded[start:end]) / 100
+            match = _in_scope(field.folded, part, Match(QuoteState.FOUND, similarity, start, end))
+            if match.state is QuoteState.FOUND:
+                return match
+            negated = match
+    return negated
 
 
 def nearest(field: QuotedField, part: QuotePart, begin: int) -> Match:
@@ -216,7 +240,8 @@ def _compared(folded: str, part: QuotePart, start: int, end: int, begin: int, si
         for word in alignment.differences
     )
     state = QuoteState.ALTERED if differences else QuoteState.FOUND
-    return Match(state, similarity, first + alignment.start, first + alignment.end, differences)
+    match = Match(state, similarity, first + alignment.start, first + alignment.end, differences)
+    return _in_scope(folded, part, match)
 
 
 def _tightened(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence[Match]) -> list[Match]:
@@ -229,28 +254,24 @@ def _tightened(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence
         words, before = parts[n].words, tight[n + 1].start
         start = field.folded.rfind(words, tight[n].end, before)
         if start >= 0 and not _inside(field.folded, start) and not _inside(field.folded, start + len(words)):
-            tight[n] = Match(QuoteState.FOUND, 1.0, start, start + len(words))
+            tight[n] = _in_scope(field.folded, parts[n], Match(QuoteState.FOUND, 1.0, start, start + len(words)))
     return tight
 
 
 def _joined(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence[Match]) -> Match:
     """Return the match of a whole quote from the matches of its parts.
 
-    If an ellipsis omits only a few words, and a negation is among them, the quote is altered.
+    If an ellipsis splices sentences or hides a negation, the quote is altered.
     """
     if not matches:
         return NOWHERE
     matches = _tightened(field, parts, matches)
-    differences: list[WordDifference] = list(matches[0].differences)
+    differences = [difference for match in matches for difference in match.differences]
     for before, after, part in zip(matches, matches[1:], parts, strict=False):
-        differences += after.differences
-        if after.start - before.end > OMITTED_CHARACTERS:
-            continue
-        omitted = Tokens(field.folded[before.end : after.start])
-        places = range(len(omitted.words))
-        if len(places) <= OMITTED and any(omitted.is_negation(place) for place in places):
-            left_out = before.end + omitted.spans[0][0], before.end + omitted.spans[-1][1]
-            differences.append(WordDifference(part.end, part.end, *left_out))
+        if turns(field.text, field.folded_text, before.end, after.start):
+            omitted = _core(field.folded, before.end, after.start)
+            differences = [word for word in differences if not omitted.start <= word.start < omitted.end]
+            differences.append(WordDifference(part.end, part.end, omitted.start, omitted.end))
     differences.sort(key=lambda difference: difference.quote_start)
     altered = bool(differences) or any(match.state is QuoteState.ALTERED for match in matches)
     return Match(
@@ -282,7 +303,8 @@ class QuotedRecord:
         named = self._without_name(whole)
         for part in (whole,) if named is whole else (whole, named):
             for field in self._fields:
-                if part.words and (match := exact(field.folded, part.words, 0)):
+                match = exact(field.folded, part, 0) if part.words else None
+                if match and match.state is QuoteState.FOUND:
                     return _quote(folded, text, field, match)
         if whole.words in NO_QUOTE_PHRASES:
             return None
@@ -329,7 +351,7 @@ class QuotedRecord:
         """
         match = same(field, part, begin)
         cost = len(part.words) * (len(field.folded) - begin)
-        if match.state is QuoteState.FOUND or len(part.words) < SHORT or not 0 < cost <= self.left:
+        if match.state is not QuoteState.NOT_FOUND or len(part.words) < SHORT or not 0 < cost <= self.left:
             return match
         self.left -= cost
         return nearest(field, part, begin)
@@ -371,8 +393,8 @@ def _parts(named: QuotePart) -> Iterator[QuotePart]:
     for ellipsis in [*_ELLIPSIS.finditer(named.words), None]:
         end = len(named.words) if ellipsis is None else ellipsis.start()
         part = _core(named.words, start, end, named.start)
-        if part.words:
-            yield part
+        if words := _CITATION.sub("", part.words):
+            yield QuotePart(part.start, words)
         start = end if ellipsis is None else ellipsis.end()
 
 
