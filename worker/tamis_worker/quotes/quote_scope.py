@@ -24,6 +24,13 @@ _AHEAD = re.compile(
     rf"['\])]*(?:,(?: \w+)? (?=not [a-z]+ly\b)| (?:(?:but|though|although|albeit) (?=not\b))?)(?!nor\b)({_NEGATION})"
 )
 _CLAUSE_ENDS = (*".,;:?!", "")
+# The last words and endings of what `_BEHIND` matches, and words before `_LEADING`: seldom there, and fast to look up
+_LAST_WORDS = NEGATIONS.union(
+    ("cannot", "seldom", "fail", "fails", "failed", "failing", "failure", "failures", "unable", "inability"),
+    ("lack", "lacks", "lacked", "lacking", "absence", "devoid", "free", "rather", "other", "instead", "than", "from"),
+    ("a", "an", "any", "the", "of", "to", "be", "been", "being", "have", "evidence", "for", "that"),
+)
+_LAST_ENDINGS = ("ly", "ant", "al", "ive", "ous", "ic", "able", "ible", "n't")
 _NEGATED = re.compile(_NEGATION)
 _ENDING = r"(?<=[\w%)\]'][\w%)\]'])[.?!]['\])]* "
 _SENTENCE_END = re.compile(_ENDING)
@@ -33,6 +40,9 @@ _SENTENCE_START = re.compile(rf"{_ENDING}(?:[a-z /&]{{3,40}}: ?)?['(\[]*\Z")  # 
 def negation_behind(folded: str, start: int) -> tuple[int, int] | None:
     """Return the place of the negation just before a quote that begins at `start`; None if there is none."""
     if folded[start - 2 : start - 1] in _CLAUSE_ENDS:  # also at the beginning of the text
+        return None
+    last = folded[folded.rfind(" ", 0, start - 1) + 1 : start - 1].lstrip("'([")
+    if folded[start - 1] == " " and last not in _LAST_WORDS and not last.endswith(_LAST_ENDINGS):
         return None
     leading = _LEADING.match(folded, start)
     negation = _BEHIND.search(folded, max(0, start - REACH), leading.end() if leading else start)
