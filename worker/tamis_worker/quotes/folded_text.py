@@ -9,7 +9,7 @@ import re
 import unicodedata
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 STEP = 256  # characters folded at a time; within a step, places are found character by character
@@ -41,24 +41,29 @@ class FoldedText:
         self._step = step
         self._begins: list[int] = []  # per step, its first place in `folded`
         self._origins: dict[int, Sequence[int]] = {}  # per step, the places of its folded characters
-        pieces: list[str] = []
+        self.folded = text.translate(_FOLDS) if text.isascii() else ""
+        # An ASCII character becomes a single character, so each keeps its place unless a space is dropped.
+        self._same_places = text.isascii() and not _has_spaces_to_drop(" " + self.folded)
+        if not self._same_places:
+            self.folded = "".join(self._pieces())
+
+    def _pieces(self) -> Iterator[str]:
         length, last = 0, " "
-        for start in range(0, len(text), step):
+        for start in range(0, len(self._text), self._step):
             self._begins.append(length)
-            piece = _translated(text[start : start + step])
-            if "  " in piece:
-                piece = _SPACES.sub(" ", piece)
-            if "< " in piece or "[ " in piece:
-                piece = _SWALLOWED.sub(r"\1", piece)
+            piece = _translated(self._text[start : start + self._step])
+            if _has_spaces_to_drop(piece):
+                piece = _SWALLOWED.sub(r"\1", _SPACES.sub(" ", piece))
             if last in SWALLOWING:
                 piece = piece.removeprefix(" ")
             if piece:
-                pieces.append(piece)
+                yield piece
                 length, last = length + len(piece), piece[-1]
-        self.folded = "".join(pieces)
 
     def place(self, start: int, end: int) -> TextSpan:
         """Return the original characters of `folded[start:end]`, which must not be empty."""
+        if self._same_places:
+            return TextSpan(start, end)
         stop = self._origin(end - 1) + 1
         for character in self._text[stop : stop + TRAILING]:
             if _FOLDS[ord(character)]:
@@ -97,6 +102,10 @@ class _Folds(dict[int, str]):
         if len(self) < REMEMBERED:
             self[code] = folded
         return folded
+
+
+def _has_spaces_to_drop(folded: str) -> bool:
+    return "  " in folded or "< " in folded or "[ " in folded
 
 
 def _beyond_ascii(text: str) -> set[str]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from rapidfuzz.distance import Indel, Opcode
 
-from .quote_tokens import NEGATING, RELATIONS, Tokens
+from .quote_tokens import NEGATING, Tokens
 
 OUTWARD = 30  # tokens of the record that are checked beyond each end of a quote
 
@@ -56,8 +56,6 @@ def aligned(quote: Tokens, passage: Tokens, *, may_break_off: bool) -> Alignment
         if not _same_letters(quote, passage, block, may_break_off=may_break_off)
     ]
     differences = [_difference(quote, passage, pair) for block in blocks for pair in _paired(block)]
-    differences += _other_relations(quote, passage, agreeing, {block.quote.start for block in blocks})
-    differences.sort(key=lambda difference: difference.quote_start)
     if agreeing[0][0] == 0:
         differences[:0] = _left_out_before(quote, passage, passage.content[agreeing[0][1]])
     if agreeing[-1][0] == len(quoted) - 1:
@@ -81,24 +79,6 @@ def _agreeing(quoted: Sequence[str], recorded: Sequence[str]) -> list[tuple[int,
     return [(op.src_start + n, op.dest_start + n) for op in runs for n in range(op.src_end - op.src_start)]
 
 
-def _other_relations(
-    quote: Tokens, passage: Tokens, agreeing: Sequence[tuple[int, int]], differing: set[int]
-) -> Iterator[WordDifference]:
-    """Yield the gaps between agreeing tokens in which a relation differs. `differing`: gaps with other differences."""
-    for (quote_before, passage_before), (quote_after, passage_after) in pairwise(agreeing):
-        quoted = _between(quote, range(quote_before + 1, quote_after))
-        recorded = _between(passage, range(passage_before + 1, passage_after))
-        if quote_before + 1 not in differing and quote.relations(quoted) != passage.relations(recorded):
-            yield WordDifference(*_places(quote, quoted), *_places(passage, recorded))
-
-
-def _places(tokens: Tokens, places: range) -> tuple[int, int]:
-    """Return the characters of some tokens; without tokens, the place after the preceding token."""
-    if not places:
-        return (tokens.spans[places.start - 1][1],) * 2
-    return tokens.spans[places[0]][0], tokens.spans[places[-1]][1]
-
-
 def _is_chance(run: Opcode, before: Opcode, behind: Opcode) -> bool:
     more = (behind.dest_start - before.dest_end) - (behind.src_start - before.src_end)
     return more > run.src_end - run.src_start
@@ -119,12 +99,10 @@ def extended(quote: Tokens, record: Tokens, run: range) -> range:
 
 
 def leaves_out(quote: Tokens, record: Tokens, run: range) -> bool:
-    """Return whether the quote changes a relation of the run that has its content, or omits a word around the run.
+    """Return whether the quote omits a word of the record before or after the run that has the quote's content.
 
     Function words show it: "were mean differences" omits the "no" of "were no mean differences".
     """
-    if quote.relations(range(quote.content[0], quote.content[-1] + 1)) != record.relations(run):
-        return True
     return bool(_left_out_before(quote, record, run.start) or _left_out_behind(quote, record, run.stop - 1))
 
 
@@ -145,11 +123,10 @@ def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> lis
     `edge`: the quote's function words and markup before its first or after its last content token. `outward`: the
     record's tokens from there on, away from the quote.
 
-    There are three possible differences:
+    There are two possible differences:
 
     - The record lacks more words of `edge` than the quote has content tokens. Then all of `edge` is the difference.
     - The quote omits the record's next content token. Then that token is the difference.
-    - The relations in `edge` are not those of the record. Then all of `edge` is the difference.
     """
     if not edge:
         return []
@@ -165,32 +142,15 @@ def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> lis
             break
     function_words = [quote.raw[place] for place in (reversed(edge) if edge.start == 0 else edge)]  # outward, too
     if (Counter(function_words) - Counter(inner)).total() > len(quote.content):
-        return [WordDifference(*_places(quote, edge), *_nowhere(record, outward))]
-    if content is not None and len(function_words) > len(inner):
-        continues = function_words[: len(inner)] == inner and function_words[len(inner) : len(inner) + 1] == outer[:1]
-        if continues or record.is_turning(content):
-            place = quote.spans[edge[-1]][1] if edge.start == 0 else quote.spans[edge[0]][0]
-            return [WordDifference(place, place, *record.spans[content])]
-    reached = _reached(function_words, inner)
-    if _relations(function_words) != _relations(inner[:reached]):
-        recorded = sorted(outward[:reached])
-        there = (record.spans[recorded[0]][0], record.spans[recorded[-1]][1]) if recorded else _nowhere(record, outward)
-        return [WordDifference(*_places(quote, edge), *there)]
-    return []
-
-
-def _reached(function_words: Sequence[str], inner: Sequence[str]) -> int:
-    """Return how many of the record's function words have all of the quote's in order; else as many as the quote's."""
-    reached = 0
-    for word in function_words:
-        if word not in inner[reached:]:
-            return len(function_words)
-        reached = inner.index(word, reached) + 1
-    return reached
-
-
-def _relations(words: Iterable[str]) -> list[str]:
-    return [RELATIONS[word] for word in words if word in RELATIONS]
+        start, end = quote.spans[edge[0]][0], quote.spans[edge[-1]][1]
+        return [WordDifference(start, end, *_nowhere(record, outward))]
+    if content is None or len(function_words) <= len(inner):
+        return []
+    continues = function_words[: len(inner)] == inner and function_words[len(inner) : len(inner) + 1] == outer[:1]
+    if not continues and not record.is_turning(content):
+        return []
+    place = quote.spans[edge[-1]][1] if edge.start == 0 else quote.spans[edge[0]][0]
+    return [WordDifference(place, place, *record.spans[content])]
 
 
 def _nowhere(record: Tokens, outward: range) -> tuple[int, int]:

@@ -4,8 +4,9 @@ In a folded text, letter case, accents, quotation marks, dashes and white space 
 
 A token is a word, a number or a sign with a meaning. Its canonical form is the same for all spellings: American
 spelling, singular, no hyphen at a line's end, numbers as digits. Function words have no canonical form, so a quote may
-differ in them, and in punctuation, but not in `RELATIONS`. Words that change the meaning are not function words:
-negations, "or", "he", "she", comparisons, and words of time or place ("before", "without", "under").
+differ in them, and in punctuation. Words that change the meaning are not function words: negations, "or", pronouns,
+comparisons, words of time or place ("before", "without", "under"), and prepositions that say who acts on whom, or from
+where to where ("by", "from", "to", "with"). A dash between numbers is a "to".
 """
 
 import re
@@ -24,27 +25,11 @@ TRIED = 1_000  # most places in a field that are tried for a match of whole toke
 FUNCTION_WORDS = frozenset(
     (
         *("a", "an", "the"),
-        *("among", "amongst", "as", "at", "by", "during", "for", "from", "in", "into", "of", "on", "onto", "per"),
-        *("through", "to", "toward", "towards", "upon", "via", "with"),
+        *("among", "amongst", "at", "during", "for", "in", "of", "on", "onto", "per", "upon"),
         *("am", "are", "be", "been", "being", "did", "do", "does", "had", "has", "have", "having", "is", "was", "were"),
-        *("and", "but", "than", "that", "which", "who", "whom", "whose"),
-        *("it", "its", "our", "such", "their", "them", "there", "these", "they", "this", "those", "we"),
+        *("and", "but", "that", "which", "who", "whom", "whose", "such", "there", "these", "this", "those"),
     )
 )
-# Function words that must agree in kind, because they say who acts on whom, from where to where, and who is meant
-RELATIONS = {
-    **dict.fromkeys(("to", "into", "toward", "towards"), "to"),
-    **dict.fromkeys(("by", "via", "through"), "by"),
-    **dict.fromkeys(("they", "their", "them"), "they"),
-    "it": "it",
-    "its": "it",
-    "we": "we",
-    "our": "we",
-    "from": "from",
-    "with": "with",
-    "as": "as",
-    "than": "than",
-}
 NEGATIONS = frozenset(("no", "not", "never", "neither", "nor", "none", "nothing", "without"))
 NEGATING = ("non", "un", "anti")  # before a hyphen: "non-smokers" do not smoke
 TURNING = NEGATIONS | {
@@ -61,7 +46,8 @@ _CONTRACTED = {
 _SAME = dict(
     pair.split(" ")
     for pair in (
-        *("percent %", "&lt; <", "&gt; >", "<= \u2264", ">= \u2265", "+/- \u00b1", "vs versus", "amongst among"),
+        *("percent %", "&lt; <", "&gt; >", "<= \u2264", ">= \u2265", "+/- \u00b1", "vs versus"),
+        *("into to", "toward to", "towards to", "via by", "through by", "their they", "them they", "its it", "our we"),
         *("mcg \u03bcg", "ug \u03bcg", "alpha \u03b1", "beta \u03b2", "gamma \u03b3", "delta \u03b4", "kappa \u03ba"),
     )
 )
@@ -71,6 +57,7 @@ _LETTERS = (
     "[a-z\u00aa\u00b5\u00ba\u00df-\u00f6\u00f8-\u02af\u0370-\u0373\u0376-\u037d"
     "\u0386-\u0481\u048a-\u0559\u0561-\u1fff\u2c00-\u2dff]+"
 )
+_RANGE = "-"  # between numbers: "10-20"
 _NUMBER = r"\d+(?:[.,\u00b7]\d+)*(?:e[-+]?\d{1,3}(?!\w))?"
 _FRACTION = r"\d+(?:e[-+]?\d{1,3}(?!\w))?"
 
@@ -92,6 +79,7 @@ _TOKEN = re.compile(
     rf"|(?:-\ (?!(?:and|or|to|vs|versus|but|as)\b){_LETTERS})+(?:'{_LETTERS})?"
     rf"|(?<=ty)[- ](?:{'|'.join(UNITS[1:10])})\b|(?<=per)\ cent\b)?"
     rf"|{_NUMBER}"
+    rf"|{_RANGE}(?:(?<=[\d%]-)|(?<=[\d%] -)(?=\ ))(?=\ ?\d)"
     rf"|[.\u00b7](?<![\w.].){_FRACTION}"
     # A minus: neither in "10-20" nor in "IL-6"; before a space only after "=" and the like.
     rf"|-(?:(?<![^\s(\[{{=<>:;,~]-)|(?<=[=<>(]-)\ |(?<=[=<>(]\ -)\ )(?:{_NUMBER}|[.\u00b7]{_FRACTION})"
@@ -103,8 +91,6 @@ _TOKEN = re.compile(
 )
 _MARKUP = re.compile(r"</?[a-z:]+\d? ?/?>|&amp;|&nbsp;")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_BY = "by"  # "by 5 mg" is not "to 5 mg": before a number it is content
-_ARTICLES = ("a", "an", "the")  # allowed between the two
 _NO_LETTERS = re.compile(r"[\W_]+")
 
 
@@ -120,20 +106,8 @@ class Tokens:
         self._folded = folded
         self.raw: list[str] = _TOKEN.findall(folded)
         self.words: list[str] = [_CANONICAL[token] for token in self.raw]
-        if _BY in self.raw:
-            self._keep_by()
         if every_word:  # function words must agree too
             self.words = [word or self.squeezed(place) for place, word in enumerate(self.words)]
-
-    def _keep_by(self) -> None:
-        by = None
-        for place, token in enumerate(self.raw):
-            if token == _BY:
-                by = place
-            elif by is not None and token not in _ARTICLES:
-                if self.words[place][1:2].isdigit():
-                    self.words[by] = _BY
-                by = None
 
     @cached_property
     def spans(self) -> list[tuple[int, int]]:
@@ -167,23 +141,6 @@ class Tokens:
                 yield range(content[start], content[end - 1] + 1)
             offset = self.joined.find(sought.joined, offset + 1)
 
-    def relations(self, places: range) -> list[tuple[int, str]]:
-        """Return the kind of each relation in some tokens, after the number of content letters before it."""
-        letters = 0
-        relations: list[tuple[int, str]] = []
-        for place in places:
-            if word := self.words[place]:
-                letters += len(word)
-            elif self._is_between_numbers(place):
-                relations += [(letters, self.raw[place])] if self.raw[place] != "to" else []
-            elif relation := RELATIONS.get(self.raw[place].replace("- ", "")):
-                relations.append((letters, relation))
-        return relations
-
-    def _is_between_numbers(self, place: int) -> bool:
-        """Return whether a word is between two numbers or signs: "18 to 65" is 18-65, but "2 of 5" is not 2-5."""
-        return 0 < place < len(self.words) - 1 and self.words[place - 1][:1] == self.words[place + 1][:1] == " "
-
     def is_marked(self, place: int) -> bool:
         """Return whether a token is a number, a sign or a negation. None of these is joined to a longer word."""
         return self.words[place][-1:] == " "
@@ -212,6 +169,8 @@ def _canonical(token: str) -> str:
         return token
     if _MARKUP.fullmatch(token):
         return ""
+    if token == _RANGE:
+        return "to"
     if token.lstrip("- .\u00b7")[:1].isdigit():
         return f" {_number(token)} "
     if (number := NUMBER_WORDS.get(token.replace(" ", "-"))) is not None:

@@ -11,7 +11,7 @@ After `COMPARED` comparisons it finds only the same words, not similar passages.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
@@ -41,7 +41,7 @@ _SIGN = re.compile(r"(?:[<>]=? ?)?-?[.\u00b7]?\Z")  # before the first digit of 
 _RANK = {QuoteState.NOT_FOUND: 0, QuoteState.ALTERED: 1, QuoteState.FOUND: 2}
 
 SIMILAR = 0.7  # a quote with this similarity to a passage is altered, not invented
-SHARED = 0.5  # and if this share of its tokens is in the passage
+SHARED = 0.4  # and if this share of its tokens is in the passage
 
 SHORT = 20  # characters: a shorter quote must match word for word, as whole words
 BROKEN_OFF = 100  # characters: a quote of this length may end within a word, because an endpoint cut it
@@ -145,7 +145,7 @@ def exact(folded: str, part: QuotePart, begin: int) -> Match | None:
             break
         end = start + len(words)
         if not _inside(folded, start) and (not _inside(folded, end) or _breaks_off(folded, words, end)):
-            match = _in_scope(folded, part, Match(QuoteState.FOUND, 1.0, start, end))
+            match = _in_scope(folded, part, begin, start, end)
             if match.state is QuoteState.FOUND:
                 return match
             negated = negated or match
@@ -153,17 +153,17 @@ def exact(folded: str, part: QuotePart, begin: int) -> Match | None:
     return negated
 
 
-def _in_scope(folded: str, part: QuotePart, match: Match) -> Match:
-    """Return the match, altered if a negation just before or after it turns its meaning."""
-    behind, ahead = negation_behind(folded, match.start), negation_ahead(folded, match.end)
-    if not behind and not ahead:
-        return match
-    differences = list(match.differences)
-    if behind and all(difference.start > match.start for difference in match.differences):
-        differences.insert(0, WordDifference(part.start, part.start, *behind))
-    if ahead and all(difference.end < match.end for difference in match.differences):
-        differences.append(WordDifference(part.end, part.end, *ahead))
-    return replace(match, state=QuoteState.ALTERED, differences=tuple(differences))
+def _in_scope(folded: str, part: QuotePart, begin: int, start: int, end: int, similarity: float = 1.0) -> Match:
+    """Return the match with the same words, altered if a negation just before or after it turns its meaning.
+
+    A passage from `begin` on follows an ellipsis. Then a negation before it is omitted, or in the quote.
+    """
+    behind, ahead = None if begin else negation_behind(folded, start), negation_ahead(folded, end)
+    if behind or ahead:
+        differences = [WordDifference(part.start, part.start, *behind)] if behind else []
+        differences += [WordDifference(part.end, part.end, *ahead)] if ahead else []
+        return Match(QuoteState.ALTERED, similarity, start, end, tuple(differences))
+    return Match(QuoteState.FOUND, similarity, start, end)
 
 
 def _inside(folded: str, place: int) -> bool:
@@ -200,7 +200,7 @@ def same(field: QuotedField, part: QuotePart, begin: int) -> Match:
             whole = extended(tokens, record, run)
             start, end = record.spans[whole.start][0], record.spans[whole.stop - 1][1]
             similarity = fuzz.ratio(part.words, field.folded[start:end]) / 100
-            match = _in_scope(field.folded, part, Match(QuoteState.FOUND, similarity, start, end))
+            match = _in_scope(field.folded, part, begin, start, end, similarity)
             if match.state is QuoteState.FOUND:
                 return match
             negated = match
@@ -239,9 +239,10 @@ def _compared(folded: str, part: QuotePart, start: int, end: int, begin: int, si
         WordDifference(part.start + word.quote_start, part.start + word.quote_end, first + word.start, first + word.end)
         for word in alignment.differences
     )
-    state = QuoteState.ALTERED if differences else QuoteState.FOUND
-    match = Match(state, similarity, first + alignment.start, first + alignment.end, differences)
-    return _in_scope(folded, part, match)
+    start, end = first + alignment.start, first + alignment.end
+    if differences:
+        return Match(QuoteState.ALTERED, similarity, start, end, differences)
+    return _in_scope(folded, part, begin, start, end, similarity)
 
 
 def _tightened(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence[Match]) -> list[Match]:
@@ -254,7 +255,7 @@ def _tightened(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence
         words, before = parts[n].words, tight[n + 1].start
         start = field.folded.rfind(words, tight[n].end, before)
         if start >= 0 and not _inside(field.folded, start) and not _inside(field.folded, start + len(words)):
-            tight[n] = _in_scope(field.folded, parts[n], Match(QuoteState.FOUND, 1.0, start, start + len(words)))
+            tight[n] = _in_scope(field.folded, parts[n], n, start, start + len(words))
     return tight
 
 

@@ -46,10 +46,10 @@ def find(text: str) -> Quote:
         ("Haemoglobin did improve (mean change", [("", "not")]),
         ("There were differences between groups", [("", "no")]),
         ("were differences between groups.", [("", "no")]),  # the quote begins with the word before it
-        ("after in-hospital rehabilitation; patients with", [("", "without")]),  # or with the word behind it
+        ("after in-hospital rehabilitation; patients with", [("with", "without")]),  # or with the word behind it
         ("randomised to 2.5 mg/kg metformin daily and", [("", "or")]),
         ("Haemoglobin did ... improve (mean change", [("", "not")]),
-        ("patients with diabetes were excluded", [("", "without")]),
+        ("patients with diabetes were excluded", [("with", "without")]),
         ("and pain was not increased by 12 %", [("not", "")]),
         ("Of 1,250 smoking women aged", [("", "non")]),
         ("smoking women aged 18\u201365 years", [("", "non")]),
@@ -57,7 +57,7 @@ def find(text: str) -> Quote:
         ("non-smoking men aged 18\u201365 years", [("men", "women")]),
         ("patients without diabetes were included", [("included", "excluded")]),
         ("and pain was decreased by 12 %", [("decreased", "increased")]),
-        ("and pain was increased to 12 %", [("", "by")]),
+        ("and pain was increased to 12 %", [("to", "by")]),
         ("metformin daily and placebo for twelve", [("", "or")]),
         ("by 12 % in some groups before surgery", [("some", "all")]),
         ("in all groups after surgery", [("after", "before")]),
