@@ -13,7 +13,7 @@ from tamis_schemas import Chunk, Extraction, Quote
 
 from ..quotes.folded_text import FoldedText
 from ..quotes.quote_tokens import NUMBER_WORDS
-from ..quotes.quotes import COMPARED, QuotedRecord
+from ..quotes.quotes import COMPARED, QuotedRecord, QuotePart, exact
 
 READ = 10_000  # characters of a passage that are searched for a value
 ALIKE = 200_000  # characters of a value times characters of a passage, up to which similarity is computed
@@ -119,9 +119,10 @@ def _readings(written: str) -> Iterator[Decimal]:
 
 
 def _says_text(passage: str, value: str) -> bool:
+    words = FoldedText(value).folded.strip()
+    if words and exact(FoldedText(passage).folded, QuotePart(0, words), 0):  # also behind a negation: "without aspirin"
+        return True
     record = QuotedRecord({"evidence": passage})
     record.left = ALIKE
     quote = record.find(value)
-    if quote is not None:
-        return quote.found
-    return FoldedText(value).folded.strip() in FoldedText(passage).folded  # only marks: "+", "***"
+    return quote is not None and quote.found

@@ -1,6 +1,5 @@
 """The alignment of a quote's words with the most similar passage, and the differences between the two."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -118,44 +117,22 @@ def _left_out_behind(quote: Tokens, record: Tokens, last: int) -> list[WordDiffe
 
 
 def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> list[WordDifference]:
-    """Return the difference at one end of the quote, as a list, which is empty if there is none.
+    """Return the record's next content token as a list if the quote omits this token at one end; else an empty list.
 
     `edge`: the quote's function words and markup before its first or after its last content token. `outward`: the
-    record's tokens from there on, away from the quote.
-
-    There are two possible differences:
-
-    - The record lacks more words of `edge` than the quote has content tokens. Then all of `edge` is the difference.
-    - The quote omits the record's next content token. Then that token is the difference.
+    record's tokens from there on, away from the quote. The quote omits the token if `edge` continues beyond it, or has
+    a function word in place of a token that turns the meaning.
     """
-    if not edge:
+    outside = outward[: min(len(edge), OUTWARD)]
+    content = next((n for n, place in enumerate(outside) if record.words[place]), None)
+    if content is None:
         return []
-    inner: list[str] = []
-    outer: list[str] = []
-    content = None
-    for place in outward[:OUTWARD]:
-        if not record.words[place]:
-            (inner if content is None else outer).append(record.raw[place])
-        elif content is None:
-            content = place
-        else:
-            break
     function_words = [quote.raw[place] for place in (reversed(edge) if edge.start == 0 else edge)]  # outward, too
-    if (Counter(function_words) - Counter(inner)).total() > len(quote.content):
-        start, end = quote.spans[edge[0]][0], quote.spans[edge[-1]][1]
-        return [WordDifference(start, end, *_nowhere(record, outward))]
-    if content is None or len(function_words) <= len(inner):
-        return []
-    continues = function_words[: len(inner)] == inner and function_words[len(inner) : len(inner) + 1] == outer[:1]
-    if not continues and not record.is_turning(content):
+    around = [record.raw[place] for place in (*outside[:content], *outward[content + 1 : content + 2])]
+    if around != function_words[: content + 1] and not record.is_turning(outside[content]):
         return []
     place = quote.spans[edge[-1]][1] if edge.start == 0 else quote.spans[edge[0]][0]
-    return [WordDifference(place, place, *record.spans[content])]
-
-
-def _nowhere(record: Tokens, outward: range) -> tuple[int, int]:
-    place = record.spans[outward.start][0] if outward else 0
-    return place, place
+    return [WordDifference(place, place, *record.spans[outside[content]])]
 
 
 def _reach(agreeing: Sequence[tuple[int, int]], quote_length: int, passage_length: int) -> tuple[int, int]:

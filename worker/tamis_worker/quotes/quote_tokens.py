@@ -36,13 +36,7 @@ TURNING = NEGATIONS | {
     *("or", "before", "after", "until", "since", "within", "outside", "between", "under", "over", "above", "below"),
     *("against", "except", "despite", "beyond", "versus"),
 }
-_CONTRACTED = {
-    **{f"{verb}n't": "not" for verb in ("are", "did", "do", "does", "had", "has", "have", "is", "was", "were")},
-    **{f"{verb}n't": f"{verb} not" for verb in ("could", "might", "must", "should", "would")},
-    "cannot": "can not",
-    "can't": "can not",
-    "won't": "will not",
-}
+_VERBS = {"can't": "can", "cannot": "can", "won't": "will"}
 _SAME = dict(
     pair.split(" ")
     for pair in (
@@ -176,15 +170,15 @@ def _canonical(token: str) -> str:
     if (number := NUMBER_WORDS.get(token.replace(" ", "-"))) is not None:
         return f" {number} "
     word = "percent" if token == "per cent" else token.replace("- ", "").replace(" ", "").replace("-", "")  # noqa: S105
-    word = _CONTRACTED.get(word, word).removesuffix("'s")
+    if word.endswith(("n't", "cannot")):
+        verb = _VERBS.get(word, word.removesuffix("n't"))
+        return " not " if verb in FUNCTION_WORDS else f"{verb} not "
+    word = word.removesuffix("'s")
     if word in FUNCTION_WORDS:
         return ""
     word = _SAME.get(word, word)
-    if not word[0].isalpha():
+    if word in NEGATIONS or not word[0].isalpha():
         return f" {word} "
-    *before, last = word.split(" ")
-    if last in NEGATIONS:
-        return f"{''.join(before)} {last} "
     return _singular(american(word))
 
 

@@ -194,7 +194,7 @@ def same(field: QuotedField, part: QuotePart, begin: int) -> Match:
         return match
     if not SHORT <= len(part.words) <= LONGEST or len((tokens := Tokens(part.words)).content) < FEW:
         return NOWHERE
-    record, negated = field.tokens, NOWHERE
+    record = field.tokens
     for run in record.find(tokens, begin):
         if not leaves_out(tokens, record, run):
             whole = extended(tokens, record, run)
@@ -203,8 +203,7 @@ def same(field: QuotedField, part: QuotePart, begin: int) -> Match:
             match = _in_scope(field.folded, part, begin, start, end, similarity)
             if match.state is QuoteState.FOUND:
                 return match
-            negated = match
-    return negated
+    return NOWHERE
 
 
 def nearest(field: QuotedField, part: QuotePart, begin: int) -> Match:
@@ -274,9 +273,8 @@ def _joined(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence[Ma
             differences = [word for word in differences if not omitted.start <= word.start < omitted.end]
             differences.append(WordDifference(part.end, part.end, omitted.start, omitted.end))
     differences.sort(key=lambda difference: difference.quote_start)
-    altered = bool(differences) or any(match.state is QuoteState.ALTERED for match in matches)
     return Match(
-        QuoteState.ALTERED if altered else QuoteState.FOUND,
+        QuoteState.ALTERED if differences else QuoteState.FOUND,
         min(match.similarity for match in matches),
         matches[0].start,
         matches[-1].end,
@@ -304,8 +302,7 @@ class QuotedRecord:
         named = self._without_name(whole)
         for part in (whole,) if named is whole else (whole, named):
             for field in self._fields:
-                match = exact(field.folded, part, 0) if part.words else None
-                if match and match.state is QuoteState.FOUND:
+                if part.words and (match := exact(field.folded, part, 0)) and match.state is QuoteState.FOUND:
                     return _quote(folded, text, field, match)
         if whole.words in NO_QUOTE_PHRASES:
             return None

@@ -49,6 +49,7 @@ TEXT = (
         ("Low-dose aspirin", "low-dose Aspirin", True),
         ("low\u2011dose  aspirin", "Low-Dose Aspirin", True),
         ("placebo", "aspirin", False),
+        ("patients without aspirin", "aspirin", True),  # a value is no quote: it may be what is excluded
         ("treatment", "men", False),
         ("adults and children", ["adults", "children"], True),
         ("adults alone", ["adults", "children"], False),
