@@ -16,7 +16,8 @@ BEHIND = re.compile(rf"{NEGATED} ")
 BEFORE = re.compile(rf" (?={NEGATED})(?<=[\w%)] )")
 # So do these words, with up to two between. Without this, one harmless quote in 250 would say something else.
 NEARLY = re.compile(
-    r"(?i:\b(?:not|no|none|neither|nor|without|never|cannot|lack\w*|rather than|fail\w*)(?: [\w-]+){0,3} \Z)"
+    r"(?i:\b(?:not|no|none|neither|nor|without|never|cannot|lack\w*|absence|instead|rather than|fail\w*)"
+    r"(?: [\w-]+){0,3} \Z)"
 )
 _SENTENCE_END = re.compile(r"(?<=[a-z)\d][a-z)\d][.?!]) (?=[A-Z])")
 
@@ -30,7 +31,7 @@ _AUXILIARY = re.compile(r"\b(?:was|were|is|are|did|has|have|can|could|may|should
 _COMMON = frozenset(
     (
         *("about", "above", "after", "among", "being", "their", "there", "these", "those", "which", "while", "within"),
-        *("between", "through", "during", "having", "towards", "amongst"),
+        *("between", "through", "during", "having", "towards", "amongst", "whose"),
     )
 )
 
@@ -242,7 +243,7 @@ def _than_moved(draw: random.Random, quote: str, foreign: str) -> str | None:
     ):
         return f"{quote[: moved.start()]}{moved[1]} than {moved[2]} {quote[moved.end() :]}"
     if sides := re.search(r"([\w-]{5,})((?: \w+){1,3} than (?:the |in |with |for )?)([\w-]{5,})", quote):
-        if sides[1].lower() == sides[3].lower():
+        if sides[1].lower().rstrip("s") == sides[3].lower().rstrip("s"):
             return None
         return f"{quote[: sides.start()]}{sides[3]}{sides[2]}{sides[1]}{quote[sides.end() :]}"
     return None
@@ -350,7 +351,8 @@ def _ellipsis(draw: random.Random, quote: str, foreign: str) -> str | None:
         return None
     start = draw.randint(2, len(words) - 4)
     end = draw.randint(start + 1, min(start + 6, len(words) - 2))
-    if _NEGATION.search(" ".join(words[start:end])) or re.search(r"[.?!:;]( |$)", " ".join(words[start - 1 : end])):
+    omitted = " ".join(words[start:end])
+    if _NEGATION.search(omitted) or "cannot" in omitted or re.search(r"[.?!:;]( |$)", f"{words[start - 1]} {omitted}"):
         return None
     return " ".join([*words[:start], draw.choice(("...", "\u2026", "[...]", "(\u2026)")), *words[end:]])
 

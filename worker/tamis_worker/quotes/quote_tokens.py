@@ -34,7 +34,7 @@ NEGATIONS = frozenset(("no", "not", "never", "neither", "nor", "none", "nothing"
 NEGATING = ("non", "un", "anti")  # before a hyphen: "non-smokers" do not smoke
 TURNING = NEGATIONS | {
     *("or", "before", "after", "until", "since", "within", "outside", "between", "under", "over", "above", "below"),
-    *("against", "except", "despite", "beyond", "versus"),
+    *("against", "except", "despite", "beyond", "versus", "as", "by", "from", "than", "to", "with"),
 }
 _VERBS = {"can't": "can", "cannot": "can", "won't": "will"}
 _SAME = dict(
