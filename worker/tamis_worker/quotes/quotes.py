@@ -138,9 +138,9 @@ def exact(folded: str, part: QuotePart, begin: int) -> Match | None:
 
     A passage without a negation around it comes before the others.
     """
-    words, negated = part.words, None
-    start = folded.find(words, begin)
+    words, start, negated = part.words, begin - 1, None
     for _ in range(TRIED):
+        start = folded.find(words, start + 1)
         if start < 0:
             break
         end = start + len(words)
@@ -149,7 +149,6 @@ def exact(folded: str, part: QuotePart, begin: int) -> Match | None:
             if match.state is QuoteState.FOUND:
                 return match
             negated = negated or match
-        start = folded.find(words, start + 1)
     return negated
 
 
@@ -311,11 +310,10 @@ class QuotedRecord:
             match = in_order(field, parts, same)
             if match.state is QuoteState.FOUND:
                 return _quote(folded, text, field, match)
-        best, best_field = NOWHERE, None
-        for field in self._fields:
-            match = in_order(field, parts, self._nearest)
-            if best_field is None or (_RANK[match.state], match.similarity) > (_RANK[best.state], best.similarity):
-                best, best_field = match, field
+        matches = [(in_order(field, parts, self._nearest), field) for field in self._fields]
+        best, best_field = max(
+            matches, key=lambda pair: (_RANK[pair[0].state], pair[0].similarity), default=(NOWHERE, None)
+        )
         if best_field is None or best.state is QuoteState.NOT_FOUND:
             return Quote(text=text, state=QuoteState.NOT_FOUND, similarity=round(best.similarity, 4))
         return _quote(folded, text, best_field, best)
