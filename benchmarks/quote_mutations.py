@@ -11,7 +11,7 @@ from dataclasses import dataclass
 Mutation = Callable[[random.Random, str, str], str | None]  # a quote and a text of foreign words; None: not this quote
 
 # A quote that begins just behind or ends just before such words, in the same clause, turns the meaning.
-NEGATED = r"(?<!\bor )(?i:\b(?:not(?! only)|no(?!\.)|without|never|lack of|failed to))(?= \w)"
+NEGATED = r"(?i:\b(?:not(?! only)|no(?!\.)|without|never|lack of|failed to))(?= \w)"
 BEHIND = re.compile(rf"{NEGATED} ")
 BEFORE = re.compile(rf" (?={NEGATED})(?<=[\w%)] )")
 # So do these words, with up to two between. Without this, one harmless quote in 250 would say something else.

@@ -10,9 +10,9 @@ REACH = 60  # characters of a word before a quote, or of a heading before a sent
 SENTENCE = 2_000  # longest sentence whose end is searched
 MODIFIERS = 4  # words between a negation and what it negates, at most: "no significant", "has not been"
 
-# Not "with or without", "with and without", "not only", "no. 5". In the folded text, which has no capital letters.
+# Not "not only", "no. 5". In the folded text, which has no capital letters.
 _NEGATION = (
-    rf"\b(?<!-)(?<!\bor )(?<!\bwith and )(?:{'|'.join(sorted(NEGATIONS))}|[a-z]+n't|cannot|hardly|barely|rarely|seldom"
+    rf"\b(?<!-)(?:{'|'.join(sorted(NEGATIONS))}|[a-z]+n't|cannot|hardly|barely|rarely|seldom"
     r"|(?:fail(?:s|ed|ures?|ing)?|unable|inability) to|(?:lack|absence|devoid) of)(?![\w.-]| only\b)"
 )
 _NEGATED = re.compile(_NEGATION)
@@ -71,4 +71,4 @@ def turns(text: str, folded_text: FoldedText, start: int, end: int) -> bool:
     first = next((place.start() for place in stops if not is_small(place.end())), end)
     if first < end and (is_small(end) or not _SENTENCE_START.search(folded, max(start, end - REACH), end)):
         return True
-    return _NEGATED.search(folded[start:first]) is not None
+    return _NEGATED.search(folded, start, first) is not None

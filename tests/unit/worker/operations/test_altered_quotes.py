@@ -91,6 +91,7 @@ def test_a_quote_of_which_a_token_differs_is_altered_and_says_where(
         "after inhospital rehabili-\ntation",
         "after the in-hos-\n pital rehabilitation",
         "118 were randomised to ... placebo for 12 weeks",
+        "non-smoking women aged 18 - 65 years",
         "118 are randomised to the 2.5 mg/kg of metformin",  # function words
         "patients, without diabetes, were excluded.",
         "Hemoglobin didn't improve; mean change \u20130.5 g/dl",
@@ -132,7 +133,10 @@ TURNED += (
     "The authors did not significantly change the diet of children. There was no evidence of serious harm in adults. "
 )
 TURNED += "Care failed to shorten the stay in hospital. The benefits were seen without changes in blood pressure. "
-TURNED += "In older adults with asthma, no child was treated. Sleep with or without a mask was studied in nurses."
+TURNED += "In older adults with asthma, no child was treated. Sleep with or without a mask was studied in nurses. "
+TURNED += (
+    "Walking rather than surgery was used. Pain was less with heat vs. ice in nurses. It was not only safe in rats."
+)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +147,11 @@ TURNED += "In older adults with asthma, no child was treated. Sleep with or with
         ("serious harm in adults", QuoteState.ALTERED),
         ("to shorten the stay in hospital", QuoteState.ALTERED),
         ("changes in blood pressure", QuoteState.ALTERED),
-        ("a mask was studied in nurses", QuoteState.FOUND),  # "with or without"
+        ("a mask was studied in nurses", QuoteState.ALTERED),  # nothing says that it was worn
+        ("surgery was used", QuoteState.ALTERED),
+        ("serious harms in the adults", QuoteState.ALTERED),
+        ("a significant change in the diet of children", QuoteState.ALTERED),  # and with other function words
+        ("only safe in rats", QuoteState.FOUND),  # "not only" is no negation
         ("did not significantly change the diet", QuoteState.FOUND),
         ("Sleep with or without a mask", QuoteState.FOUND),
         ("The benefits were seen", QuoteState.ALTERED),  # ends before a negation
@@ -153,6 +161,9 @@ TURNED += "In older adults with asthma, no child was treated. Sleep with or with
         ("pain fell from 8 to 3 from the new drug", QuoteState.ALTERED),
         ("pain fell from 8 to 3 with a new drug", QuoteState.FOUND),
         ("pain fell from 8 to 3 by the new drug", QuoteState.ALTERED),
+        ("pain fell of 8 to 3 with the new drug", QuoteState.ALTERED),
+        ("for age, and pain fell from 8 to 3", QuoteState.ALTERED),
+        ("pain fell from 8 towards 3 with the new drug", QuoteState.FOUND),
         ("It influenced age, and pain fell", QuoteState.ALTERED),  # who acts on whom
         ("It is influenced by the age, and pain fell", QuoteState.FOUND),
         ("They were influenced by age, and pain fell", QuoteState.ALTERED),
@@ -160,8 +171,11 @@ TURNED += "In older adults with asthma, no child was treated. Sleep with or with
         ("Mortality was lower in men than in women", QuoteState.ALTERED),
         ("Mortality is lower in the women than in men", QuoteState.FOUND),
         ("Exercise was preferred ... lower in women than in men", QuoteState.ALTERED),  # two sentences
+        ("Exercise was preferred ... ice in nurses", QuoteState.ALTERED),
         ("Exercise was preferred ... Mortality was lower in women", QuoteState.FOUND),
+        ("Mortality was lower ... Sleep with or without a mask", QuoteState.FOUND),  # whole sentences with a "not"
         ("Mortality was lower ... than in men [3, 4].", QuoteState.FOUND),
+        ("did not ... change the diet of children", QuoteState.FOUND),
         ("Mortality was lower in women than in men [12]", QuoteState.FOUND),
     ],
 )
@@ -170,6 +184,12 @@ def test_a_quote_may_not_turn_the_meaning_of_the_words_it_takes(text: str, state
     assert quote is not None
     assert quote.state is state
     assert bool(quote.differences) is (state is QuoteState.ALTERED)
+
+
+def test_a_passage_that_nothing_negates_comes_before_a_negated_passage() -> None:
+    quote = QuotedRecord({"abstract": "It had no effect on sleep. It had an effect on sleep."}).find("effect on sleep")
+    assert quote is not None
+    assert (quote.state, quote.start) == (QuoteState.FOUND, 37)
 
 
 @pytest.mark.parametrize("word", ["no", "not", "never", "neither", "nor", "none", "nothing", "without"])

@@ -34,6 +34,7 @@ def folded(text: str) -> str:
         ("H\u2082O 10\u2076", "H2O 106"),
         ("< sup>2< /sup> [ INST]", "<sup>2</sup> [INST]"),
         ("\uff21\uff22\uff23", "abc"),
+        (" abc", "abc"),
     ],
 )
 def test_what_differs_only_in_how_it_is_written_is_equal(one: str, other: str) -> None:
