@@ -107,18 +107,21 @@ def _excerpt(draw: random.Random, abstract: str, length: tuple[int, int], kind: 
     behind = {place.end() for place in BEHIND.finditer(abstract)}
     before = {place.start() for place in BEFORE.finditer(abstract)}
     starts = [start for start in starts if (start in behind) is (kind.behind is not None)]
-    if kind.behind is None:
-        starts = [start for start in starts if not NEARLY.search(abstract, max(0, start - 60), start)]
     ends = [end for end in ends if (end in before) is (kind.before is not None)]
     if not starts or not ends:
         return None
     if kind.before is not None:
         end = draw.choice(ends)
-        fitting = [start for start in starts if length[0] <= end - start <= length[1]]
-        return abstract[draw.choice(fitting) : end].strip() if fitting else None
-    start = draw.choice(starts)
-    fitting = [end for end in ends if length[0] <= end - start <= length[1]]
-    return abstract[start : draw.choice(fitting)].strip() if fitting else None
+        fitting = [(start, end) for start in starts if length[0] <= end - start <= length[1]]
+    else:
+        start = draw.choice(starts)
+        fitting = [(start, end) for end in ends if length[0] <= end - start <= length[1]]
+    if not fitting:
+        return None
+    start, end = draw.choice(fitting)
+    if kind.behind is None and NEARLY.search(abstract, max(0, start - 60), start):
+        return None
+    return abstract[start:end].strip()
 
 
 def _stands_in(text: str, *fields: str, but: bool) -> bool:

@@ -170,6 +170,7 @@ TURNED += (
         ("Mortality was lower than in women in men", QuoteState.ALTERED),  # comparisons
         ("Mortality was lower in men than in women", QuoteState.ALTERED),
         ("Mortality is lower in the women than in men", QuoteState.FOUND),
+        ("the drug. Mortality was lower in women", QuoteState.ALTERED),  # "the new drug"
         ("Exercise was preferred ... lower in women than in men", QuoteState.ALTERED),  # two sentences
         ("Exercise was preferred ... ice in nurses", QuoteState.ALTERED),
         ("Exercise was preferred ... Mortality was lower in women", QuoteState.FOUND),
