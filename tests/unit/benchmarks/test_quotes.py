@@ -1,5 +1,7 @@
 """Quotes of real abstracts, changed in what they say or only in how they are written: the benchmark's short form."""
 
+from collections import Counter
+
 import pytest
 from benchmarks.quote_mutations import FLIPS, HARMLESS, LENGTHS
 from benchmarks.quotes import Quoted, abstracts, after, before, quotes
@@ -35,6 +37,7 @@ def test_at_most_one_in_a_hundred_is_accepted_that_flips_or_flagged_that_says_th
     assert alone > 0.4  # what the similarity accepts: the quotes are hard enough
     assert accepted <= 0.01
     assert shares(harmless)[1] >= 0.99
+    assert max(Counter(quoted.kind for quoted in flips if after(quoted) is QuoteState.FOUND).values(), default=0) <= 1
 
 
 @needs_real_records
