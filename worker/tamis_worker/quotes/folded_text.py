@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 STEP = 256  # characters folded at a time; within a step, places are found character by character
 REMEMBERED = 20_000  # characters whose folding is kept; a record may contain any of a million
-FEW_BEYOND_ASCII = 20  # kinds of characters per step that are replaced individually
 TRAILING = 32  # accents and invisible characters after the last letter of a span that belong to it, at most
 
 QUOTATION_MARKS = frozenset("'\"`\u00b4\u2032\u2033\u2035\u2036\u300c\u300d\u300e\u300f\u301d\u301e\u301f\uff02\uff07")
@@ -51,7 +50,7 @@ class FoldedText:
         length, last = 0, " "
         for start in range(0, len(self._text), self._step):
             self._begins.append(length)
-            piece = _translated(self._text[start : start + self._step])
+            piece = self._text[start : start + self._step].translate(_FOLDS)
             if _has_spaces_to_drop(piece):
                 piece = _SWALLOWED.sub(r"\1", _SPACES.sub(" ", piece))
             if last in SWALLOWING:
@@ -82,7 +81,8 @@ class FoldedText:
         end = self._begins[step + 1] if step + 1 < len(self._begins) else len(self.folded)
         start = step * self._step
         text = self._text[start : start + self._step]
-        if end - reached == len(text) and all(len(_FOLDS[ord(character)]) == 1 for character in _beyond_ascii(text)):
+        single = text.isascii() or all(len(_FOLDS[ord(character)]) == 1 for character in set(text))
+        if single and end - reached == len(text):
             return range(start, start + len(text))  # every character became a single character
         last = self.folded[reached - 1] if reached else " "
         origins = array("L")
@@ -106,20 +106,6 @@ class _Folds(dict[int, str]):
 
 def _has_spaces_to_drop(folded: str) -> bool:
     return "  " in folded or "< " in folded or "[ " in folded
-
-
-def _beyond_ascii(text: str) -> set[str]:
-    return set() if text.isascii() else {character for character in set(text) if character > "\x7f"}
-
-
-def _translated(text: str) -> str:
-    """Return the text with every character folded. Characters that become ASCII are replaced first, for speed."""
-    beyond = _beyond_ascii(text)
-    if len(beyond) <= FEW_BEYOND_ASCII:
-        for character in beyond:
-            if (folded := _FOLDS[ord(character)]).isascii():
-                text = text.replace(character, folded)
-    return text.translate(_FOLDS)
 
 
 def _fold(character: str) -> str:

@@ -12,7 +12,7 @@ After `COMPARED` comparisons it finds only the same words, not similar passages.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TypeAlias
 
 from rapidfuzz import fuzz
@@ -69,7 +69,7 @@ class QuotedField:
     def __post_init__(self) -> None:
         self.folded_text = FoldedText(self.text)
         self.folded = self.folded_text.folded
-        self.prefix = _prefix(self.name)
+        self.prefix = FoldedText(self.name).folded.strip() + ":"  # a model may copy it before a quote
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -81,12 +81,6 @@ class QuotedField:
             return ""
         place = self.folded_text.place(start, end)
         return self.text[place.start : place.end]
-
-
-@lru_cache(maxsize=1_000)
-def _prefix(name: str) -> str:
-    """Return the text that a model may copy before a quote: the folded field name and a colon."""
-    return FoldedText(name).folded.strip() + ":"
 
 
 @dataclass(frozen=True, slots=True)
