@@ -34,7 +34,8 @@ def negation_behind(folded: str, start: int) -> tuple[int, int] | None:
     """Return the place of the negation just before a quote that begins at `start`; None if there is none."""
     end = start
     for _ in range(MODIFIERS + 1):
-        begin = folded.rfind(" ", end - REACH if end > REACH else 0, end - 1) + 1
+        low = end - REACH if end > REACH else 0
+        begin = folded.rfind(" ", low, end - 1) + 1 or low
         if not _may_negate(folded[begin:end]):
             return None
         if negation := _BEHIND.match(folded, begin):

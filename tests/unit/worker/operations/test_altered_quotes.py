@@ -3,6 +3,7 @@
 import pytest
 
 from tamis_schemas.answers.results import Quote, QuoteState
+from tamis_worker.quotes import quote_scope
 from tamis_worker.quotes.quotes import QuotedRecord
 
 ABSTRACT = (
@@ -185,6 +186,13 @@ def test_a_quote_may_not_turn_the_meaning_of_the_words_it_takes(text: str, state
     assert quote is not None
     assert quote.state is state
     assert bool(quote.differences) is (state is QuoteState.ALTERED)
+
+
+def test_only_the_words_near_a_quote_are_read_where_a_script_has_no_spaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(quote_scope, "_may_negate", read.append)
+    QuotedRecord({"abstract": "\u75c5" * 1_000 + "\u836f\u7269"}).find("\u836f\u7269")
+    assert list(map(len, read)) == [quote_scope.REACH]
 
 
 def test_a_passage_that_nothing_negates_comes_before_a_negated_passage() -> None:
