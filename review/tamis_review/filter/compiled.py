@@ -3,7 +3,7 @@
 The error for an invalid pattern shows the place of the fault.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from tamis_schemas import InvalidParameters
 from tamis_schemas.extras import needs
@@ -54,20 +54,6 @@ def compile_untrusted(pattern: object, place: str) -> re2._Regexp:
     if compiled.search(b"") is not None:
         raise InvalidParameters(f"{place}: {pattern!r} matches the empty text, and so everything")
     return compiled
-
-
-def any_of(patterns: Sequence[str]) -> re2.Set | None:
-    """Return a set that finds all matching patterns in one pass, or None if `patterns` is empty.
-
-    All patterns must be valid.
-    """
-    if not patterns:
-        return None
-    pattern_set = re2.Set.SearchSet(options())
-    for pattern in patterns:
-        pattern_set.Add(pattern.encode("utf-8"))
-    pattern_set.Compile()
-    return pattern_set
 
 
 def _complaint(error: re2.error, pattern: str) -> str:

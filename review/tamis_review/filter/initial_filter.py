@@ -14,6 +14,7 @@ from tamis_schemas import Exclusion, InvalidParameters, SearchCriteria
 from tamis_schemas.answers.filter_result import BatchFilterResult, FilterResult, FilterRule, RejectedPaper
 from tamis_schemas.records.paper import PaperData
 
+from ..intake.columns import is_no_abstract
 from . import compiled, contexts, patterns
 from .evidence import PaperEvidence, names_animals, names_design, names_people
 from .inclusions import switched_off
@@ -94,19 +95,19 @@ class TitlePatterns:
         self._alone = [compiled.compile_untrusted(pattern, f"{place}[{at}]") for at, pattern in enumerate(patterns)]
         texts = [str(pattern) for pattern in patterns]
         self._meanings = [TITLE_MEANINGS.get(text, OWN_PATTERN) for text in texts]
-        self._any = compiled.any_of(texts)
+        self._any = compiled.finder("|".join(f"(?:{text})" for text in texts)) if texts else None
 
     def mentions(self, title: bytes) -> Iterator[Mention]:
         """Yield the matches in a title, pattern by pattern. `^` and `$` ignore spaces, quotes and a final full stop."""
-        if self._any is None:
-            return
         core, offset = _core(title)
-        for at in self._any.Match(core) or ():
-            for match in islice(self._alone[at].finditer(core), MOST_MENTIONS):
+        if self._any is None or not self._any(core):
+            return
+        for alone, meaning in zip(self._alone, self._meanings, strict=True):
+            for match in islice(alone.finditer(core), MOST_MENTIONS):
                 start, end = match.span()
                 end = start + len(core[start:end].rstrip(_AFTER_LABEL))
                 if start < end:
-                    yield Mention(offset + start, offset + end, self._meanings[at])
+                    yield Mention(offset + start, offset + end, meaning)
 
 
 def _core(title: bytes) -> tuple[bytes, int]:
@@ -131,23 +132,6 @@ def years_of(paper: PaperData) -> Iterator[tuple[int, str, int, int]]:
         yield paper.year, "year", 0, len(str(paper.year))
     for match in _YEAR.finditer((paper.publication_date or "")[:_LONGEST_DATE]):
         yield int(match[0]), "publication_date", *match.span()
-
-
-_LONGEST_PLACEHOLDER = 80  # characters
-_PLACEHOLDER = compiled.compile_trusted(
-    r"^[\s\[(<*\"'.-]*(?:(?:there is |the )?(?:no|without)(?: an?)?(?: english)? ?abstracts?(?: is| was)?"
-    r"(?: (?:available|provided|given|supplied|found|present|exists))?(?: for this (?:article|paper|record))?|"
-    r"(?:the )?abstract(?: is| was)? (?:not|un)[ -]?(?:available|provided|given|supplied|found)(?: \w+){0,4}|abstract|"
-    r"abstract missing|missing abstract|not (?:available|applicable|provided|given)|unavailable|missing|unknown|"
-    r"n\.?\s?/?\s?a\.?|none|null|nan|nil|no data|tbd|empty)?[\s\])>*\"'.:-]*$"
-)
-
-
-def is_placeholder(abstract: str) -> bool:
-    """Return True if the text is no abstract: "", "No abstract available.", "[Abstract not available]", "N/A" ..."""
-    if len(abstract) > _LONGEST_PLACEHOLDER:
-        return not abstract or abstract.isspace()
-    return _PLACEHOLDER.search(abstract.encode("utf-8", "replace")) is not None
 
 
 Paper = PaperData | Mapping[str, Any]  # a mapping is read by `PaperData.of`
@@ -326,7 +310,7 @@ def _by_content(paper: PaperData) -> FilterResult | None:
     """Return a rejection if the paper has no title, no usable abstract, and neither DOI nor PubMed id."""
     if not paper.title or paper.title.isspace():
         abstract = paper.abstract or ""
-        short = len(abstract.strip()) < patterns.MIN_ABSTRACT_LENGTH or is_placeholder(abstract)
+        short = len(abstract.strip()) < patterns.MIN_ABSTRACT_LENGTH or is_no_abstract(abstract)
         if short and not paper.doi and not paper.pmid:
             return FilterResult(
                 passed=False,

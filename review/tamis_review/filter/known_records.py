@@ -39,7 +39,9 @@ def find_new_duplicates(known: KnownRecords, records: Sequence[dict[str, Any]]) 
         if index < before:
             known_of.setdefault(group, known.records[index])
         elif group in known_of:
-            exclusions[index - before] = _exclusion(known_of[group], known.name)
+            own_id = str(known_of[group].get("id", ""))
+            reason = f"A copy of record {own_id!r} of {known.name}, found by an earlier search."
+            exclusions[index - before] = Exclusion(rule=DUPLICATE, reason=reason)
     copies = [_moved(copy, before) for copy in duplicates.copies if copy.index >= before and copy.of not in known_of]
     doubts = [
         replace(doubt, index=doubt.index - before, of=doubt.of - before)
@@ -52,9 +54,3 @@ def find_new_duplicates(known: KnownRecords, records: Sequence[dict[str, Any]]) 
 def _moved(copy: Duplicate, before: int) -> Duplicate:
     via = None if copy.via is None else copy.via - before
     return replace(copy, index=copy.index - before, of=copy.of - before, via=via)
-
-
-def _exclusion(item: dict[str, Any], name: str) -> Exclusion:
-    return Exclusion(
-        rule=DUPLICATE, reason=f"A copy of record {str(item.get('id', ''))!r} of {name}, found by an earlier search."
-    )

@@ -8,10 +8,11 @@ name.
 | `recognise` | the format of a text |
 | `reading`, `writing` | a file as a whole, and the function of each format |
 | `tagged` | the reader of tagged formats, each described by a table |
-| `ris`, `nbib`, `delimited`, `jsonl` | one format each, read and written |
+| `ris`, `nbib`, `delimited`, `jsonl` | one format each, read and written; `jsonl` also reads JSON |
+| `csl` | the canonical fields of CSL JSON |
 | `bibtex`, `endnote_xml` | the readers of BibTeX and EndNote XML |
 | `bibtex_writing`, `endnote_writing` | the writers of BibTeX and EndNote XML |
-| `wos_and_enw`, `pubmed_text` | the readers of three formats of Web of Science, EndNote and PubMed |
+| `wos_and_enw`, `pubmed_text`, `pubmed_xml` | the readers of formats of Web of Science, EndNote and PubMed |
 | `bibtex_values`, `latex`, `endnote_paths` | parts of BibTeX (values, characters) and of EndNote XML (paths) |
 | `columns`, `column_mappings`, `cell_rows` | parts of tables: columns, columns of certain sources, rows |
 | `record`, `record_type` | the canonical names of a record, its id, and its type |

@@ -34,6 +34,8 @@ _FIELD_OUTSIDE = re.compile(r"(?:^|[,{(])[ \t]*[A-Za-z][\w-]*[ \t]*=[ \t]*[{\"]"
 _ENTRY_OUTSIDE = re.compile(
     r"^[ \t]*(?:@[ \t]*(?!(?i:comment)\b)[A-Za-z]|\W?[A-Za-z]\w*[ \t]*\{[^\s,={}()]*,)", re.MULTILINE
 )
+# Some programs write no key: `@article{title = {...}`.
+_WITHOUT_KEY = re.compile(r"^([ \t]*@(?!(?i:string|preamble|comment)\b)\w+\s*[{(])(?=\s*[A-Za-z][\w-]*\s*=)", re.M)
 _COMMENT = re.compile(r"\s*(?:%(?!0 )|@[ \t]*(?i:comment)\b)")  # `%0 ` is EndNote's
 _BEGIN = re.compile(r"\s*@(\w+)\s*[{(]\s*([^\s,={}()\"]*)")
 
@@ -88,7 +90,7 @@ def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
 
 def _blocks(text: str, notes: Notes) -> Sequence[Block]:
     try:
-        return list(Splitter(re.sub(r"\r\n?", "\n", text)).split().blocks)
+        return list(Splitter(_WITHOUT_KEY.sub(r"\1,", re.sub(r"\r\n?", "\n", text))).split().blocks)
     except ParserStateException as error:
         raise InputError(f"this BibTeX cannot be read: {error.message}", path=notes.path) from error
 

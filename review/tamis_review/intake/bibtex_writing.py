@@ -39,16 +39,17 @@ BOOK_TITLE = frozenset(("incollection", "inproceedings"))
 
 _TYPE = re.compile(r"(?!(?:comment|string|preamble)\Z)[A-Za-z]\w*", re.IGNORECASE)
 _NOT_IN_A_KEY = re.compile(r"[\s,{}=\"#%~\\'@]+")
-_BREAKS_A_KEY = re.compile(r"[\n,{}=\"\\@]+")  # characters that no key may contain
-_NAME = re.compile(r"[^\s\"#%'(),={}@\\]+")
+_BREAKS_A_KEY = re.compile(r"(?:[\n,{}=\"@]|\\(?=[\n,{}=\"@]|\Z))+")  # characters that no key may contain
+_NOT_IN_A_NAME = re.compile(r"[\s\"#%'(),={}@\\]+")
 
 
 def write_bibtex(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write an entry for each record. Unchanged fields of a record from BibTeX keep their text.
 
     Records from another format get the canonical fields. Used `@string` names, comments and a preamble are kept, but
-    not white space between fields. Keys are made unique, and characters that a key cannot contain become `_`. In names,
-    keywords and one-line fields a line break becomes a space. In keywords a semicolon becomes a comma.
+    not white space between fields. Keys are made unique, and characters that a key or a field's name cannot contain
+    become `_`. In names, keywords and one-line fields a line break becomes a space. In keywords a semicolon becomes a
+    comma.
     """
     taken: set[str] = set()
     strings: dict[str, str] = {}
@@ -74,8 +75,9 @@ def _entry(record: Mapping[str, Any], strings: Mapping[str, str], taken: set[str
     if not _TYPE.fullmatch(entry_type):
         entry_type = kind_of(record.get("type")).bibtex
     lines: list[str] = []
-    named = [field for field in fields if _NAME.fullmatch(field.name)]
-    for (name, key), same in groupby(named, lambda field: (field.name, field.key)):
+    named = [field for field in fields if field.name not in (TYPE, KEY)]
+    for (own_name, key), same in groupby(named, lambda field: (field.name, field.key)):
+        name = _NOT_IN_A_NAME.sub("_", own_name)
         if key == "journal" and source_format(record) is not Format.BIBTEX and entry_type in BOOK_TITLE:
             name = "booktitle"
         # A list under a canonical key is one value; a repeated field is repeated again.

@@ -64,7 +64,6 @@ _VOLUME = re.compile(
 _PAGES = re.compile(r"(?:\(pp |\bpp\. |:)(?P<pages>[A-Za-z]?\d\w*(?:\.\w+)?(?:-\w+(?:\.\w+)?)?)")
 _OVID_DOI_IN_LINK = re.compile(r"[?&]DO=([^&\s]+)|doi\.org/(10\.[^\s\]]+)", re.IGNORECASE)
 _BARE_DOI = re.compile(r"10\.\d{4,9}/\S+")
-_PMID = re.compile(r"\s*(\d{1,9})\b")
 _BEHIND_TITLE = re.compile(r"(?:\s*\[References\]\.?|DP {1,2}- .{0,40})\s*$")
 _LINKS = ("do", "digital object identifier", "url", "fturl", "link to the ovid full text or citation")
 
@@ -72,11 +71,6 @@ _LINKS = ("do", "digital object identifier", "url", "fturl", "link to the ovid f
 def _ovid_title(text: str) -> str:
     """Return the title without PsycINFO's "[References]." and without a date that an export appended."""
     return text[:-TITLE_END] + _BEHIND_TITLE.sub("", text[-TITLE_END:])
-
-
-def _group_of(pattern: re.Pattern[str], text: str) -> str:
-    """Return the first group of the pattern's match at the start of the text, or the text if there is no match."""
-    return match[1] if (match := pattern.match(text)) else text
 
 
 def _ovid_made(cells: Mapping[str, str]) -> Mapping[str, Any]:
@@ -108,11 +102,10 @@ def _ovid_made(cells: Mapping[str, str]) -> Mapping[str, Any]:
     return made
 
 
-_OVID_VALUES: Mapping[str, Callable[[str], Any]] = {"title": _ovid_title, "pmid": partial(_group_of, _PMID)}
+_OVID_VALUES: Mapping[str, Callable[[str], Any]] = {"title": _ovid_title}
 
 # EBSCO (CINAHL and others): a record's XML laid out flat, one column for each author, subject and number.
 _EBSCO_NUMBER = re.compile(r"/(\d+)(?:/|$)")
-_EBSCO_DATE = re.compile(r"\s*(\d{4})\d{4}\s*\Z")  # 20200131 adds nothing to 2020 for a reader
 
 
 def _ebsco_elements(cells: Mapping[str, str], stem: str) -> list[tuple[str, str]]:
@@ -152,7 +145,6 @@ PUBLISHER = 80  # maximum characters of a publisher's name before a description
 _SOURCE = re.compile(r"Source: (?!https?:)(?P<journal>.+?)(?:,? Vol\.? [\w-]+|; Volume|, Iss\b|, Pp?\b|(?= ; )|$)")
 _DESCRIPTION = re.compile(r"(?:^|; )Description:(?P<text>.*)", re.DOTALL)
 _ISSN = re.compile(r"\bISSN (\d{4}-\d{3}[\dXx])")
-_DOI_IN_LINK = re.compile(r"https?://(?:dx\.)?doi\.org/(10\.\d{4,9}/\S+)", re.IGNORECASE)
 
 
 def _bibtex_abstract(description: str) -> str:
@@ -172,8 +164,6 @@ def _bibtex_made(cells: Mapping[str, str]) -> Mapping[str, Any]:
         made["abstract"] = _bibtex_abstract(description["text"].strip())
     if issn := _ISSN.search(above):
         made["issn"] = issn[1]
-    if link := _DOI_IN_LINK.search(cells.get("url", "")):
-        made["doi"] = unquote(link[1])
     return made
 
 
@@ -190,16 +180,8 @@ MAPPINGS: tuple[ColumnMapping, ...] = (
         signs=frozenset(("db", "ti", "so")),
         marker="db",
         names={
-            "title": ("ti",),
-            "abstract": ("ab",),
-            "authors": ("au",),
-            "year": ("yr",),
-            "journal": ("jn", "jt"),
             "keywords": ("kw", "sh", "mh", "hw", "de"),
             "type": ("pt",),
-            "language": ("lg", "la"),
-            "pmid": ("pm",),
-            "url": ("url", "fturl"),
             "accession": ("an", "ui"),
         },
         own=frozenset(("so", "do", "id", "py")),
@@ -211,12 +193,6 @@ MAPPINGS: tuple[ColumnMapping, ...] = (
     ColumnMapping(
         signs=frozenset(("link to the ovid full text or citation", "title", "source")),
         marker="link to the ovid full text or citation",
-        names={
-            "journal": ("journal name",),
-            "year": ("year of publication",),
-            "url": ("link to the ovid full text or citation",),
-            "accession": ("accession number", "unique identifier"),
-        },
         own=frozenset(("source", "digital object identifier")),
         values=_OVID_VALUES,
         made=_ovid_made,
@@ -226,14 +202,6 @@ MAPPINGS: tuple[ColumnMapping, ...] = (
     ColumnMapping(
         signs=frozenset(("artinfo/tig/atl", "jinfo/jtl")),
         marker="artinfo/tig/atl",
-        names={
-            "title": ("artinfo/tig/atl",),
-            "abstract": ("artinfo/ab", "artinfo/ab/0", "artinfo/ab/1", "artinfo/ab/2"),
-            "year": ("pubinfo/dt/ year",),
-            "journal": ("jinfo/jtl",),
-            "url": ("header/displayinfo/plink/url",),
-            "accession": ("header/ uiterm",),
-        },
         made=_ebsco_made,
         database=("header/ longdbname", "header/ shortdbname"),
     ),
@@ -241,23 +209,13 @@ MAPPINGS: tuple[ColumnMapping, ...] = (
     ColumnMapping(
         signs=frozenset(("longdbname", "contributors", "title")),
         marker="longdbname",
-        names={
-            "authors": ("contributors",),
-            "keywords": ("subjects",),
-            "journal": ("source",),
-            "year": ("publicationdate", "coverdate"),
-            "type": ("doctypes", "pubtypes"),
-            "url": ("plink",),
-            "accession": ("an",),
-        },
-        values={"year": partial(_group_of, _EBSCO_DATE)},
+        names={"journal": ("source",), "year": ("publicationdate", "coverdate"), "accession": ("an",)},
         database=("longdbname", "shortdbname"),
     ),
     # BibTeX in a table.
     ColumnMapping(
         signs=frozenset(("entrytype", "id", "title")),
         marker="entrytype",
-        names={"type": ("type", "entrytype"), "journal": ("journal", "journaltitle", "booktitle")},
         values={name: partial(value_of, name) for name in _READ},
         written={name: partial(latex_of, name) for name in _READ},
         made=_bibtex_made,
@@ -267,93 +225,23 @@ MAPPINGS: tuple[ColumnMapping, ...] = (
     ),
     ColumnMapping(signs=frozenset(("eid", "source title")), database=("source",), called="Scopus"),
     # Here the source is the whole citation.
-    ColumnMapping(
-        signs=frozenset(("pui", "embase link")),
-        names={
-            "keywords": (
-                "author keywords",
-                "emtree medical index terms (major focus)",
-                "emtree medical index terms",
-                "emtree drug index terms (major focus)",
-                "emtree drug index terms",
-            )
-        },
-        own=frozenset(("source",)),
-        called="Embase",
-    ),
+    ColumnMapping(signs=frozenset(("pui", "embase link")), own=frozenset(("source",)), called="Embase"),
     # The two-letter columns: ID is Keywords Plus, and PT is only "J".
     ColumnMapping(signs=frozenset(("pt", "ut")), own=frozenset(("id", "pt")), called="Web of Science"),
     ColumnMapping(
-        signs=frozenset(("ut (unique wos id)",)),
-        names={"type": ("document type",), "url": ("doi link", "web of science record")},
-        own=frozenset(("publication type",)),
-        called="Web of Science",
+        signs=frozenset(("ut (unique wos id)",)), own=frozenset(("publication type",)), called="Web of Science"
     ),
-    ColumnMapping(
-        signs=frozenset(("date added to xplore",)),
-        names={
-            "keywords": ("author keywords", "ieee terms", "mesh terms", "inspec controlled terms"),
-            "type": ("document identifier",),
-            "url": ("pdf link",),
-        },
-        called="IEEE Xplore",
-    ),
-    ColumnMapping(
-        signs=frozenset(("cochrane review id",)),
-        names={"journal": ("source",), "accession": ("cochrane review id",)},
-        called="Cochrane Library",
-    ),
-    # ProQuest.
-    ColumnMapping(
-        signs=frozenset(("storeid", "pubtitle")),
-        names={
-            "year": ("year", "pubdate"),
-            "journal": ("pubtitle",),
-            "keywords": ("identifierkeywords", "subjectterms", "subjects"),
-            "type": ("documenttype", "articletype"),
-            "doi": ("digitalobjectidentifier",),
-            "url": ("documenturl",),
-            "accession": ("storeid",),
-        },
-        database=("database",),
-    ),
+    ColumnMapping(signs=frozenset(("date added to xplore",)), called="IEEE Xplore"),
+    ColumnMapping(signs=frozenset(("cochrane review id",)), names={"journal": ("source",)}, called="Cochrane Library"),
     ColumnMapping(
         signs=frozenset(("nct number", "conditions")),
-        names={
-            "year": ("first posted",),
-            "keywords": ("keywords", "conditions"),
-            "type": ("study type",),
-            "url": ("study url", "url"),
-        },
+        names={"keywords": ("keywords", "conditions"), "type": ("study type",)},
         called="ClinicalTrials.gov",
     ),
-    ColumnMapping(
-        signs=frozenset(("lens id", "date published")),
-        names={
-            "authors": ("author/s",),
-            "year": ("publication year", "date published"),
-            "keywords": ("keywords", "mesh terms"),
-            "url": ("external url", "source urls"),
-            "accession": ("lens id",),
-        },
-        called="Lens",
-    ),
-    ColumnMapping(
-        signs=frozenset(("publication id", "pubyear")),
-        names={
-            "year": ("pubyear", "publication date"),
-            "keywords": ("mesh terms",),
-            "url": ("source linkout", "dimensions url"),
-            "accession": ("publication id",),
-        },
-        called="Dimensions",
-    ),
+    ColumnMapping(signs=frozenset(("lens id", "date published")), called="Lens"),
+    ColumnMapping(signs=frozenset(("publication id", "pubyear")), called="Dimensions"),
     # Google Scholar, as Publish or Perish saves it.
-    ColumnMapping(
-        signs=frozenset(("gsrank",)),
-        names={"journal": ("source",), "url": ("articleurl",)},
-        called="Google Scholar",
-    ),
+    ColumnMapping(signs=frozenset(("gsrank",)), names={"journal": ("source",)}, called="Google Scholar"),
 )
 
 

@@ -1,5 +1,6 @@
 """The columns of a CSV export, and the fields of a record that they fill."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,38 +11,68 @@ from .decision import DECISION_NAMES
 
 ACCESSION = "accession"  # used as the id if there is no better one; otherwise kept under its own name
 
-# Canonical name -> its names in exports (Embase, Scopus, PubMed, Web of Science, Zotero, EndNote, Rayyan,
-# ClinicalTrials.gov), best first. The first filled column of a row is used; the others are kept unchanged.
+# Canonical name -> its names in exports (Embase, Scopus, PubMed, Web of Science, IEEE, ProQuest, Springer, OpenAlex,
+# Lens, Dimensions, Zotero, EndNote, Rayyan, ClinicalTrials.gov), best first. The first filled column of a row is used;
+# the others are kept unchanged.
 # fmt: off
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "item id", "record id", "recordid", "ref id", "refid", "covidence #", "rayyan id", "key"),
-    "title": ("title", "primary title", "article title", "document title", "study title", "ti", "original title"),
+    "title": (
+        "title", "primary title", "article title", "document title", "study title", "item title", "ti",
+        "original title", "artinfo/tig/atl",
+    ),
     "abstract": (
         "abstract", "abstract note", "abstract text", "abstracts", "notes abstract", "brief summary", "ab",
-        "original abstract",
+        "original abstract", "artinfo/ab", "artinfo/ab/0", "artinfo/ab/1", "artinfo/ab/2",
     ),
-    "authors": ("authors", "author", "author names", "author(s)", "au", "author full names", "af"),
+    "authors": (
+        "authors", "author", "author names", "author(s)", "author/s", "au", "author full names", "af",
+        "contributors", "authorships.author.display name",
+    ),
     "year": (
-        "year", "publication year", "published year", "pub year", "year of publication", "py", "publication date",
-        "date",
+        "year", "publication year", "published year", "pub year", "pubyear", "year of publication", "py",
+        "publication date", "date", "date published", "pubdate", "yr", "first posted", "pubinfo/dt/ year",
     ),
     "journal": (
-        "journal", "journal/book", "journal title", "journal name", "source title", "publication title",
-        "publication name", "secondary title", "container title", "so",
+        "journal", "journal/book", "journal title", "journal name", "source title", "publication title", "pubtitle",
+        "publication name", "secondary title", "container title", "so", "primary location.source.display name",
+        "jinfo/jtl", "journaltitle", "booktitle", "jn", "jt",
     ),
-    "keywords": ("keywords", "author keywords", "key words", "keyword", "de", "manual tags", "index keywords"),
-    "type": ("type", "publication type", "document type", "item type", "reference type", "type of reference", "dt"),
-    "language": ("language", "languages", "article language", "language of original document", "la"),
-    "doi": ("doi", "digital object identifier", "di"),
-    "pmid": ("pmid", "pubmed id", "pubmedid", "medline pmid", "pm"),
+    "keywords": (
+        "keywords", "author keywords", "key words", "keyword", "de", "manual tags", "index keywords", "ieee terms",
+        "mesh terms", "inspec controlled terms", "identifierkeywords", "subjectterms", "subjects",
+        "emtree medical index terms (major focus)", "emtree medical index terms",
+        "emtree drug index terms (major focus)", "emtree drug index terms",
+    ),
+    "type": (
+        "type", "publication type", "document type", "item type", "reference type", "type of reference", "content type",
+        "dt", "documenttype", "articletype", "doctypes", "pubtypes", "document identifier", "entrytype",
+    ),
+    "language": ("language", "languages", "article language", "language of original document", "lg", "la"),
+    "doi": ("doi", "digital object identifier", "digitalobjectidentifier", "item doi", "di"),
+    "pmid": ("pmid", "pubmed id", "pubmedid", "medline pmid", "ids.pmid", "pm"),
     "nct_id": ("nct id", "nctid", "nct number"),
-    "url": ("url", "urls", "link", "links", "full text link", "embase link"),
-    ACCESSION: ("accession number", "accession", "embase accession id", "pui", "ut (unique wos id)", "ut", "eid"),
+    "url": (
+        "study url", "url", "urls", "link", "links", "full text link", "embase link", "pdf link", "documenturl",
+        "external url", "source urls", "source linkout", "dimensions url", "plink", "articleurl", "doi link",
+        "web of science record", "header/displayinfo/plink/url", "fturl", "link to the ovid full text or citation",
+    ),
+    ACCESSION: (
+        "accession number", "accession", "embase accession id", "pui", "ut (unique wos id)", "ut", "eid", "storeid",
+        "lens id", "publication id", "cochrane review id", "header/ uiterm", "unique identifier",
+    ),
 }
 # fmt: on
 LISTED = 30  # column names in a message
-# Placeholders for a missing abstract, by programs and databases.
-NO_ABSTRACT = ("none", "nan", "null", "n/a", "no abstract", "no abstract available", "[no abstract available]")
+LONGEST_PLACEHOLDER = 80  # characters
+_PLACEHOLDER = re.compile(
+    r"[\s\[(<*\"'.-]*(?:(?:there is |the )?(?:no|without)(?: an?)?(?: english)? ?abstracts?(?: is| was)?"
+    r"(?: (?:available|provided|given|supplied|found|present|exists))?(?: for this (?:article|paper|record))?|"
+    r"(?:the )?abstract(?: is| was)? (?:not|un)[ -]?(?:available|provided|given|supplied|found)(?: \w+){0,4}|abstract|"
+    r"abstract missing|missing abstract|not (?:available|applicable|provided|given)|unavailable|missing|unknown|"
+    r"n\.?\s?/?\s?a\.?|none|null|nan|nil|no data|tbd|empty)[\s\])>*\"'.:-]*",
+    re.IGNORECASE,
+)
 _CANONICAL = {synonym: name for name, synonyms in SYNONYMS.items() for synonym in synonyms}
 _CANONICAL_SOMEWHERE = {
     column: name for mapping in MAPPINGS for name, columns in mapping.names.items() for column in columns
@@ -60,8 +91,8 @@ def listed(columns: Sequence[str]) -> str:
 
 
 def is_no_abstract(text: str) -> bool:
-    """Return True if the text is a placeholder for a missing abstract."""
-    return len(text) < LONGEST_NAME and text.strip(" .").casefold() in NO_ABSTRACT
+    """Return True if the text is no abstract: "", "No abstract available.", "[Abstract not available]", "N/A" ..."""
+    return not text.strip() or (len(text) <= LONGEST_PLACEHOLDER and _PLACEHOLDER.fullmatch(text) is not None)
 
 
 def is_decision(column: str) -> bool:

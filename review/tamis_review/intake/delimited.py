@@ -99,9 +99,7 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
         records.append(remember(record, form, fields, {**layout, MADE: made} if made else layout))
         layout.pop("above", None)  # it belongs to the file, not to each record
     if not records:
-        first = next(iter(notes.taken), None)
-        why = f" that can be read: {first.text}" if first else ""
-        raise InputError(f"a header, but no record below it{why}", path=notes.path, line=first.line if first else None)
+        raise notes.nothing_read("a header, but no record below it")
     return records
 
 

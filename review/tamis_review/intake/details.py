@@ -12,7 +12,7 @@ from typing import Any
 from .fields import FieldPlace
 from .source import Field, as_text
 
-PREFIXES = ("_wos_", "_enw_", "_pubmed_")  # prefixes of read-only formats
+PREFIXES = ("_wos_", "_enw_", "_pubmed_", "_csl_")  # prefixes of read-only formats
 
 
 @dataclass(frozen=True)
@@ -29,34 +29,34 @@ class Detail:
 
 
 DETAILS: tuple[Detail, ...] = (
-    Detail("VL", "volume", ("_wos_VL", "_enw_V", "_pubmed_volume")),
-    Detail("IS", "number", ("_wos_IS", "_enw_N", "_pubmed_issue")),
-    Detail("SP", "pages", ("_wos_BP", "_enw_P", "_pubmed_pages")),
+    Detail("VL", "volume", ("_wos_VL", "_enw_V", "_pubmed_volume", "_csl_volume")),
+    Detail("IS", "number", ("_wos_IS", "_enw_N", "_pubmed_issue", "_csl_issue")),
+    Detail("SP", "pages", ("_wos_BP", "_enw_P", "_pubmed_pages", "_csl_page")),
     Detail("EP", "pages", ("_wos_EP",), "-"),  # EndNote has the first and the last page in one element
     Detail("C7", None, ("_wos_AR",)),
     Detail("DA", "dates/pub-dates/date", ("_wos_PD", "_enw_8", "_pubmed_date")),
     Detail("PY", None, ("_enw_D",)),
-    Detail("JA", "periodical/abbr-1", ("_wos_JI",)),
+    Detail("JA", "periodical/abbr-1", ("_wos_JI", "_csl_container-title-short")),
     Detail("J2", None, ("_wos_J9", "_enw_O")),
     Detail("T2", "titles/secondary-title", ("_enw_B",)),
-    Detail("T3", "titles/tertiary-title", ("_wos_SE", "_enw_S")),
-    Detail("ST", "titles/short-title", ("_enw_!",)),
+    Detail("T3", "titles/tertiary-title", ("_wos_SE", "_enw_S", "_csl_collection-title")),
+    Detail("ST", "titles/short-title", ("_enw_!", "_csl_title-short")),
     Detail("TT", "titles/translated-title", ("_enw_Q",)),
-    Detail("SN", "isbn", ("_wos_SN", "_enw_@")),
+    Detail("SN", "isbn", ("_wos_SN", "_enw_@", "_csl_ISSN", "_csl_ISBN")),
     Detail("SN", None, ("_wos_EI", "_wos_BN")),
-    Detail("PB", "publisher", ("_wos_PU", "_enw_I")),
-    Detail("CY", "pub-location", ("_wos_PI", "_enw_C")),
+    Detail("PB", "publisher", ("_wos_PU", "_enw_I", "_csl_publisher")),
+    Detail("CY", "pub-location", ("_wos_PI", "_enw_C", "_csl_publisher-place")),
     Detail("AD", "auth-address", ("_wos_C1", "_enw_+", "_pubmed_affiliations")),
     Detail("A2", "contributors/secondary-authors/author", ("_wos_BE", "_wos_ED", "_enw_E")),
     Detail("A3", "contributors/tertiary-authors/author", ("_enw_Y",)),
     Detail("A4", "contributors/subsidiary-authors/author", ("_enw_?",)),
     Detail("KW", None, ("_wos_ID",)),
-    Detail("ET", "edition", ("_enw_7",)),
+    Detail("ET", "edition", ("_enw_7", "_csl_edition")),
     Detail("M3", None, ("_enw_9",)),
     Detail("AN", None, ("_wos_UT", "_enw_M")),
-    Detail("CN", "call-num", ("_enw_L",)),
+    Detail("CN", "call-num", ("_enw_L", "_csl_call-number")),
     Detail("LB", "label", ("_enw_F",)),
-    Detail("DB", "remote-database-name", ("_enw_~",)),
+    Detail("DB", "remote-database-name", ("_enw_~", "_csl_source")),
     Detail("DP", "remote-database-provider", ("_enw_W",)),
     Detail("SE", "section", ("_enw_&",)),
     Detail("OP", "orig-pub", ("_enw_(",)),
@@ -70,7 +70,7 @@ DETAILS: tuple[Detail, ...] = (
     Detail("TA", "translated-author", ("_enw_H",)),
     *(Detail(f"C{number}", f"custom{number}", (f"_enw_{tag}",)) for number, tag in enumerate("1234#$]", 1)),
     Detail("UR", None, ("_enw_U",)),
-    Detail("N1", "notes", ("_enw_Z",)),
+    Detail("N1", "notes", ("_enw_Z", "_csl_note")),
     Detail("C2", "custom2", ("_pubmed_pmcid",)),
     Detail("N2", None, ("_pubmed_other_abstract",)),
     Detail("N1", None, ("_pubmed_citation",), "Citation: "),

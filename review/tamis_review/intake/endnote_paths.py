@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
+from sys import intern
 
 from tamis_producer.files.decode import LINE_END
 from tamis_schemas.extras import needs
@@ -42,7 +43,7 @@ class Leaf:
 def leaves_of(record: etree._Element) -> Iterator[Leaf]:
     """Yield the texts of a record in order, without comments and white space between elements."""
     for steps, text, of in _leaves(record, [], 0, count(1)):
-        yield Leaf("/".join(steps), LINE_END.sub("\n", text), of)
+        yield Leaf(intern("/".join(steps)), LINE_END.sub("\n", text), of)  # records share most paths
 
 
 def begins_anew(path: str, element: str) -> str:

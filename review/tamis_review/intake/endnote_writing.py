@@ -4,7 +4,8 @@ The decision is in lines at the end of the research notes: `Tamis decision: excl
 two spaces.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, TextIO
 
 from tamis_producer.files.decode import LINE_END
@@ -105,7 +106,7 @@ def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
     gained = fields_of(record, Format.ENDNOTE_XML, PLACES)[len(stood) :]
     if not is_endnote:
         gained = [field for field in gained if field.key != "id" or "pmid" not in record]
-    leaves = [] if is_endnote else _kind(record)
+    leaves, added = [] if is_endnote else _kind(record), list[Leaf]()
     before: Field | None = None
     for field in stood:
         if field.key not in DECISION_FIELDS:
@@ -113,12 +114,13 @@ def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
         before = field
     for field in gained:
         if field.key not in DECISION_FIELDS:
-            _insert(leaves, Leaf(_path(field, before), field.text))
+            added.append(Leaf(_path(field, before), field.text))
             if field.key == "journal" and not is_endnote:
-                _insert(leaves, Leaf("titles/secondary-title/~", field.text))
+                added.append(Leaf("titles/secondary-title/~", field.text))
             if field.key == "pmid":
-                _insert(leaves, PUBMED)
+                added.append(PUBMED)
         before = field
+    leaves = _in_order(leaves, added)
     _note(leaves, {str(f.key): f.text for f in (*stood, *gained) if f.key in DECISION_FIELDS and f.text})
     return leaves
 
@@ -130,13 +132,17 @@ def _path(field: Field, before: Field | None) -> str:
     return begins_anew(field.name, element) if element is not None and follows else field.name
 
 
-def _insert(leaves: list[Leaf], leaf: Leaf) -> None:
-    """Insert a leaf after the last leaf of its outermost element, or at the end."""
-    outermost = leaf.element.partition("/")[0]
-    places = [
-        at for at, other in enumerate(leaves) if "/" in other.element and other.element.partition("/")[0] == outermost
-    ]
-    leaves.insert(places[-1] + 1 if places else len(leaves), leaf)
+def _in_order(leaves: Sequence[Leaf], added: Sequence[Leaf]) -> list[Leaf]:
+    """Return the leaves, with each added leaf after the last leaf of its outermost element, or at the end."""
+    placed: list[tuple[int, Leaf]] = []
+    last: dict[str, int] = {}  # outermost element -> place of its last leaf
+    for at, leaf in enumerate((*leaves, *added)):
+        outermost, inner, _ = leaf.element.partition("/")
+        place = at if at < len(leaves) else last.get(outermost, at)
+        placed.append((place, leaf))
+        if inner:
+            last[outermost] = place
+    return [leaf for _, leaf in sorted(placed, key=itemgetter(0))]
 
 
 def _note(leaves: list[Leaf], decision: Mapping[str, str]) -> None:

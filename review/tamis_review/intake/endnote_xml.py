@@ -50,15 +50,14 @@ _KIND = re.compile(r'ref-type name="([^"]*)"')
 _RECORD = re.compile(r"<record[\s>/]")
 _RECORD_END = re.compile(r"</record\s*>")
 _ENDS_LINE = re.compile(r"\s*\n")
-_LEFT_OVER = re.compile(r"<(?!/?(?:xml|records)\b|[?!])")  # between records
-_DECLARED = re.compile(r"\s*<\?xml[^>]*\?>")
+_LEFT_OVER = re.compile(r"<(?!/?(?:xml|records|PubmedArticleSet)\b|[?!])")  # between records
 
 
 def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. Text in several styles becomes one text; a control character becomes a space.
 
-    Tamis's lines in the research notes become the record's decision, which no model is shown. In broken XML, each
-    record is read separately, and broken records are lost.
+    Tamis's lines in the research notes become the record's decision, which no model is shown. Each record is read
+    separately, and broken records are lost.
 
     Raises `InputError` if no record can be read, or the file has a document type. With strict `notes`, a lost record is
     an error too.
@@ -66,10 +65,9 @@ def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     first = _ELEMENT.search(text)
     if _DOCTYPE.search(text, 0, first.start() if first else len(text)):
         raise InputError("a document type (<!DOCTYPE ...>), which EndNote does not write: remove it", path=notes.path)
-    clean = without_controls(_DECLARED.sub("", text, count=1))
     line_break = "&#xD;" if "&#xD;" in text else "&#13;" if "&#13;" in text else "\n"
     records: list[dict[str, Any]] = []
-    for element, line, number in _elements(clean, notes, lines_before=text.count("\n") - clean.count("\n")):
+    for element, line, number in elements(without_controls(text), notes, _RECORD, _RECORD_END):
         if any(isinstance(child.tag, str) and child.tag.startswith("{") for child in element.iter()):
             notes.lost("an element of another namespace: EndNote uses none", line)
         else:
@@ -79,37 +77,27 @@ def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     return records
 
 
-def _elements(text: str, notes: Notes, *, lines_before: int) -> Iterator[tuple[etree._Element, int, int]]:
-    """Yield the element of each record, its line in the file and its number among the file's records."""
-    try:
-        root = _parsed(text)
-    except etree.XMLSyntaxError as error:
-        broken = error
-    else:
-        for number, element in enumerate(root.iter("record"), 1):
-            line = element.sourceline if isinstance(element.sourceline, int) else 1
-            yield element, lines_before + line, number
-        return
-    begins = [match.start() for match in _RECORD.finditer(text)]
-    if not begins:
-        notes.lost(f"the XML is broken: {broken.msg}", lines_before + (broken.lineno or 1))
-        return
-    line, number, read_to = lines_before + 1, 0, 0
+def elements(
+    text: str, notes: Notes, begin_of: re.Pattern[str], end_of: re.Pattern[str]
+) -> Iterator[tuple[etree._Element, int, int]]:
+    """Yield the element of each record, its line in the file and its number among the file's records.
+
+    The patterns find a record's first and last tag. A tree of the whole file would take ten times its size in memory.
+    """
+    begins = [match.start() for match in begin_of.finditer(text)]
+    line, number, read_to = 1, 0, 0
     for begin, after in pairwise([*begins, len(text)]):
-        number += _note_left_over(text[read_to:begin], notes, line)
+        number += 1 + _note_left_over(text[read_to:begin], notes, line)
         line += text.count("\n", read_to, begin)
-        number += 1
-        end = match.end() if (match := _RECORD_END.search(text, begin, after)) else after
+        end = match.end() if (match := end_of.search(text, begin, after)) else after
         try:
             element = _parsed(text[begin:end])
         except etree.XMLSyntaxError as error:
             notes.lost(f"the XML is broken: {error.msg}", line - 1 + (error.lineno or 1))
         else:
-            if len(element):
+            if len(element):  # an empty record is none
                 element.tail = "\n" if _ENDS_LINE.match(text, end) else None
                 yield element, line, number
-            else:
-                notes.lost("the XML is broken: an empty record", line)
         line, read_to = line + text.count("\n", begin, end), end
     _note_left_over(text[read_to:], notes, line)
 

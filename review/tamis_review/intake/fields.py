@@ -65,7 +65,8 @@ def fields_of(
             fields[-1] = replace(fields[-1], text=_joined([fields[-1].text, *gained], joined_by))
     for key, place in places.items():
         value = record.get(key) if key != "id" else None if entries else own_id(record)
-        if key not in last and not is_blank(value):
+        is_in_url = key == "doi" and "url" in last and as_text(record.get("url")).endswith(as_text(value))
+        if key not in last and not is_blank(value) and not is_in_url:
             elements = value if isinstance(value, list) and joined_by is None else [_joined(value, joined_by)]
             fields += [place.field(key, element) for element in elements]
     return fields

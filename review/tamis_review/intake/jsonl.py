@@ -1,4 +1,7 @@
-"""The reader and the writer of JSONL: one JSON object a line. A record keeps the object's names."""
+"""The reader and the writer of JSONL: one JSON object a line. A record keeps the object's names.
+
+A JSON array of objects is read in the same way, and written as JSONL.
+"""
 
 import json
 import math
@@ -7,9 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NoReturn, TextIO
 
 from tamis_producer.files.decode import LINE_END
-from tamis_schemas import InputError
 
-from .decision import DECISION_FIELDS, DECISION_NAMES, decision_value
+from . import csl
+from .decision import CONFIDENCE, DECISION_FIELDS, DECISION_NAMES, decision_value
 from .notes import Notes
 from .recognise import Format
 from .record import LINE, own_id, with_id_and_line
@@ -19,11 +22,13 @@ NAMES = "names"  # the object's names in order; a pair [name, record's name] if 
 EMPTY_ID = "empty_id"  # the object's blank id
 RESERVED = frozenset((LINE, SOURCE, *DECISION_FIELDS))
 
+_ARRAY = re.compile(r"\s*\[")
+_TO_ELEMENT = re.compile(r"[\s,\[\]]*(?=[^\s,\[\]])")
 _HALF_OF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Return the objects in `text`. Blank lines are skipped.
+    """Return the objects in `text`: in its lines, or in an array. Blank lines are skipped.
 
     The names that `write_jsonl` adds (`tamis_decision` and others) become the record's decision, which no model is
     shown. Names with a special meaning in Tamis (`_line`, `_source`, `_tamis_decision` ...) get another underscore in
@@ -33,23 +38,27 @@ def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
     lines are lost, `InputError` is raised too.
     """
     records: list[dict[str, Any]] = []
-    for line, content in enumerate(LINE_END.split(text), 1):
+    for line, content in _contents(text):
         if content.strip():
             try:
                 content_object = _object(content)
             except _NoObject as error:
                 notes.lost(str(error), line)
                 continue
-            key_of = _keys(content_object)
-            record = {key_of[name]: _value(key_of[name], value) for name, value in content_object.items()}
+            in_csl = csl.keys_of(content_object) if csl.is_csl(content_object) else {}
+            key_of = _keys(content_object, in_csl)
+            record = {key_of[name]: value for name, value in content_object.items()}
+            if isinstance(confidence := record.get(CONFIDENCE), str):
+                record[CONFIDENCE] = decision_value(CONFIDENCE, confidence)
+            record = csl.with_canonical(record) if in_csl else record
             names = [name if name == key else [name, key] for name, key in key_of.items()]
             record = with_id_and_line(record, line=line, number=len(records) + 1)
             layout: dict[str, Any] = {NAMES: names}
             if "id" in content_object and record["id"] != content_object["id"]:
                 layout[EMPTY_ID] = content_object["id"]
             records.append(remember(record, Format.JSONL, (), layout))
-    if not records and notes.taken:
-        raise InputError(f"no line can be read: {notes.taken[0].text}", path=notes.path, line=notes.taken[0].line)
+    if not records:
+        raise notes.nothing_read("no object: the array is empty")
     return records
 
 
@@ -88,22 +97,34 @@ def _members(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield key.removeprefix("_") if key in DECISION_FIELDS else key, value
 
 
-def _keys(names: Collection[str]) -> dict[str, str]:
+def _contents(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each line with its number, or each element of an array with the number of its first line."""
+    if _ARRAY.match(text) is None:
+        yield from enumerate(LINE_END.split(text), 1)
+        return
+    begin, end, line, decoder = 0, 0, 1, json.JSONDecoder()
+    while gap := _TO_ELEMENT.match(text, end):
+        line += len(LINE_END.findall(text, begin, gap.end()))
+        begin = gap.end()
+        try:
+            _, end = decoder.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            end = len(text)  # the caller notes why
+        yield line, text[begin:end]
+
+
+def _keys(names: Collection[str], renamed: Mapping[str, str]) -> dict[str, str]:
     """Return the name in the record for each name in the object."""
     taken = {*names} | RESERVED
     key_of: dict[str, str] = {}
     for name in names:
-        key = DECISION_NAMES.get(name, name)
+        key = DECISION_NAMES.get(name, renamed.get(name, name))
         if name in RESERVED:
             while key in taken:
                 key = f"_{key}"
             taken.add(key)
         key_of[name] = key
     return key_of
-
-
-def _value(key: str, value: Any) -> Any:
-    return decision_value(key, value) if key in DECISION_FIELDS and isinstance(value, str) else value
 
 
 class _NoObject(Exception):

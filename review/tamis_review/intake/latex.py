@@ -4,46 +4,34 @@
 `$5 and $10` are prices, and unknown commands stay. `decode` runs in linear time, and reverses `encode`.
 """
 
+import html
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import cache
+
+from tamis_schemas.extras import needs
 
 ACCENTS: Mapping[str, str] = {  # the command -> the combining sign
     "`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", "=": "\u0304", "u": "\u0306", ".": "\u0307",
     '"': "\u0308", "r": "\u030a", "H": "\u030b", "v": "\u030c", "d": "\u0323", "c": "\u0327", "k": "\u0328",
     "b": "\u0331",
 }  # fmt: skip
-SYMBOLS: Mapping[str, str] = {
-    "ss": "ß", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ", "aa": "å", "AA": "Å", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł",
-    "i": "ı", "j": "ȷ", "dh": "ð", "DH": "Ð", "th": "þ", "TH": "Þ", "dj": "đ", "DJ": "Đ", "ng": "ŋ", "NG": "Ŋ",
-    "S": "§", "P": "¶", "dag": "†", "ddag": "‡", "copyright": "©", "textcopyright": "©", "textregistered": "®",
-    "texttrademark": "™", "pounds": "£", "textsterling": "£", "euro": "€", "texteuro": "€", "textdegree": "°",
-    "textbackslash": "\\", "backslash": "\\", "textasciitilde": "~", "textasciicircum": "^", "textbraceleft": "{",
-    "textbraceright": "}", "lbrace": "{", "rbrace": "}", "textless": "<", "textgreater": ">", "textbar": "|",
-    "textunderscore": "_", "textdollar": "$", "textquotedbl": '"', "textquotedblleft": "“", "textquotedblright": "”",
-    "textquoteleft": "‘", "textquoteright": "’", "textquotesingle": "'", "textendash": "–", "textemdash": "—",
-    "textellipsis": "…", "ldots": "…", "dots": "…", "textbullet": "•", "textperiodcentered": "·", "cdot": "·",
-    "textmu": "µ", "textpm": "±", "pm": "±", "mp": "∓", "times": "×", "texttimes": "×", "div": "÷", "leq": "≤",
-    "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠", "approx": "≈", "sim": "∼", "infty": "∞", "rightarrow": "→", "to": "→",
-    "leftarrow": "←", "degree": "°", "circ": "°", "prime": "′", "quad": " ", "qquad": " ", "newline": " ",
-    **{name: unicodedata.lookup(f"GREEK SMALL LETTER {name.upper()}") for name in
-       ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "mu", "nu", "xi", "pi",
-        "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega")},
-    **{name: unicodedata.lookup(f"GREEK CAPITAL LETTER {name.upper()}") for name in
-       ("Gamma", "Delta", "Theta", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega")},
-    "lambda": "λ", "Lambda": "Λ", "varepsilon": "ε", "vartheta": "ϑ", "varphi": "φ",
+# Commands that pylatexenc lacks, or gives as a rarer character.
+OWN_SYMBOLS: Mapping[str, str] = {
+    "S": "§", "P": "¶", "ddag": "‡", "copyright": "©", "pounds": "£", "euro": "€", "textasciicircum": "^",
+    "textbraceleft": "{", "textbraceright": "}", "textless": "<", "textgreater": ">", "textbar": "|",
+    "textunderscore": "_", "textquotedbl": '"', "textperiodcentered": "·", "degree": "°", "circ": "°", "prime": "′",
+    "quad": " ", "qquad": " ", "newline": " ", "epsilon": "ε", "phi": "φ",
 }  # fmt: skip
-# Formatting commands: only their text stays.
-LOOKS = frozenset((
-    "emph", "textit", "textbf", "textrm", "textsf", "texttt", "textsc", "textsl", "textup", "textnormal",
-    "textsuperscript", "textsubscript", "underline", "mbox", "text", "mathrm", "mathit", "mathbf", "mathsf",
-    "ensuremath", "it", "bf", "em", "rm", "sc", "sl", "tt", "itshape", "bfseries", "url", "path",
-))  # fmt: skip
+# Formatting commands without braces. Of any other command with braces too, only the text in the braces stays.
+LOOKS = frozenset(("it", "bf", "em", "rm", "sc", "sl", "tt", "itshape", "bfseries"))
 SPACES = frozenset(" ,;:!")  # after a backslash
 _TOKEN = re.compile(
     r"""\\(?P<accent>["'`^~=.])\s*\{?\s*(?P<under>\\[ij](?![A-Za-z])|[^\W\d_])"""
     r"""|\\(?P<lettered>[uvHcdbrk])(?:\s*\{\s*|\s+)(?P<below>\\[ij](?![A-Za-z])|[^\W\d_])"""
-    r"""|\\(?P<word>[A-Za-z]+)(?P<gap>\{\}|[ \t]+)?"""
+    r"""|\\(?P<word>[A-Za-z]+)(?P<gap>\{\}|[ \t]+)?(?P<argument>(?=\{))?"""
+    r"""|\\&(?:\\(?=\#))?(?P<entity>(?:\#x?[0-9A-Fa-f]{1,7}|amp|lt|gt|quot|apos|nbsp);)"""
     r"""|\\(?P<escaped>[^A-Za-z\n])(?:(?<=[~^])\{\})?"""
     r"""|(?P<brace>[{}])"""
 )
@@ -77,10 +65,22 @@ def encode(text: str) -> str:
     Carriage returns become line feeds. No line begins with `@`, which would begin an entry.
     """
     latex = re.sub(r"\r\n?", "\n", text).translate(_ESCAPES)
-    latex = re.sub(r"([`'-])(?=\1)", r"\1{}", latex)
+    latex = re.sub(r"([`'-])(?=\1)|(&)(?=\\?#|[a-z]+;)", r"\g<0>{}", latex)  # neither ligature nor entity
     latex = re.sub(r"(?<=\n)(?=[ \t@])|(?<=[ \t])(?=\n)", "{}", latex)
     latex = re.sub(r"\n+", r"\g<0>\n", latex)
     return re.sub(r"\A(?=[ \t\n])|(?<=[ \t\n])\Z", "{}", latex)
+
+
+@cache
+def _symbols() -> Mapping[str, str]:
+    """Return the character of each command. The package takes 60 ms, so it is loaded only here."""
+    with needs("files"):
+        from pylatexenc.latex2text import get_default_latex_context_db
+
+    specs = get_default_latex_context_db().iter_macro_specs()
+    texts = {spec.macroname: spec.simplify_repl for spec in specs}
+    characters = {name: text for name, text in texts.items() if isinstance(text, str) and len(text) == 1}
+    return {**characters, **OWN_SYMBOLS}
 
 
 def _plain(token: re.Match[str]) -> str:
@@ -89,9 +89,12 @@ def _plain(token: re.Match[str]) -> str:
         return unicodedata.normalize("NFC", (parts["under"] or parts["below"])[-1] + ACCENTS[command])
     if (word := parts["word"]) is not None:
         gap = parts["gap"] or ""
-        if word in LOOKS:
-            return ""
-        return SYMBOLS[word] if word in SYMBOLS else f"\\{word}" + ("" if gap == "{}" else gap)
+        if (symbol := _symbols().get(word)) is not None:
+            return symbol
+        is_dropped = word in LOOKS or parts["argument"] is not None
+        return "" if is_dropped else f"\\{word}" + ("" if gap == "{}" else gap)
+    if (entity := parts["entity"]) is not None:
+        return html.unescape(f"&{entity}")
     if (escaped := parts["escaped"]) is not None:
         return " " if escaped in SPACES else "" if escaped in "-/" else " " if escaped == "\\" else escaped
     if parts["brace"] is not None:

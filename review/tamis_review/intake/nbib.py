@@ -19,7 +19,7 @@ from .source import Field, source_format
 from .tagged import Outside, Pattern, Scheme, Tagged, TaggedRecord, lines_of, read_tagged
 
 BEGIN = "PMID"
-OWNER, WITHOUT_PMID = "OWN", "ERIC"
+OWNER, WITHOUT_PMID = "OWN", ("ERIC", "Tamis")
 NOTE = "GN"  # general note
 DOI_TAGS = ("LID", "AID")
 INDENT = " " * 6
@@ -36,7 +36,8 @@ _PIECE = re.compile(rf".{{1,{WIDTH - len(INDENT)}}} (?=[^ ])|.*? (?=[^ ])")
 
 
 def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Return the records in `text`, including ERIC's, which begin with `OWN - ERIC`.
+    """Return the records in `text`, including those without a PubMed id, which begin with `OWN - ERIC`
+    or, written by Tamis, `OWN - Tamis`.
 
     An empty line ends a record. A record without its beginning is lost. Text between records is skipped.
 
@@ -55,8 +56,9 @@ def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
         if source_format(record) is not Format.NBIB:
             record = {**record, "type": medline_types(record.get("type"))}
         fields = [field for field in fields_of(record, Format.NBIB, PLACES) if not is_withdrawn(field)]
-        begin = next((field for field in fields if field.name == BEGIN), Field(BEGIN, ""))
-        for field in (begin, *(field for field in fields if field.name != BEGIN)):
+        begins = (field for name in (BEGIN, OWNER) for field in fields if field.name == name)
+        begin = next(begins, Field(OWNER, WITHOUT_PMID[1]))
+        for field in (begin, *(field for field in fields if field is not begin)):
             # A source is data from elsewhere, and may hold invalid tags.
             for line in _folded(field.name, field.text) if _TAG.fullmatch(field.name) else ():
                 stream.write(f"{line}\n")
@@ -95,11 +97,11 @@ def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
 
 
 def _begins(tagged: re.Match[str], block: TaggedRecord | None) -> bool:
-    """Return True if the tag begins a record. ERIC records have no PubMed id and begin with the owner."""
+    """Return True if the tag begins a record. Records without a PubMed id begin with their owner."""
     if tagged[1] == OWNER:
         # `write_nbib` puts a PubMed id first.
         only_a_pmid = block is not None and [field.tag for field in block.fields] == [BEGIN]
-        return (tagged[2] or "").strip() == WITHOUT_PMID and not only_a_pmid
+        return (tagged[2] or "").strip() in WITHOUT_PMID and not only_a_pmid
     return tagged[1] == BEGIN
 
 

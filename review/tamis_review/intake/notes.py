@@ -12,25 +12,18 @@ from pathlib import Path
 
 from tamis_schemas import InputError
 
-from .recognise import Format
+from .recognise import BEGINNINGS, Format
 
 # Name of a line in notes -> its form. Ovid numbers records and adds a link; Cochrane adds three lines.
 KNOWN: Mapping[str, re.Pattern[str]] = {
     "record number": re.compile(r"\d+\.|Record #\d+ of \d+|Result #\d+|<\d+>", re.IGNORECASE),
-    "`Provider:` line": re.compile(r"Provider:.*", re.IGNORECASE),
-    "`Content:` line": re.compile(r"Content:.*", re.IGNORECASE),
-    "`Database:` line": re.compile(r"Database:.*", re.IGNORECASE),
+    **{f"`{name}:` line": re.compile(f"{name}:.*", re.IGNORECASE) for name in ("Provider", "Content", "Database")},
     "link": re.compile(r"(?:(?:link|url)[^:]{0,40}:\s*)?(?:https?://\S+|<a\s[^>]*>.*)", re.IGNORECASE),
 }
 OTHER = "line of text outside of any record"
-# The beginning of a record, for files that were joined from several formats.
+# The beginning of a record, for files that were joined from several formats; `BEGINNINGS` has the others.
 FOREIGN: Mapping[Format, re.Pattern[str]] = {
-    Format.RIS: re.compile(r"TY {1,2}-(?:\s|$)"),
-    Format.NBIB: re.compile(r"PMID- "),
-    Format.BIBTEX: re.compile(r"@(?!(?:comment|string|preamble)\b)[A-Za-z]+\s*[{(]", re.IGNORECASE),
     Format.ENDNOTE_XML: re.compile(r"(?:<xml>\s*)?(?:<records>\s*)?<record[\s>]"),
-    Format.WOS_TAGGED: re.compile(r"PT [A-Z]$"),
-    Format.ENDNOTE_TAGGED: re.compile(r"%0 [A-Z]"),
     Format.PUBMED_TEXT: re.compile(r"\d+\. \S.*\. (?:1[89]|20)\d\d\b"),
     Format.JSONL: re.compile(r"\{\".*\}$"),
 }
@@ -41,15 +34,16 @@ class NoteKind(StrEnum):
 
     SKIPPED = "skipped"  # text that belongs to no record
     LOST = "lost"  # a record that could not be read
+    DOUBT = "doubt"  # text that may have been read wrongly
 
 
 @dataclass(frozen=True)
 class Note:
-    """Text of a file that became no record: skipped text, or a record that cannot be read."""
+    """Text of a file that became no record, or may have been read wrongly."""
 
     kind: NoteKind
     line: int  # line of the file, from 1; of equal skipped texts, the first line
-    text: str  # skipped text, or reason why the record is lost
+    text: str  # skipped text, or reason for the loss or the doubt
     n: int = 1  # number of times; equal skipped texts are counted together
 
 
@@ -73,13 +67,18 @@ class Notes:
         `of_lost`: the line belongs to a lost record. Then it is noted only if it begins a record in another format.
         """
         text = line.strip().removeprefix("\ufeff")
-        other = next((form for form, sign in FOREIGN.items() if form is not own and sign.match(text)), None)
-        if other is not None:
+        begun = BEGINNINGS.match(text)
+        other = (
+            Format[str(begun.lastgroup)]
+            if begun
+            else next((form for form, sign in FOREIGN.items() if sign.match(text)), own)
+        )
+        if other is not own:
             self.lost(f"a record in {other.value}, in a file of {own.value}: put it in a separate file", number)
         elif not of_lost:
             kind = next((kind for kind, form in KNOWN.items() if form.fullmatch(line.strip())), OTHER)
             self.skipped(kind, number)
-        return other is not None
+        return other is not own
 
     def malformed(self, what: str, line: int) -> None:
         """Count malformed text that forms no record, as skipped. Raise `InputError` if reading is strict."""

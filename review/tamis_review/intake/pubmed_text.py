@@ -14,7 +14,7 @@ from typing import Any
 from .notes import Notes
 from .recognise import Format
 from .record import assemble
-from .tagged import lines_of
+from .tagged import COPYRIGHT, lines_of
 
 # The beginning of a paragraph -> its name in the record.
 KEPT: Mapping[str, re.Pattern[str]] = {
@@ -35,8 +35,7 @@ KEPT: Mapping[str, re.Pattern[str]] = {
     ),
 }
 OTHER_ABSTRACT, AFFILIATIONS = "pubmed_other_abstract", "pubmed_affiliations"
-# A copyright notice: at the paragraph's beginning, or anywhere in it.
-COPYRIGHT = re.compile(r"©|(?:crown )?copyright *(?:©|\(c\)|:|\d{4})|\(c\) ?\d{4}|published by ", re.IGNORECASE)
+# A copyright notice anywhere in a paragraph; at its beginning, `COPYRIGHT` is one.
 RIGHTS = re.compile(r"©|copyright|\(c\) ?\d{4}|published by |rights reserved|licen[cs]e", re.IGNORECASE)
 LONGEST_COPYRIGHT = 800  # characters
 LONGEST_OWNER = 60  # characters; a paragraph this short after the abstract is the owner's name

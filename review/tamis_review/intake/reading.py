@@ -15,7 +15,7 @@ from .jsonl import read_jsonl
 from .nbib import read_nbib
 from .notes import Note, NoteKind, Notes
 from .pubmed_text import read_pubmed_text
-from .recognise import Format, recognise
+from .recognise import Format, deferred, recognise
 from .ris import read_ris
 from .source import source_format
 from .wos_and_enw import read_enw, read_wos
@@ -27,30 +27,18 @@ with needs("files"):  # fails at once if it is missing; large parsers load on fi
 Reader = Callable[[str, Notes], list[dict[str, Any]]]
 
 
-def _read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Return the records of a BibTeX text. The parser takes two megabytes of memory, so it is loaded only here."""
-    from .bibtex import read_bibtex
-
-    return read_bibtex(text, notes)
-
-
-def _read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Return the records of EndNote XML. The parser takes four megabytes, so it is loaded only here."""
-    from .endnote_xml import read_endnote_xml
-
-    return read_endnote_xml(text, notes)
-
-
 READERS: Mapping[Format, Reader] = {
     Format.RIS: read_ris,
     Format.NBIB: read_nbib,
-    Format.BIBTEX: _read_bibtex,
-    Format.ENDNOTE_XML: _read_endnote_xml,
+    Format.BIBTEX: deferred(".bibtex", "read_bibtex"),
+    Format.ENDNOTE_XML: deferred(".endnote_xml", "read_endnote_xml"),
     Format.WOS_TAGGED: read_wos,
     Format.ENDNOTE_TAGGED: read_enw,
     Format.PUBMED_TEXT: read_pubmed_text,
+    Format.PUBMED_XML: deferred(".pubmed_xml", "read_pubmed_xml"),
     Format.DELIMITED: read_delimited,
     Format.JSONL: read_jsonl,
+    Format.JSON_ARRAY: read_jsonl,
 }
 
 
@@ -63,7 +51,7 @@ class Intake:
     encoding: str
     replaced: tuple[Replaced, ...]  # bytes that are invalid in `encoding`, read as cp1252
     sha256: str  # SHA-256 of the file's bytes
-    notes: tuple[Note, ...] = ()  # skipped text and lost records, by line
+    notes: tuple[Note, ...] = ()  # a guessed encoding, skipped text and lost records, by line
 
     @property
     def skipped(self) -> int:
@@ -88,11 +76,6 @@ def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool
     decoded = read_decoded(path, max_bytes=max_bytes)
     recognised = recognise(decoded.text)
     reader = READERS.get(recognised)
-    if recognised is Format.JSON_ARRAY:
-        raise InputError(
-            "this is a JSON array; write one object per line instead (JSONL), without outer brackets and commas",
-            path=path,
-        )
     if reader is None:
         readable = ", ".join(form.value for form in READERS)
         raise InputError(
@@ -101,8 +84,11 @@ def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool
         )
     notes = Notes(path, strict=strict)
     records = reader(decoded.text, notes)
-    named = source_format(records[0]) if records else None  # a reader may know more: TSV is delimited text
-    return Intake(records, named or recognised, decoded.encoding, decoded.replaced, decoded.sha256, notes.taken)
+    if recognised is Format.DELIMITED:  # the reader knows whether the table is TSV
+        recognised = source_format(records[0]) or recognised
+    guess = f"read as {decoded.encoding}, which is a guess: if letters are wrong, save the file as UTF-8"
+    doubts = () if decoded.encoding.startswith("utf") else (Note(NoteKind.DOUBT, 1, guess),)
+    return Intake(records, recognised, decoded.encoding, decoded.replaced, decoded.sha256, (*doubts, *notes.taken))
 
 
 def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[dict[str, Any]]:

@@ -1,7 +1,10 @@
 """The format of a text, by its content."""
 
 import re
+from collections.abc import Callable
 from enum import StrEnum
+from importlib import import_module
+from typing import Any
 
 LOOKED_AT = 20_000  # characters; the first record shows the format
 
@@ -16,7 +19,8 @@ class Format(StrEnum):
     DELIMITED = "CSV"
     TSV = "TSV"  # only for writing and for records; all delimited texts are recognised as `DELIMITED`
     JSONL = "JSONL"
-    JSON_ARRAY = "a JSON array"
+    JSON_ARRAY = "JSON"
+    PUBMED_XML = "PubMed XML"
     XML = "XML"
     HTML = "a web page (HTML)"
     ENDNOTE_TAGGED = "EndNote tagged"
@@ -27,12 +31,9 @@ class Format(StrEnum):
 WRITABLE = (Format.RIS, Format.NBIB, Format.BIBTEX, Format.ENDNOTE_XML, Format.DELIMITED, Format.TSV, Format.JSONL)
 # Other names of the formats that can be written, in lower case.
 ALIASES = {
-    "medline": Format.NBIB,
-    "pubmed": Format.NBIB,
+    **dict.fromkeys(("medline", "pubmed"), Format.NBIB),
+    **dict.fromkeys(("endnote", "endnote-xml", "xml"), Format.ENDNOTE_XML),
     "bib": Format.BIBTEX,
-    "endnote": Format.ENDNOTE_XML,
-    "endnote-xml": Format.ENDNOTE_XML,
-    "xml": Format.ENDNOTE_XML,
 }
 
 
@@ -41,6 +42,7 @@ SIGNS: tuple[tuple[Format, re.Pattern[str]], ...] = (
     (Format.JSON_ARRAY, re.compile(r"\s*\[\s*[\]\[{\"]")),
     (Format.JSONL, re.compile(r"\s*\{")),
     (Format.ENDNOTE_XML, re.compile(r"\s*(?:<[?!][^<]*>\s*)*<xml>\s*<records[\s/>]", re.IGNORECASE)),
+    (Format.PUBMED_XML, re.compile(r"\s*(?:<[?!][^<]*>\s*)*<Pubmed(?:Book)?Article(?:Set)?[\s>]")),
     (Format.HTML, re.compile(r"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)),
     (Format.XML, re.compile(r"\s*<(?:\?xml|!DOCTYPE|!--|[A-Za-z])")),
     (Format.ENDNOTE_TAGGED, re.compile(r"\s*%(?:0[ \t]|[A-Z][ \t][^\r\n]*[\r\n]+%[0-9A-Z@?!+][ \t])")),
@@ -70,7 +72,7 @@ BEGINNINGS = re.compile(
     r"(?P<NBIB>(?:PMID|STAT|OWN )- )"
     r"|(?P<RIS>TY {1,2}-(?:\s|$))"
     r"|(?P<BIBTEX>@[A-Za-z]+\s*[{(])"
-    r"|(?P<WOS_TAGGED>PT [A-Z](?:\r\n|\r|\n)[A-Z][A-Z0-9] )"
+    r"|(?P<WOS_TAGGED>PT [A-Z](?:(?:\r\n|\r|\n)[A-Z][A-Z0-9] |\Z))"
     r"|(?P<ENDNOTE_TAGGED>%0 [A-Z])"
     ")"
 )
@@ -92,6 +94,15 @@ def recognise(text: str) -> Format:
             return form
     first = BEGINNINGS.search(beginning) or HEADLESS.search(beginning)
     return Format[first.lastgroup] if first and first.lastgroup else Format.DELIMITED
+
+
+def deferred(module: str, function: str) -> Callable[..., Any]:
+    """Return a function of a module of this folder, loaded at its first call: some parsers take megabytes."""
+
+    def call(*arguments: Any) -> Any:
+        return getattr(import_module(module, __package__), function)(*arguments)
+
+    return call
 
 
 def format_named(name: str) -> Format | None:

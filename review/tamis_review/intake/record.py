@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from tamis_schemas.records.item import UNKNOWN_ID, resolve_item_id
 
@@ -18,9 +19,12 @@ CANONICAL = (
 LINE = "_line"
 
 _DOI_PREFIX = re.compile(r"\A(?:https?://(?:dx\.)?doi\.org/|doi:\s*)+(?=10\.)", re.IGNORECASE)
+# `123`, `PUBMED 123,EMBASE 456`, `123 [https://...]`, the address of the paper in PubMed.
+_PMID = re.compile(r"\s*(?:https?://\S*/|PUBMED )?(\d{1,9})(?:\.0|/)?(?=\s*(?:[\[,;]|\Z))", re.IGNORECASE)
+_DOI_IN_LINK = re.compile(r"https?://(?:dx\.)?doi\.org/(10\.\d{4,9}/\S+)", re.IGNORECASE)
 _GIVEN = re.compile(r"record-\d+")
 _LINE_END = re.compile(r"[\r\n]")
-_YEAR = re.compile(r"(\d{4})(?!\d)")
+_YEAR = re.compile(r"(\d{4})(?:\d{4})?(?!\d)")
 _NOTHING_BUT_A_YEAR = re.compile(r"\d{4}(?:/*|\.0)")
 _INITIALS = re.compile(r"[^\W\d_](?:[.-]?[^\W\d_]){0,4}\.?")
 _SUFFIXES = frozenset(("Jr", "Jr.", "Sr", "Sr.", "2nd", "3rd", "4th"))
@@ -37,6 +41,10 @@ def assemble(
     record = {name: fields[name] for name in CANONICAL if fields.get(name)}
     if "doi" in record:
         record["doi"] = bare_doi(record["doi"])
+    elif link := _DOI_IN_LINK.fullmatch(record.get("url", "")):
+        record["doi"] = unquote(link[1])
+    if pmid := _PMID.match(record.get("pmid", "")):
+        record["pmid"] = pmid[1]
     if "id" not in record:
         chosen = record.get("pmid") or record.get("nct_id") or accession or record.get("doi")
         record = {"id": chosen or f"record-{number}", **record}
@@ -90,7 +98,7 @@ def bare_doi(text: str) -> str:
 
 
 def year_of(text: str) -> int | None:
-    """Return the year at the beginning of a date (`2024`, `2024///`, `2024-05-01`, `2020 Feb`), or None."""
+    """Return the year at the beginning of a date (`2024`, `2024///`, `20240501`, `2020 Feb`), or None."""
     match = _YEAR.match(text)
     return int(match[1]) if match else None
 

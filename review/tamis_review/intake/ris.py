@@ -48,7 +48,7 @@ SCHEME = Scheme(
         "type": ("PT", "M3", "TY"),  # "Review" is more specific than "JOUR"; with Ovid's `PT`, `M3` classifies
     },
     # `DA` may hold only a month; some exports put the DOI into `M3`.
-    serves={"DA": re.compile(r"(?!0000)\d{4}(?!\d)"), "M3": re.compile(r"(?!10\.)")},
+    serves={"DA": re.compile(r"(?!0000)\d{4}(?!\d)"), "M3": re.compile(r"(?!https?:|10\.)")},
     dated_first=True,
     value_a_line=frozenset(("KW", "AU", "A1", "DB", "UR")),  # EndNote writes the tag once and a value a line
     all_joined={"abstract": "\n"},
@@ -57,8 +57,11 @@ SCHEME = Scheme(
     databases=("DB", "url"),
     pmids={"C5": _EMBASE, "C2": _SCOPUS},
     accessions={"AN": None, "ID": None, "U2": _EMBASE},
-    # Cochrane has `PUBMED 21314913,EMBASE 361584103`.
-    patterns=(Pattern("pmid", ("C3",), (re.compile(r"\A\s*PUBMED (\d+)(?:\s*\Z|(?=,.*\s*\Z))"),)),),
+    patterns=(
+        # Cochrane has `PUBMED 21314913,EMBASE 361584103`.
+        Pattern("pmid", ("C3",), (re.compile(r"\A\s*PUBMED (\d+)(?:\s*\Z|(?=,.*\s*\Z))"),)),
+        Pattern("doi", ("M3", "UR"), (re.compile(r"\A\s*(?:https?://(?:dx\.)?doi\.org/)?(10\.\d{4,9}/\S+)\s*\Z"),)),
+    ),
     note=NOTE,
     notes=NOTES,
     note_patterns=(Pattern("pmid", (NOTE,), (re.compile(r"^PMID: *(\d+)\s*$", re.MULTILINE),)),),

@@ -33,7 +33,8 @@ REGISTERS = frozenset((
 # fmt: on
 
 # The database that writes a format; MEDLINE's is also ERIC's, which each record then names.
-OF_FORMAT = {Format.NBIB: "PubMed", Format.PUBMED_TEXT: "PubMed", Format.WOS_TAGGED: "Web of Science"}
+OF_PUBMED = (Format.NBIB, Format.PUBMED_TEXT, Format.PUBMED_XML)
+OF_FORMAT = {**dict.fromkeys(OF_PUBMED, "PubMed"), Format.WOS_TAGGED: "Web of Science"}
 ERIC = "ERIC"
 
 FILE = "_tamis_file"  # name of the file of the record's line, if the source has several

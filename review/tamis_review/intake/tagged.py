@@ -22,6 +22,8 @@ from .source import Field, remember
 CONTENT = ("title", "authors", "abstract")  # a record is lost only where one of these goes
 LISTS = frozenset(("authors", "keywords"))
 IN_PUBMED = re.compile(r"\b(?:nlm|pubmed|medline)\b", re.IGNORECASE)  # databases whose numbers are PubMed ids
+# A copyright notice. EBSCO writes "Copyright of Walks is the property of ..." as a second abstract.
+COPYRIGHT = re.compile(r"©|(?:crown )?copyright *(?:©|\(c\)|:|\d{4}|of .+ property)|\(c\) ?\d{4}|published by ", re.I)
 INDENT = "   "  # indent of a continuation line, if the end of a record has a tag
 
 
@@ -303,6 +305,8 @@ class Placing:
             values = sorted((value for values in held for value in values), key=lambda value: value.at)
         elif name == "year" and scheme.dated_first:
             values = sorted((value for values in held for value in values), key=lambda value: not year_of(value.text))
+        if name == "abstract":  # a notice stays with its tag
+            values = [value for value in values if not COPYRIGHT.match(value.text)] or values
         texts = [value.text.replace("\n", " ") if name in scheme.one_line else value.text for value in values]
         content: Any = texts[0]
         if name in LISTS:

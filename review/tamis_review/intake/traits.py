@@ -24,15 +24,10 @@ ABSTRACT_READ = 800  # letters; enough to distinguish two abstracts
 OTHER_TITLE = 20  # minimum letters of a title's beginning or translation
 AN_ABSTRACT = 50  # minimum letters; less is a placeholder such as "No abstract available"
 
-# fmt: off
 _GREEK = {
-    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta",
-    "η": "eta", "θ": "theta", "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu",
-    "ν": "nu", "ξ": "xi", "ο": "omicron", "π": "pi", "ρ": "rho", "ς": "sigma",
-    "σ": "sigma", "τ": "tau", "υ": "upsilon", "φ": "phi", "χ": "chi", "ψ": "psi",
-    "ω": "omega",
+    **{letter: unicodedata.name(letter).rpartition(" ")[2].casefold() for letter in map(chr, range(0x3B1, 0x3CA))},
+    "λ": "lambda",  # Unicode spells it in another way
 }
-# fmt: on
 # Letters that Unicode does not decompose, and signs that databases write in two ways.
 _PLAIN_LETTERS = str.maketrans(
     {"ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i", "&": "and"} | _GREEK
@@ -61,13 +56,15 @@ _JOURNAL_FIELDS = (
 )
 _ISSN_FIELDS = (
     "issn", "_issn", "_ISSN", "_ris_SN", "_nbib_IS", "_nbib_ISSN", "_wos_SN", "_wos_EI", "_enw_@", "_isbn", "_eISSN",
+    "_csl_ISSN",
 )
 _VOLUME_FIELDS = (
     "volume", "_volume", "_Volume", "_endnote_volume", "_ris_VL", "_nbib_VI", "_wos_VL", "_enw_V", "_pubmed_volume",
+    "_csl_volume",
 )
 _PAGE_FIELDS = (
     "pages", "_pages", "_Pages", "_Page start", "_Start Page", "_First Page", "_endnote_pages", "_ris_SP", "_nbib_PG",
-    "_wos_BP", "_enw_P", "_pubmed_pages",
+    "_wos_BP", "_enw_P", "_pubmed_pages", "_csl_page",
 )
 # fmt: on
 _VOLUME = re.compile(r"[1-9]\d{0,4}")

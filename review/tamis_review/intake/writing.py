@@ -11,23 +11,15 @@ from .bibtex_writing import write_bibtex
 from .delimited import write_csv, write_tsv
 from .jsonl import write_jsonl
 from .nbib import write_nbib
-from .recognise import Format, format_named
+from .recognise import Format, deferred, format_named
 from .ris import write_ris
 from .source import source_format
-
-
-def _write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write EndNote XML. Its parser takes four megabytes of memory, so it is loaded only here."""
-    from .endnote_writing import write_endnote_xml
-
-    write_endnote_xml(records, stream)
-
 
 WRITERS: Mapping[Format, Callable[[Iterable[Mapping[str, Any]], TextIO], None]] = {
     Format.RIS: write_ris,
     Format.NBIB: write_nbib,
     Format.BIBTEX: write_bibtex,
-    Format.ENDNOTE_XML: _write_endnote_xml,
+    Format.ENDNOTE_XML: deferred(".endnote_writing", "write_endnote_xml"),
     Format.DELIMITED: write_csv,
     Format.TSV: write_tsv,
     Format.JSONL: write_jsonl,

@@ -43,7 +43,7 @@ WORKERS = tuple({*brought_by("worker")} - {"celery", "kombu", "redis"})  # which
 
 
 def test_the_extras_hold_what_enqueuing_does_not_need() -> None:
-    assert set(brought_by("files")) == {"bibtexparser", "charset_normalizer", "re2", "lxml", "rapidfuzz"}
+    assert set(brought_by("files")) == {"bibtexparser", "charset_normalizer", "re2", "lxml", "pylatexenc", "rapidfuzz"}
     assert set(brought_by("cli")) == {"jinja2", "rich", "typer"}
     optional = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     brings = {"cli": {"files"}, "worker": {"cli"}, "http": {"cli"}, "stack": {"cli", "files"}}

@@ -57,6 +57,10 @@ EXPORT DATE: 12 January 2024
 """
 
 
+def read_strictly(text: str) -> list[dict[str, Any]]:
+    return read_bibtex(text, Notes(PATH, strict=True))
+
+
 def written(records: list[dict[str, Any]]) -> str:
     stream = io.StringIO(newline="")
     write_bibtex(records, stream)
@@ -243,7 +247,9 @@ def test_a_broken_string_is_no_record_but_said() -> None:
         (r"$\alpha$-blockers, $p < 0.05$, H$_{2}$O, $\pm$", "α-blockers, p < 0.05, H_2O, ±"),
         (r"``quoted'' -- a---b 1--2 Dr.~X", "“quoted” – a—b 1–2 Dr. X"),
         (r"\emph{E. coli} \textbf{x} \url{http://a/\~{}b} \& \% \# \_ \$ \{y\}", "E. coli x http://a/~b & % # _ $ {y}"),
-        (r"C:\temp \unknown{x}", r"C:\temp \unknownx"),
+        (r"C:\temp \unknown x \unknown{y}", r"C:\temp \unknown x y"),
+        (r"\mkbibemph {Salmonella}{{\mkbibquote{x}}} \L{} \aleph", "Salmonellax Ł ℵ"),
+        (r"a \&\#38; b \&amp; c \&\#x3bc; \&{}amp; \&c;", "a & b & c μ &amp; &c;"),
         ("a\n  b\n\n  c\n\n\n\nd", "a b\nc\n\n\nd"),
     ],
 )
@@ -280,9 +286,28 @@ def test_hostile_files_cost_no_time() -> None:
         "@article{a,\n" * 10_000,
         "\n" + " " * size + "@",
         "@a" * size,
+        "@article{a}" + "\n" * (4 * size) + "@article{",
     ]
     begun = time.process_time()  # of this process alone, however many others there are
     for text in hostile:
         with suppress(InputError):
             written(read_bibtex(text, Notes(PATH, strict=True)))
     assert time.process_time() - begun < 10  # about 0.4; minutes where a pattern goes wrong
+
+
+@pytest.mark.parametrize("head", ["@article{", "@article{\n  ", "@Article (", "@article{,"])
+def test_an_entry_without_a_key_is_an_entry(head: str) -> None:
+    end = ")" if "(" in head else "}"
+    text = (
+        f"@string{{j = {{J Walks}}}}\n{head}title = {{First}}, journal = j{end}\n\n@article{{b, title = {{Second}}}}\n"
+    )
+    first, second = read_strictly(text)
+    assert (first["id"], first["title"], first["journal"]) == ("record-1", "First", "J Walks")
+    assert (second["id"], second["title"]) == ("b", "Second")
+    assert without_source(read_strictly(written([first, second]))) == without_source([first, second])
+
+
+def test_a_key_keeps_its_escaped_entities() -> None:
+    (record,) = read_strictly(r"@article{Moor_\&\#38;_2001, title = {T}}")
+    assert record["id"] == r"Moor_\&\#38;_2001"
+    assert written([record]).startswith(r"@article{Moor_\&\#38;_2001,")

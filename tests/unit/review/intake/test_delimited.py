@@ -321,7 +321,7 @@ def test_every_cell_of_any_table_comes_back(names: list[str], rows: list[list[st
     if (found := "\t" if source_format(records[0]) is Format.TSV else ",") != "\t":
         found = records[0]["_source"].get("layout", {}).get("delimiter", ",")
     text = written(records, write_tsv if found == "\t" else write_csv)
-    guarded_table = [[guarded(cell) for cell in row] for row in table]
+    guarded_table = [[guarded(unguarded(cell)) for cell in row] for row in table]
     assert list(csv.reader(io.StringIO(text, newline=""), delimiter=found)) == guarded_table
 
 
@@ -342,3 +342,27 @@ def test_real_tables_come_back_cell_by_cell() -> None:
         assert rows[1] == expected, path.name
         if expected == rows[0] and path.name != "_baseline_embase.csv":  # its quotes follow no rule
             assert again == text, path.name
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "123",
+        "PUBMED 123",
+        "PUBMED 123,EMBASE 456",
+        "123.0",
+        "123 [http://x/?term=123]",
+        "https://pubmed.ncbi.nlm.nih.gov/123/",
+    ],
+)
+def test_a_pubmed_id_is_read_in_every_form_and_written_as_it_was(cell: str) -> None:
+    text = f'title,PubMed ID\r\na,"{cell}"\r\n'
+    records = read(text)
+    assert records[0]["pmid"] == "123"
+    assert list(csv.reader(io.StringIO(written(records)))) == [["title", "PubMed ID"], ["a", cell]]
+
+
+def test_a_doi_in_the_address_is_read_and_gets_no_column() -> None:
+    records = read("title,url\r\na,https://doi.org/10.1000/w\r\n")
+    assert records[0]["doi"] == "10.1000/w"
+    assert written(records) == "title,url\r\na,https://doi.org/10.1000/w\r\n"

@@ -68,7 +68,7 @@ def test_a_broken_line_costs_that_line_alone() -> None:
     ]
     assert [(note.kind, note.line) for note in notes.taken] == [("lost", 2), ("lost", 3), ("lost", 5)]
     assert notes.taken[1].text == "a JSON array instead of an object ({...})"
-    with pytest.raises(InputError, match=r":1: no line can be read: not JSON"):
+    with pytest.raises(InputError, match=r":1: not JSON"):
         read_jsonl("no json\n", Notes(PATH))
 
 
@@ -133,3 +133,73 @@ def test_any_object_comes_back(objects: list[dict[str, Any]]) -> None:
 def test_half_a_pair_of_surrogates_comes_back() -> None:
     text = '{"id": "\\ud800"}\n'
     assert written(read_jsonl(text, Notes(PATH, strict=True))) == text
+
+
+def test_an_array_is_read_like_lines_with_the_line_of_each_object() -> None:
+    notes = Notes(PATH)
+    text = '[\n  {"title": "a",\r\n   "b": [1, {"c": "]"}]},\r\n  7, {"title": "d"}\n]\n[{"title": "e"}]'
+    assert [(own["title"], own["_line"]) for own in read_jsonl(text, notes)] == [("a", 2), ("d", 4), ("e", 6)]
+    assert [(note.kind, note.line, note.text) for note in notes.taken] == [
+        ("lost", 4, "a JSON number instead of an object ({...})")
+    ]
+
+
+def test_an_array_that_is_cut_off_loses_its_last_object_alone() -> None:
+    notes = Notes(PATH)
+    assert [own["title"] for own in read_jsonl('[{"title": "a"},\n{"title": "b",', notes)] == ["a"]
+    assert [(note.kind, note.line) for note in notes.taken] == [("lost", 2)]
+    with pytest.raises(InputError, match="no object: the array is empty"):
+        read_jsonl("[ ]", Notes(PATH))
+
+
+CSL = {
+    "id": "k",
+    "type": "article-journal",
+    "title": "T",
+    "DOI": "https://doi.org/10.1/w",
+    "keyword": "walks; towns",
+    "author": [
+        {"family": "Berg", "given": "Ann", "non-dropping-particle": "van der"},
+        {"literal": "Walks Group"},
+        {"given": "Bo"},
+        "?",
+    ],
+    "volume": "3",
+    "doi": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("issued", "year"),
+    [
+        ({"date-parts": [["2021", 5]]}, 2021),
+        ({"raw": "2020-03"}, 2020),
+        ({"literal": "in press"}, None),
+        ({"date-parts": [[]]}, None),
+        ({}, None),
+        ("2019", 2019),
+    ],
+)
+def test_values_of_csl_become_canonical_and_only_these_are_shown(issued: object, year: int | None) -> None:
+    members = {name: value for name, value in CSL.items() if name != "doi"} | {"issued": issued, "tamis_decision": "x"}
+    (record,) = read_jsonl(json.dumps(members), Notes(PATH, strict=True))
+    assert shown_fields(record) == {
+        "title": "T",
+        "type": "article-journal",
+        "doi": "10.1/w",
+        "authors": ["van der Berg, Ann", "Walks Group", "Bo"],
+        "keywords": ["walks", "towns"],
+        **({"year": year} if year else {}),
+    }
+    assert (record["_csl_volume"], record["_tamis_decision"]) == ("3", "x")
+    assert json.loads(written([record])).items() >= {**members, "DOI": "10.1/w"}.items()
+
+
+def test_csl_names_that_would_meet_another_stay_hidden() -> None:
+    (record,) = read_jsonl(json.dumps(CSL), Notes(PATH, strict=True))
+    assert (record["doi"], record["_csl_DOI"]) == (None, "https://doi.org/10.1/w")
+
+
+def test_an_object_that_is_no_citation_keeps_its_names() -> None:
+    text = '{"type": "x", "author": "A", "issued": "2019", "volume": 3}'
+    assert shown_fields(read_jsonl(text, Notes(PATH, strict=True))[0]).keys() == {"type", "author", "issued", "volume"}

@@ -126,7 +126,7 @@ def test_a_line_of_prose_that_looks_like_a_tag_is_one_only_where_the_dash_is_in_
 def test_a_long_value_is_broken_after_a_blank_and_a_long_word_is_not() -> None:
     title = f"{'word ' * 40}{'x' * 200} end"
     lines = _written([{"title": title}]).splitlines()
-    assert lines[0] == "PMID- "
+    assert lines[0] == "OWN - Tamis"
     assert all(len(line) <= WIDTH + 1 or "x" * 200 in line for line in lines)
     assert sum(line.startswith("      ") for line in lines) == 4  # 16 words, 16 words, 8 words, the long one, "end"
     assert _read("\n".join(lines))[0]["title"] == title
@@ -241,3 +241,11 @@ def test_eric_which_has_no_pubmed_id_begins_its_records_with_the_owner(tmp_path:
         ("Walking to School", "7", "10.1000/school.1"),
         ("Second", None, None),
     ]
+
+
+def test_a_record_without_a_pubmed_id_begins_with_its_owner_and_is_read_again() -> None:
+    text = _written([{"title": "First", "doi": "10.1000/a"}, {"title": "Second", "pmid": "5"}, {"title": "Third"}])
+    assert "PMID- \n" not in text
+    records = read_nbib(text, Notes(PATH, strict=True))
+    assert [(own["title"], own.get("pmid")) for own in records] == [("First", None), ("Second", "5"), ("Third", None)]
+    assert _written(records) == text

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tamis_review.intake import read_records
+from tamis_review.intake import read_file, read_records
+from tamis_review.intake.notes import NoteKind
 from tamis_review.intake.recognise import Format, recognise
 from tamis_schemas import InputError
 
@@ -33,8 +34,9 @@ from tamis_schemas import InputError
             Format.ENDNOTE_XML,
         ),
         ("<XML>\n<RECORDS>", Format.ENDNOTE_XML),
-        ("<!-- a page --><PubmedArticleSet>", Format.XML),
-        ("<PubmedArticleSet>", Format.XML),
+        ("<!-- a page --><PubmedArticleSet>", Format.PUBMED_XML),
+        ("<PubmedArticleSet>", Format.PUBMED_XML),
+        ("<PubmedArticles>", Format.XML),
         ("<!DOCTYPE html><title>Log in</title>", Format.HTML),
         ("%0 Journal Article\n%T a\n", Format.ENDNOTE_TAGGED),
         ("FN Clarivate Analytics Web of Science\nVR 1.0\nPT J\n", Format.WOS_TAGGED),
@@ -66,11 +68,11 @@ def test_the_format_is_known_by_its_content(text: str, expected: Format) -> None
     ("text", "said"),
     [
         (
-            "<PubmedArticleSet/>",
-            "this is XML, which Tamis cannot read: export the records as one of RIS, NBIB, .*PubMed text, .*JSONL",
+            '<rdf:RDF xmlns:z="http://www.zotero.org/namespaces/export#"><bib:Article rdf:about="#item_1"/></rdf:RDF>',
+            "this is XML, which Tamis cannot read: export the records as one of RIS, NBIB, .*JSONL, JSON",
         ),
         ("<!DOCTYPE html><title>Log in</title>", r"a web page \(HTML\)"),
-        ('[{"id": 1}]', "one object per line"),
+        ("[]", "no object: the array is empty"),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_its_name(tmp_path: Path, text: str, said: str) -> None:
@@ -84,3 +86,22 @@ def test_the_name_of_a_file_does_not_matter(tmp_path: Path) -> None:
     path = tmp_path / "records.csv"
     path.write_text("TY  - JOUR\nTI  - a\nER  - \n")
     assert read_records(path)[0]["title"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "is_doubtful"),
+    [
+        ("utf-8", False),
+        ("utf-8-sig", False),
+        ("utf-16", False),
+        ("mac_roman", True),
+        ("cp1250", True),
+        ("cp1254", True),
+    ],
+)
+def test_a_guessed_encoding_is_noted_with_its_remedy(tmp_path: Path, encoding: str, is_doubtful: bool) -> None:
+    path = tmp_path / "records.ris"
+    path.write_bytes("TY  - JOUR\nTI  - Spaziergänge\nAU  - Müller, é.\nER  - \n".encode(encoding))
+    notes = read_file(path, strict=True).notes
+    guess = "read as cp1252, which is a guess: if letters are wrong, save the file as UTF-8"
+    assert [(note.kind, note.text) for note in notes] == [(NoteKind.DOUBT, guess)] * is_doubtful

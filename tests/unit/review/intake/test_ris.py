@@ -1,12 +1,13 @@
 """RIS: every tag is kept, every fault has its line."""
 
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tamis_review.intake.notes import NoteKind, Notes
-from tamis_review.intake.ris import read_ris
+from tamis_review.intake.ris import read_ris, write_ris
 from tamis_schemas import InputError
 
 PATH = Path("export.ris")
@@ -217,3 +218,38 @@ def test_the_pubmed_id_and_the_type_stand_where_cochrane_and_ovid_have_them() ->
     assert (one["pmid"], one["id"], one["_ris_AN"], "_ris_C3" in one) == ("123", "123", "CN-1", False)
     assert (two["pmid"], two["_ris_C3"]) == ("124", "PUBMED 124,EMBASE 9")
     assert (three["type"], three["_ris_M3"], three["_ris_C3"]) == ("Journal Article", "Therapy [1]", "A University")
+
+
+@pytest.mark.parametrize(
+    ("fields", "doi"),
+    [
+        (["M3  - 10.1000/in.m3"], "10.1000/in.m3"),
+        (["M3  - https://doi.org/10.1000/in.m3"], "10.1000/in.m3"),
+        (["UR  - https://doi.org/10.1000/in.ur"], "10.1000/in.ur"),
+        (["UR  - https://example.org/a", "UR  - http://dx.doi.org/10.1000/second"], "10.1000/second"),
+        (["DO  - 10.1000/own", "M3  - 10.1000/in.m3", "UR  - https://doi.org/10.1000/in.ur"], "10.1000/own"),
+        (["M3  - Review", "UR  - https://example.org/10.1000/no"], None),
+    ],
+)
+def test_a_doi_is_found_where_exports_put_it_and_is_not_written_twice(fields: list[str], doi: str | None) -> None:
+    text = "".join(f"{line}\n" for line in ("TY  - JOUR", "TI  - a", *fields, "ER  - ", ""))
+    (record,) = read_ris(text, Notes(PATH, strict=True))
+    assert record.get("doi") == doi
+    written = io.StringIO()
+    write_ris([record], written)
+    assert written.getvalue() == text
+    elsewhere = io.StringIO()
+    write_ris([{name: value for name, value in record.items() if name != "_source"}], elsewhere)
+    assert (f"DO  - {doi}\n" in elsewhere.getvalue()) is (doi is not None)
+
+
+def test_a_copyright_notice_in_a_second_abstract_is_no_part_of_the_abstract() -> None:
+    notice = "Copyright of Journal of Walks is the property of Walks Ltd. and its content may not be copied."
+    text = f"TY  - JOUR\nAB  - We walked.\nAB  - And saw.\nAB  - {notice}\nER  - \n\n"
+    (record,) = read_ris(text, Notes(PATH, strict=True))
+    assert (record["abstract"], record["_ris_AB"]) == ("We walked.\nAnd saw.", notice)
+    written = io.StringIO()
+    write_ris([record], written)
+    assert written.getvalue() == text
+    alone = "TY  - JOUR\nAB  - Copyright of songs is a property that lasts.\nER  - \n"
+    assert read_ris(alone, Notes(PATH, strict=True))[0]["abstract"] == "Copyright of songs is a property that lasts."
