@@ -26,7 +26,7 @@ from .batch_watcher import BatchWatcher, look
 from .description import SERVERS, Described
 from .etag import EntityTags
 from .extension import Application
-from .frame import Compressed, Heads, RequestLimits, Turns
+from .frame import Compressed, Heads, LargeBodies, RequestLimits, Turns
 from .metrics import CONTENT_TYPE, GatewayMetrics
 from .pages import Pages
 from .streams import OpenStreams
@@ -114,6 +114,7 @@ def create_app(
     app.state.client = client
     app.state.stops = stops
     app.state.streams = OpenStreams()
+    app.state.large_bodies = LargeBodies()
     app.state.pages = Pages(client.engine)
     app.state.application = application
     app.state.watcher = BatchWatcher(partial(look, client), stops)

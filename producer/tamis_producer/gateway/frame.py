@@ -4,12 +4,15 @@ import asyncio
 import re
 import time
 from collections import OrderedDict, deque
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from http import HTTPStatus
+from weakref import WeakValueDictionary
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -23,6 +26,8 @@ DOWNLOADS_AT_ONCE = 1  # requests that read a whole batch
 DOWNLOADS = ("/results", "/report", "/records")  # ends of the paths of these requests
 LONGEST_TURN = 0.1  # s; then the next request begins, even if this one still computes
 WITHOUT_TURN = frozenset({"/healthz", "/readyz", "/metrics"})  # probes, which have no key
+LARGE = 200_000  # bytes of a body: a hundred abstracts
+LARGE_AT_ONCE = 2  # large bodies that are read at the same time; their records are in memory
 MOST_VALUES = 100_000  # JSON values in a body, approximately: 4,500 items with 20 fields each
 SMALLEST = 1_000  # bytes of a whole answer; gzip gains nothing for a smaller one
 LEVEL = 4  # JSON is a seventh smaller than at level 1, and hardly larger than at 6, which takes three times as long
@@ -240,6 +245,32 @@ class TurnQueue:
                 turn.set_result(None)
                 return
         self._free += 1
+
+
+class LargeBodies:
+    """Turns of large bodies to be read: one body of a key at a time, and few bodies of all keys together.
+
+    Further bodies wait in the order of their arrival. They are on disk, so they need little memory meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._keys: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._together = asyncio.Semaphore(LARGE_AT_ONCE)
+
+    @asynccontextmanager
+    async def turn(self, request: Request, size: int) -> AsyncIterator[None]:
+        """Wait until a body of `size` bytes may be read. A small body need not wait.
+
+        Raises `HTTPException` (400) if the caller has gone meanwhile: nobody waits for the answer.
+        """
+        if size <= LARGE:
+            yield
+            return
+        key = self._keys.setdefault(request.headers.get("authorization", ""), asyncio.Lock())
+        async with key, self._together:
+            if await request.is_disconnected():
+                raise HTTPException(HTTPStatus.BAD_REQUEST, "the caller has gone")
+            yield
 
 
 class Turns:

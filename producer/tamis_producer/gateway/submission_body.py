@@ -91,13 +91,14 @@ async def read_submission(request: Request, settings: ProducerSettings) -> Async
     if kind not in ("application/json", NDJSON):
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"send a batch as application/json or {NDJSON}")
     with SpooledTemporaryFile(IN_MEMORY) as body:
-        await _keep(request, body, largest=settings.max_file_bytes)
+        size = await _keep(request, body, largest=settings.max_file_bytes)
         read = _of_lines if kind == NDJSON else _of_object
-        yield await run_in_threadpool(read, body, SubmissionBounds.of(settings))
+        async with request.app.state.large_bodies.turn(request, size):
+            yield await run_in_threadpool(read, body, SubmissionBounds.of(settings))
 
 
-async def _keep(request: Request, body: IO[bytes], *, largest: int) -> None:
-    """Write a request's body to a file, on threads, in large parts."""
+async def _keep(request: Request, body: IO[bytes], *, largest: int) -> int:
+    """Write a request's body to a file, on threads, in large parts. Return its size."""
     size, parts = 0, bytearray()
     try:
         async for part in request.stream():
@@ -114,6 +115,7 @@ async def _keep(request: Request, body: IO[bytes], *, largest: int) -> None:
     except ClientDisconnect as error:
         raise HTTPException(HTTPStatus.BAD_REQUEST, "the body is incomplete") from error
     await run_in_threadpool(body.write, parts)
+    return size
 
 
 def _of_object(body: IO[bytes], bounds: SubmissionBounds) -> tuple[Terms, Iterator[Any]]:

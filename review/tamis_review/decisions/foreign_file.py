@@ -12,7 +12,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from shutil import copyfileobj
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
@@ -25,6 +24,7 @@ from ..intake.columns import canonical_name, listed
 from ..intake.reading import read_records
 from ..intake.recognise import Format, recognise
 from ..intake.record import LINE
+from ..intake.record_count import MOST_RECORDS, RecordCount, check_count
 
 DECISION, REVIEWER, REASON, NOTE, RETRIEVAL = "decision", "reviewer", "reason", "note", "retrieval"
 RECORD = ("id", "title", "doi", "pmid")  # fields that identify a record
@@ -198,7 +198,9 @@ def _query(archive: ZipFile, member: str, folder: str, statement: str, max_bytes
 
     copy = _inflate(archive, member, max_bytes, folder)
     with closing(sqlite3.connect(f"{copy.as_uri()}?mode=ro&immutable=1", uri=True)) as database:
-        return database.execute(statement).fetchall()
+        rows = database.execute(statement).fetchmany(MOST_RECORDS + 1)
+    check_count(len(rows), 0, str(archive.filename))
+    return rows
 
 
 def _checked(archive: ZipFile, member: str, most: int) -> ZipInfo:
@@ -220,7 +222,7 @@ def _inflate(archive: ZipFile, member: str, most: int, folder: str) -> Path:
     Raises `InputError` as `_checked` does.
     """
     with archive.open(_checked(archive, member, most)) as packed, NamedTemporaryFile(dir=folder, delete=False) as copy:
-        copyfileobj(packed, copy)
+        RecordCount().copy(packed, copy, str(archive.filename))
     return Path(copy.name)
 
 

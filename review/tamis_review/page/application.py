@@ -132,11 +132,10 @@ class Screening:
         return dict.fromkeys(FORMS, client.settings.max_file_bytes + 2 * LONGEST_TERMS)
 
     def prepare(self, app: FastAPI, client: Client) -> None:
-        """Limit how many reports, dry runs and previews run at the same time."""
+        """Limit how many reports and dry runs run at the same time."""
         app.state.writers = anyio.CapacityLimiter(WRITTEN_AT_ONCE)
         app.state.rehearse = self._rehearse
         app.state.dry_runs = anyio.CapacityLimiter(preview_routes.RENDERED_AT_ONCE)
-        app.state.previews = anyio.CapacityLimiter(preview_routes.PAIRED_AT_ONCE)
 
     def sight(self, key: ApiKey) -> PersonalSight:
         """Return the rule for what the key's holder may see."""

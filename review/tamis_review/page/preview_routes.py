@@ -214,9 +214,6 @@ def _shown(value: object) -> str | None:
     return text[:LONGEST_SHOWN] or None
 
 
-PAIRED_AT_ONCE = 2  # for all callers: each compares its files' records in memory
-
-
 class DuplicateTerms(BaseModel):
     """How to read the files."""
 
@@ -274,8 +271,7 @@ async def find_duplicates(
 ) -> PairsView | Response:
     """Return the duplicates and the doubtful pairs among the records of all files together, as in a screening."""
     async with uploaded(request, client, DuplicateTerms) as (terms, files):
-        limiter: anyio.CapacityLimiter = request.app.state.previews
-        return await to_thread.run_sync(_found, client, terms, files, form, limit, limiter=limiter)
+        return await to_thread.run_sync(_found, client, terms, files, form, limit)
 
 
 def _found(

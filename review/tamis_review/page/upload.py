@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from http import HTTPStatus
 from pathlib import Path
-from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
@@ -15,8 +14,11 @@ from starlette.datastructures import UploadFile
 
 from tamis_producer.client.client import Client
 from tamis_producer.gateway.description import component
+from tamis_producer.gateway.frame import ValueCount
 from tamis_producer.gateway.submission_body import decoded, validated
 from tamis_schemas import InputError, InvalidParameters
+
+from ..intake.record_count import RecordCount, TooManyRecords
 
 MEDIA_TYPE = "multipart/form-data"
 Asked = TypeVar("Asked", bound=BaseModel)
@@ -56,7 +58,7 @@ async def uploaded(
             raise InvalidParameters("file: the form has no file")
         if (empty := next((file for file in files if not file.size), None)) is not None:
             raise InvalidParameters(f"file: {empty.filename or 'the only one'!r} is empty")
-        if sum(file.size or 0 for file in files) > largest:
+        if (size := sum(file.size or 0 for file in files)) > largest:
             what = "a file has" if len(files) == 1 else "the files of a batch have together"
             raise HTTPException(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -64,7 +66,10 @@ async def uploaded(
             )
         if not isinstance(terms, str):
             raise InvalidParameters("terms: missing; send the settings as JSON")
-        yield validated(kind, decoded(terms, "terms"), "terms: "), files
+        ValueCount().add(terms.encode("utf-8", "surrogatepass"))
+        checked = validated(kind, decoded(terms, "terms"), "terms: ")
+        async with request.app.state.large_bodies.turn(request, size):
+            yield checked, files
 
 
 async def answered_by_file(
@@ -94,11 +99,14 @@ def on_disk(files: Sequence[UploadFile], names: Sequence[str]) -> Iterator[dict[
     """
     with TemporaryDirectory(prefix="tamis-files-") as folder:
         called = {Path(folder) / f"{place:03}": name for place, name in enumerate(names)}
-        for path, file in zip(called, files, strict=True):
-            with path.open("wb") as copy:
-                copyfileobj(file.file, copy)
+        count = RecordCount()
         try:
+            for path, file in zip(called, files, strict=True):
+                with path.open("wb") as copy:
+                    count.copy(file.file, copy, path)
             yield called
+        except TooManyRecords as error:
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, as_called(str(error), called)) from error
         except InputError as error:
             raise InvalidParameters(as_called(str(error), called)) from error
 

@@ -17,6 +17,7 @@ from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.ledger.allowance import read_key_id
 from tamis_review import find_review, list_reviews
 from tamis_review.example import CITATIONS, CRITERIA
+from tamis_review.intake import record_count
 from tamis_review.plans.criteria_file import read_criteria
 from tamis_schemas import Inclusion, InclusionStatus, Judge, ReviewPlan, ReviewStage, Score
 
@@ -283,6 +284,31 @@ def test_a_file_that_is_too_large_is_refused(client: Client) -> None:
         answer = upload(http, "x" * 5_000)
     assert answer.status_code == 413
     assert "TAMIS_MAX_FILE_BYTES" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("path", ["/v1/files", "/v1/dry-run", "/v1/duplicates", "/v1/batches/{}/{}"])
+def test_a_file_of_too_many_records_is_refused_unread_on_every_route(
+    http: httpx.Client, client: Client, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = upload(http, TABLE).json()["batch"]["id"]
+    http.headers["Authorization"] = f"Bearer {api_keys.create(client.engine, 'All', list(Scope))}"
+    monkeypatch.setattr(record_count, "MOST_RECORDS", 2)
+    terms = {"operation": FILTER} if path in ("/v1/files", "/v1/dry-run") else {}
+    for name in ("decisions", "evaluation", "calibration") if "{" in path else ("",):
+        answer = http.post(
+            path.format(batch, name),
+            data={"terms": json.dumps(terms)},
+            files={"file": ("many.ris", b"TY  - JOUR\nTI  - x\nER  - \n" * 4)},
+        )
+        assert answer.status_code == 413, answer.text
+        assert answer.json()["detail"] == "many.ris: more than 2 records, the maximum: split the search"
+    assert len(client.batches()) == 1
+
+
+def test_terms_of_too_many_values_are_refused_unread(http: httpx.Client) -> None:
+    answer = http.post("/v1/files", data={"terms": "[" + "{}," * 100_000}, files={"file": ("a.csv", TABLE)})
+    assert answer.status_code == 413
+    assert "100,000 JSON values" in answer.json()["detail"]
 
 
 def test_criteria_are_read_as_they_are_from_a_file_with_what_is_doubtful(http: httpx.Client) -> None:

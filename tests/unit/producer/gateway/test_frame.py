@@ -9,15 +9,19 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
 from tamis_producer.gateway import frame as frame_module
 from tamis_producer.gateway.frame import (
     AT_ONCE,
     DOWNLOADS_AT_ONCE,
+    LARGE,
+    LARGE_AT_ONCE,
     OFF_THE_LOOP,
     SMALLEST,
     Compressed,
+    LargeBodies,
     RequestLimits,
     TurnQueue,
     Turns,
@@ -259,6 +263,69 @@ async def test_a_turn_ends_where_the_body_is_still_to_come() -> None:
 async def test_a_long_turn_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frame_module, "LONGEST_TURN", 0.0)
     assert await begun(App(nothing)) == 9
+
+
+class Sender:
+    """Callers with large bodies: which of them are read, and when a read ends."""
+
+    def __init__(self) -> None:
+        self.bodies = LargeBodies()
+        self.reading: list[str] = []
+        self.ends = {name: asyncio.Event() for name in ("a1", "a2", "b1", "c1")}
+        self.gone: set[str] = set()
+
+    def send(self, name: str, size: int = LARGE + 1) -> "asyncio.Task[None]":
+        return asyncio.ensure_future(self._send(name, size))
+
+    async def _send(self, name: str, size: int) -> None:
+        async def receive() -> Message:
+            if name not in self.gone:
+                await asyncio.Event().wait()
+            return {"type": "http.disconnect"}
+
+        request = Request({"type": "http", "headers": [(b"authorization", name[:1].encode())]}, receive)
+        async with self.bodies.turn(request, size):
+            self.reading.append(name)
+            await self.ends[name].wait()
+
+
+async def test_large_bodies_of_a_key_are_read_one_by_one_and_few_of_all_keys_together() -> None:
+    sender = Sender()
+    tasks = [sender.send(name) for name in sender.ends]
+    await let_others_run()
+    assert sender.reading == ["a1", "b1"]
+    assert len(sender.reading) == LARGE_AT_ONCE
+    sender.ends["b1"].set()
+    await let_others_run()
+    assert sender.reading == ["a1", "b1", "c1"]
+    sender.ends["a1"].set()
+    await let_others_run()
+    assert sender.reading == ["a1", "b1", "c1", "a2"]
+    for end in sender.ends.values():
+        end.set()
+    await asyncio.gather(*tasks)
+
+
+async def test_a_small_body_waits_for_no_large_one() -> None:
+    sender = Sender()
+    tasks = [sender.send("a1"), sender.send("a2", LARGE)]
+    await let_others_run()
+    assert sorted(sender.reading) == ["a1", "a2"]
+    for end in sender.ends.values():
+        end.set()
+    await asyncio.gather(*tasks)
+
+
+async def test_a_body_whose_caller_has_gone_meanwhile_is_not_read() -> None:
+    sender = Sender()
+    first, second = sender.send("a1"), sender.send("a2")
+    await let_others_run()
+    sender.gone.add("a2")
+    sender.ends["a1"].set()
+    await first
+    with pytest.raises(HTTPException, match="gone"):
+        await second
+    assert sender.reading == ["a1"]
 
 
 LINE = b'{"index": 0, "value": true}\n'
