@@ -7,9 +7,12 @@ all of them, and prints what it measured.
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import httpx2 as httpx
 import psutil
@@ -30,6 +33,9 @@ OTHERS_WAIT = 2.0  # s at the most, on a machine that does something else as wel
 MOST_CONNECTIONS = 3  # of the gateway to the ledger, once the strangers are gone
 GONE_WITHIN = 20.0  # s
 MOST_MEMORY = 150 * 2**20  # bytes; 116 million of them are there before any request
+MOST_MEMORY_OF_ALL = 300 * 2**20  # bytes, whatever comes at once
+HEALTHY_WITHIN = 0.2  # s
+MB = 1_000_000
 RECORD = 2_000  # bytes
 RECORD_TEXT = b'{"id": "%08d", "title": "A trial", "abstract": "' + b"plausible " * 194 + b'"}'
 TERMS = b'{"operation": {"operation": "filter", "criteria": "Is it?"}}'
@@ -76,7 +82,8 @@ def scene(settings: ProducerSettings, client: Client, tmp_path: Path) -> Iterato
         "TAMIS_MAX_FILE_BYTES": "1000000000",
     }
     batch = client.submit(ONCOLOGY, abstracts(3_000, words=300))
-    keys = [api_keys.create(client.engine, f"Stranger {n}", [Scope.READ, Scope.SUBMIT]) for n in range(21)]
+    scopes = [Scope.READ, Scope.SUBMIT, Scope.DECIDE]
+    keys = [api_keys.create(client.engine, f"Stranger {n}", scopes) for n in range(21)]
     with serving(environment, tmp_path, alone=True) as gateway:
         yield Scene(gateway.url, gateway.process.pid, client, batch.id, keys)
 
@@ -162,6 +169,61 @@ def test_who_trickles_a_body_keeps_nobody_waiting_and_writes_nothing(scene: Scen
         scene.check_connections()
     check_others(waits)
     assert len(scene.client.batches()) == 1
+
+
+SIZES = [
+    # MB of records of 27 bytes, of the inflated project, and of JSON; callers who misbehave meanwhile
+    pytest.param(8, 20, 5, {}, id="short"),
+    pytest.param(94, 1_500, 450, CALLERS[1].values[0], id="long", marks=pytest.mark.night),
+]
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize(("records", "inflated", "items", "callers"), SIZES)
+def test_bodies_that_cost_more_than_their_bytes_are_refused_in_little_memory_all_at_once(
+    scene: Scene, tmp_path: Path, records: int, inflated: int, items: int, callers: dict[str, int]
+) -> None:
+    key, project, short_records = scene.keys[18], tmp_path / "p.asreview", tmp_path / "a.ris"
+    with ZipFile(project, "w", ZIP_DEFLATED) as archive, archive.open("project.json", "w", force_zip64=True) as part:
+        part.writelines(b"A" * MB for _ in range(inflated))
+    with short_records.open("wb") as file:
+        file.writelines(b"TY  - JOUR\nTI  - x\nER  - \n" * 37_000 for _ in range(records))
+    decisions, terms = f"/v1/batches/{scene.batch_id}/decisions", TERMS.decode()
+
+    def send(path: str, key: str = key, **body: Any) -> int:
+        headers = {"Authorization": f"Bearer {key}", **body.pop("headers", {})}
+        return httpx.post(scene.url + path, headers=headers, timeout=280, **body).status_code
+
+    def send_file(path: str, file: Path, terms: str) -> int:
+        with file.open("rb") as content:
+            return send(path, data={"terms": terms}, files={"file": (file.name, content)})
+
+    of_json = {"Content-Type": "application/json"}
+    with Peak(scene.pid) as most, ThreadPoolExecutor(8) as pool, strangers(scene.url) as them, healthy(scene) as waits:
+        sent = [
+            pool.submit(send_file, decisions, project, '{"reviewer": "Anna"}'),
+            *(pool.submit(send_file, path, short_records, terms) for path in ("/v1/files", "/v1/dry-run", "/v1/files")),
+            pool.submit(send_file, decisions, short_records, '{"reviewer": "Anna"}'),
+            pool.submit(send, "/api/tablizer/filter", content=b'{"items":[' + b"{}," * 5_300_000, headers=of_json),
+            pool.submit(send, "/v1/batches", content=body_of(items * MB, "application/json"), headers=of_json),
+        ]
+        results = f"/v1/batches/{scene.batch_id}/results"
+        _ = [them.ask(results, scene.key(n)) for n in range(callers.get("stalled", 0))]
+        for n in range(callers.get("slow_headers", 0)):
+            them.connect(f"GET /v1/batches HTTP/1.1\r\nX-{n}: ".encode())
+        hang_up(them, scene, results, callers.get("hang_ups", 0))
+        statuses = [one.result() for one in sent]
+    print(f"/healthz: {waits}; RSS at most {most.rss / 2**20:.0f} MB")  # noqa: T201
+    assert statuses == [413, 413, 413, 413, 413, 413, 201]
+    scene.check_connections()
+    assert waits.failures == []
+    assert most.rss <= MOST_MEMORY_OF_ALL
+    if callers:
+        assert waits.longest <= HEALTHY_WITHIN
+
+
+def healthy(scene: Scene):
+    return somebody_else(scene.url, ["/healthz"], scene.keys[-1])
 
 
 def body_of(size: int, kind: str) -> Iterator[bytes]:

@@ -24,7 +24,7 @@ from ..intake.columns import canonical_name, listed
 from ..intake.reading import read_records
 from ..intake.recognise import Format, recognise
 from ..intake.record import LINE
-from ..intake.record_count import MOST_RECORDS, RecordCount, check_count
+from ..intake.record_count import MOST_RECORDS, RecordCount, TooLarge, check_count
 
 DECISION, REVIEWER, REASON, NOTE, RETRIEVAL = "decision", "reviewer", "reason", "note", "retrieval"
 RECORD = ("id", "title", "doi", "pmid")  # fields that identify a record
@@ -204,14 +204,15 @@ def _query(archive: ZipFile, member: str, folder: str, statement: str, max_bytes
 
 
 def _checked(archive: ZipFile, member: str, most: int) -> ZipInfo:
-    """Return a member of an archive. Raise `InputError` if it inflates to more than `most` bytes.
+    """Return a member of an archive. Raise `TooLarge` if it inflates to more than `most` bytes.
 
     A false size in the archive helps nobody: `zipfile` inflates no more than that size.
     """
     info = archive.getinfo(member)
     if info.file_size > most:
-        raise InputError(
-            f"{member[-60:]} inflates to more than {most:,} bytes, the maximum", path=str(archive.filename)
+        raise TooLarge(
+            f"{member[-60:]} inflates to more than {most:,} bytes, the maximum: export the decisions as a table",
+            path=str(archive.filename),
         )
     return info
 
@@ -219,7 +220,7 @@ def _checked(archive: ZipFile, member: str, most: int) -> ZipInfo:
 def _inflate(archive: ZipFile, member: str, most: int, folder: str) -> Path:
     """Write a member of an archive to a new file in pieces. The file has a name of its own: a member's may be invalid.
 
-    Raises `InputError` as `_checked` does.
+    Raises `TooLarge` for too many bytes, records or fields.
     """
     with archive.open(_checked(archive, member, most)) as packed, NamedTemporaryFile(dir=folder, delete=False) as copy:
         RecordCount().copy(packed, copy, str(archive.filename))

@@ -30,15 +30,15 @@ _WEIGHTS = (
 )
 
 
-class TooManyRecords(InputError):
-    """A file has more records or fields than can be read in bounded memory."""
+class TooLarge(InputError):
+    """A file has more records, fields or inflated bytes than can be read in bounded memory."""
 
 
 def check_count(records: float, fields: float, path: Path | str) -> None:
-    """Raise `TooManyRecords` if a file, or the files of one upload together, are beyond a bound."""
+    """Raise `TooLarge` if a file, or the files of one upload together, are beyond a bound."""
     for n, most, noun in ((records, MOST_RECORDS, "records"), (fields, MOST_FIELDS, "fields")):
         if n > most:
-            raise TooManyRecords(f"more than {most:,} {noun}, the maximum: split the search", path=path)
+            raise TooLarge(f"more than {most:,} {noun}, the maximum: split the search", path=path)
 
 
 class RecordCount:
@@ -51,7 +51,7 @@ class RecordCount:
     def copy(self, source: IO[bytes], target: IO[bytes], path: Path | str) -> None:
         """Copy a file from `source` to `target` in pieces.
 
-        Raises `TooManyRecords` at the bound, before the rest is copied. `path`: the file's name in the message.
+        Raises `TooLarge` at the bound, before the rest is copied. `path`: the file's name in the message.
         """
         form: Format | None = None
         while piece := source.read(PIECE):

@@ -18,7 +18,7 @@ from tamis_producer.gateway.frame import ValueCount
 from tamis_producer.gateway.submission_body import decoded, validated
 from tamis_schemas import InputError, InvalidParameters
 
-from ..intake.record_count import RecordCount, TooManyRecords
+from ..intake.record_count import RecordCount, TooLarge
 
 MEDIA_TYPE = "multipart/form-data"
 Asked = TypeVar("Asked", bound=BaseModel)
@@ -105,7 +105,7 @@ def on_disk(files: Sequence[UploadFile], names: Sequence[str]) -> Iterator[dict[
                 with path.open("wb") as copy:
                     count.copy(file.file, copy, path)
             yield called
-        except TooManyRecords as error:
+        except TooLarge as error:
             raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, as_called(str(error), called)) from error
         except InputError as error:
             raise InvalidParameters(as_called(str(error), called)) from error

@@ -9,6 +9,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from tamis_review.decisions.foreign_file import ForeignFile, ForeignWord, TableColumns, read_foreign
+from tamis_review.intake import record_count
+from tamis_review.intake.record_count import TooLarge
 from tamis_schemas import InputError
 
 
@@ -240,6 +242,18 @@ def test_a_project_without_its_databases_is_refused(tmp_path: Path) -> None:
         read_foreign(path)
     with pytest.raises(InputError, match="bytes, the maximum"):
         read_foreign(path, max_bytes=10)
+
+
+def test_records_in_an_archive_are_counted_before_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "export.zip"
+    with ZipFile(table, "w") as archive:
+        archive.writestr("articles.csv", rayyan(*[NOTES] * 20))
+    monkeypatch.setattr(record_count, "MOST_RECORDS", 2)
+    for path, more in ((table, 2), (project(tmp_path, 3), 2)):
+        with pytest.raises(TooLarge, match=rf"{path.name}: more than {more} records"):
+            read_foreign(path)
 
 
 @pytest.mark.parametrize(("member", "most"), [("project.json", 1_000_000), ("articles.csv", 5_000_000)])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tamis_review.intake import record_count
-from tamis_review.intake.record_count import MOST_RECORDS, PIECE, RecordCount, TooManyRecords
+from tamis_review.intake.record_count import MOST_RECORDS, PIECE, RecordCount, TooLarge
 
 ABSTRACT = "This randomised, controlled trial (n = 120) compared 5 mg, 10 mg; or placebo. " * 20
 USUAL = (
@@ -34,7 +34,7 @@ def is_refused(raw: bytes, *names: bytes) -> bool:
     try:
         for content in (raw, *names):
             count.copy(io.BytesIO(content), io.BytesIO(), Path("a.ris"))
-    except TooManyRecords as error:
+    except TooLarge as error:
         assert str(error).startswith("a.ris: more than ")  # noqa: PT017 - the files before it are not refused
         return True
     return False
@@ -73,7 +73,7 @@ def test_a_record_s_fields_are_counted(field: str, monkeypatch: pytest.MonkeyPat
 def test_a_copy_ends_at_the_bound_and_not_at_the_file_s_end() -> None:
     short = RECORDS["ris"].encode()
     source, target = io.BytesIO(short * (MOST_RECORDS + 50_000)), io.BytesIO()
-    with pytest.raises(TooManyRecords, match=r"a\.ris: more than 250,000 records, the maximum"):
+    with pytest.raises(TooLarge, match=r"a\.ris: more than 250,000 records, the maximum"):
         RecordCount().copy(source, target, "a.ris")
     assert source.tell() == target.tell() <= MOST_RECORDS * len(short) + 2 * PIECE
 
