@@ -48,17 +48,17 @@ async def result_pieces(
 
     Raises the errors of `Pages.pieces`.
     """
-    return _framed(await pages.pieces(batch, _FORMS[form], after=after, places=places), form)
+    pieces = await pages.pieces(batch, _FORMS[form], after=after, places=places)
+    return framed(pieces, BEGINNING.get(form, ""), ENDING.get(form, ""))
 
 
-async def _framed(pieces: AsyncGenerator[bytes], form: ResultForm) -> AsyncGenerator[str | bytes]:
-    if begins := BEGINNING.get(form):
-        yield begins
+async def framed(pieces: AsyncGenerator[bytes], begins: str, ends: str) -> AsyncGenerator[str | bytes]:
+    """Yield the pieces of a text, with its beginning and its end."""
+    yield begins
     async with aclosing(pieces):
         async for piece in pieces:
             yield piece
-    if ends := ENDING.get(form):
-        yield ends
+    yield ends
 
 
 def page_text(page: ResultPage, form: ResultForm) -> bytes:

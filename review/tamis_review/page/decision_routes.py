@@ -1,5 +1,6 @@
 """Routes of human decisions, stored beside the model's without replacing them, and of labels and notes."""
 
+from dataclasses import fields
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
@@ -125,20 +126,9 @@ async def import_decisions(batch_id: BatchId, request: Request, client: Of, _: R
         return imported_decisions.import_decisions(
             client.batch(batch_id),
             path,
-            reviewer=terms.reviewer,
-            stage=terms.stage,
-            settles=terms.settles,
-            columns=TableColumns(
-                terms.id_column,
-                terms.decision_column,
-                terms.reviewer_column,
-                terms.reason_column,
-                terms.note_column,
-                terms.retrieval_column,
-            ),
+            columns=TableColumns(*(getattr(terms, f"{column.name}_column") for column in fields(TableColumns))),
             words=NamedWords(tuple(terms.include), tuple(terms.exclude), tuple(terms.uncertain)),
-            everything=terms.everything,
-            dry_run=terms.dry_run,
+            **terms.model_dump(include={"reviewer", "stage", "settles", "everything", "dry_run"}),
         )
 
     return await answered_by_file(request, client, DecisionTerms, "decisions", imported)
@@ -224,13 +214,5 @@ def list_labels(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> Lis
     responses=problems.OF_BODIES,
 )
 def remark_item(batch_id: BatchId, index: Index, remarks: Remarks, client: Of, key: Reviewer) -> Changed:
-    return Changed(
-        changed=remark(
-            client.batch(batch_id),
-            [index],
-            labels=remarks.labels,
-            notes=remarks.notes,
-            reviewer=remarks.reviewer or key.label,
-            remove=remarks.remove,
-        )
-    )
+    named = remarks.model_copy(update={"reviewer": remarks.reviewer or key.label})
+    return Changed(changed=remark(client.batch(batch_id), [index], **dict(named)))

@@ -4,8 +4,6 @@ They are for the screening mode, the next records, the work list, the table of d
 export.
 """
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from http import HTTPStatus
 from typing import Annotated, Literal, TextIO
 
@@ -19,6 +17,7 @@ from tamis_producer.gateway.access import Of, Operator, Reader
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.description import BatchId, Index
 from tamis_producer.gateway.etag import tagged
+from tamis_producer.gateway.result_forms import framed
 from tamis_producer.gateway.streams import Stream
 from tamis_review import reading
 from tamis_review.records import explain
@@ -139,17 +138,9 @@ async def get_records(
     batch = await run_in_threadpool(client.batch, batch_id)
     table = await run_in_threadpool(read_table, batch, whole=index is None)
     places = [] if table.left_out else None if index is None else sorted({*index})
-
     pieces = await request.app.state.pages.pieces(batch, table.rows, places=places, safe=True)
-
-    async def parts() -> AsyncGenerator[str | bytes]:
-        yield table.begins
-        async with aclosing(pieces):
-            async for piece in pieces:
-                yield piece
-        yield table.ends
-
-    return Stream(parts(), of=request.app.state.streams, key=key, media_type="application/json")
+    whole = framed(pieces, table.begins, table.ends)
+    return Stream(whole, of=request.app.state.streams, key=key, media_type="application/json")
 
 
 @record_router.get(

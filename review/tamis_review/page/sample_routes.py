@@ -193,14 +193,7 @@ def get_stop_answer(
     responses=problems.OF_BODIES,
 )
 def draw_stop_sample(batch_id: BatchId, wanted: NewStopSample, client: Of, _: Reviewer) -> StopAnswer:
-    return reading.draw_stop_sample(
-        client.batch(batch_id),
-        wanted.recall,
-        wanted.confidence,
-        seed=wanted.seed,
-        audit=wanted.audit,
-        human_errors=wanted.human_errors,
-    )
+    return reading.draw_stop_sample(client.batch(batch_id), **dict(wanted))
 
 
 @stop_router.post(

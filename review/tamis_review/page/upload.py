@@ -59,11 +59,8 @@ async def uploaded(
         if (empty := next((file for file in files if not file.size), None)) is not None:
             raise InvalidParameters(f"file: {empty.filename or 'the only one'!r} is empty")
         if (size := sum(file.size or 0 for file in files)) > largest:
-            what = "a file has" if len(files) == 1 else "the files of a batch have together"
-            raise HTTPException(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"{what} {largest:,} bytes at most (TAMIS_MAX_FILE_BYTES): split {'it' if len(files) == 1 else 'them'}",
-            )
+            detail = f"all files have together {largest:,} bytes at most (TAMIS_MAX_FILE_BYTES): split them"
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
         if not isinstance(terms, str):
             raise InvalidParameters("terms: missing; send the settings as JSON")
         ValueCount().add(terms.encode("utf-8", "surrogatepass"))
