@@ -32,6 +32,7 @@ CONCURRENCY = 8  # items in flight in one worker
 SCREENED_WITHIN = 120.0  # s
 COMPLETED_WITHIN = 600.0  # s
 LONG_RUNNING = {"redis", "postgres", "worker", "gateway", "flower"}
+GATEWAY_MEMORY = 300_000_000  # bytes
 LEAST_LIMITS = ("Memory", "NanoCpus", "PidsLimit")
 
 
@@ -128,6 +129,14 @@ def check_containers(services: Services) -> None:
             expect(text not in said, f"the engine shows the secret {secret} of {name}")
 
 
+def check_memory(services: Services) -> None:
+    """Check the largest memory that the gateway has taken since its start."""
+    lines = services.compose("exec", "-T", "gateway", "sh", "-c", "grep -h VmHWM /proc/[0-9]*/status").splitlines()
+    most = 1024 * max(int(line.split()[1]) for line in lines)
+    expect(most <= GATEWAY_MEMORY, f"the gateway took {most:,} bytes of memory")
+    say(f"the gateway took at most {most / 1e6:.0f} MB of memory")
+
+
 def check_flower(services: Services) -> None:
     """Check that Flower requires its password, and serves its page of tasks."""
     try:
@@ -217,6 +226,7 @@ def check(*, short: bool) -> None:
         say(f"{counts['n_items']} citations are screened through the gateway")
         scale(services)
         disturb(services, pipeline, copies=8 if short else 40, away=REDIS_AWAY_SHORT if short else REDIS_AWAY)
+        check_memory(services)
         check_flower(services)
         if not short:
             scale(services)

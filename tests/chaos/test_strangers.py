@@ -192,7 +192,7 @@ def test_bodies_that_cost_more_than_their_bytes_are_refused_in_little_memory_all
 
     def send(path: str, key: str = key, **body: Any) -> int:
         headers = {"Authorization": f"Bearer {key}", **body.pop("headers", {})}
-        return httpx.post(scene.url + path, headers=headers, timeout=280, **body).status_code
+        return httpx.post(scene.url + path, headers=headers, timeout=900, **body).status_code
 
     def send_file(path: str, file: Path, terms: str) -> int:
         with file.open("rb") as content:

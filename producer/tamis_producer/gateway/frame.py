@@ -137,7 +137,7 @@ class ValueCount:
         self._n += sum(map(outside.count, (b",", b"[", b"{"))) + part.count(0)
         self._in_text = (self._in_text + len(pieces) - 1) % 2
         if self._n > MOST_VALUES:
-            detail = f"the body has more than {MOST_VALUES:,} JSON values, the maximum: send several requests"
+            detail = f"more than {MOST_VALUES:,} JSON values, the maximum of a body or an item: send several requests"
             raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
 
 

@@ -25,6 +25,7 @@ from ..config.settings import ProducerSettings
 from ..process.waiting import BesideLoop
 from ..submission.bounds import SubmissionBounds
 from ..submission.budget import MOST, amount_of
+from .frame import MOST_VALUES, ValueCount
 
 NDJSON = "application/x-ndjson"
 ITEMS = "items"
@@ -175,11 +176,20 @@ def _longest(bounds: SubmissionBounds) -> int:
 
 
 def decoded(text: bytes | str, place: str) -> Any:
-    """Return the JSON value of a text. If it is invalid, raise `InvalidParameters` with the place."""
+    """Return the JSON value of a text. If it is invalid, raise `InvalidParameters` with the place.
+
+    Raises `HTTPException` (413) if the text has too many values.
+    """
+    _check_values(text)
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidParameters(f"{place} is not JSON: {error}") from error
+
+
+def _check_values(text: bytes | str) -> None:
+    if len(text) > MOST_VALUES:  # a shorter text cannot have as many
+        ValueCount().add(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
 
 
 def validated(model: type[Any], data: object, place: str) -> Any:
@@ -301,6 +311,7 @@ class _Text:
                     self._at = end
                     return value
                 continue
+            _check_values(self._text[self._at :])
             if len(self._text) - self._at > self._longest:
                 raise InvalidParameters(f"{place} is longer than {self._longest:,} characters, or not JSON: {message}")
             if not self._more(place):

@@ -14,7 +14,6 @@ from starlette.datastructures import UploadFile
 
 from tamis_producer.client.client import Client
 from tamis_producer.gateway.description import component
-from tamis_producer.gateway.frame import ValueCount
 from tamis_producer.gateway.submission_body import decoded, validated
 from tamis_schemas import InputError, InvalidParameters
 
@@ -63,7 +62,6 @@ async def uploaded(
             raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
         if not isinstance(terms, str):
             raise InvalidParameters("terms: missing; send the settings as JSON")
-        ValueCount().add(terms.encode("utf-8", "surrogatepass"))
         checked = validated(kind, decoded(terms, "terms"), "terms: ")
         async with request.app.state.large_bodies.turn(request, size):
             yield checked, files

@@ -79,6 +79,17 @@ def test_what_is_wrong_in_an_object_is_told_with_its_place(
     assert client.batches() == []
 
 
+@pytest.mark.parametrize("kind", [JSON, NDJSON], ids=["json", "ndjson"])
+def test_an_item_of_too_many_values_is_refused_unread(http: httpx.Client, client: Client, kind: dict[str, str]) -> None:
+    operation, item = json.dumps(FILTER), '{"id": "1", "x": [' + "{}," * 100_000
+    lines = f'{{"operation": {operation}}}\n{item}'
+    body = lines if kind is NDJSON else f'{{"operation": {operation}, "items": [{item}'
+    answer = http.post("/v1/batches", content=body.encode(), headers=kind)
+    assert answer.status_code == 413, answer.text
+    assert "more than 100,000 JSON values" in answer.json()["detail"]
+    assert client.batches() == []
+
+
 def test_items_are_counted_as_they_are_read(client: Client) -> None:
     few = Client(client.settings.model_copy(update={"max_items": 10}))
     items = json.dumps(abstracts(11))[:-1].encode()  # the list does not even end
