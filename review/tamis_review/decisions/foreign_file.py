@@ -24,7 +24,7 @@ from ..intake.columns import canonical_name, listed
 from ..intake.reading import read_records
 from ..intake.recognise import Format, recognise
 from ..intake.record import LINE
-from ..intake.record_count import MOST_RECORDS, RecordCount, TooLarge, check_count
+from ..intake.record_count import MOST_RECORDS, RecordCount, TooLarge, check_records
 
 DECISION, REVIEWER, REASON, NOTE, RETRIEVAL = "decision", "reviewer", "reason", "note", "retrieval"
 RECORD = ("id", "title", "doi", "pmid")  # fields that identify a record
@@ -199,7 +199,7 @@ def _query(archive: ZipFile, member: str, folder: str, statement: str, max_bytes
     copy = _inflate(archive, member, max_bytes, folder)
     with closing(sqlite3.connect(f"{copy.as_uri()}?mode=ro&immutable=1", uri=True)) as database:
         rows = database.execute(statement).fetchmany(MOST_RECORDS + 1)
-    check_count(len(rows), 0, str(archive.filename))
+    check_records(len(rows), str(archive.filename))
     return rows
 
 
@@ -223,7 +223,7 @@ def _inflate(archive: ZipFile, member: str, most: int, folder: str) -> Path:
     Raises `TooLarge` for too many bytes, records or fields.
     """
     with archive.open(_checked(archive, member, most)) as packed, NamedTemporaryFile(dir=folder, delete=False) as copy:
-        RecordCount().copy(packed, copy, str(archive.filename))
+        RecordCount(most).copy(packed, copy, str(archive.filename))
     return Path(copy.name)
 
 

@@ -13,7 +13,8 @@ from tamis_schemas import InputError
 from .recognise import Format, recognise
 
 MOST_RECORDS = 250_000
-MOST_FIELDS = 10_000_000  # 50 for each of 200,000 records; exports have 20 to 40
+# Of the largest file, for each field. Records with abstracts have at least as many; a field takes 800 in memory.
+BYTES_OF_A_FIELD = 45
 # On average: the abstracts of few tables have line breaks.
 _LINES_OF_A_RECORD = {Format.DELIMITED: 4, Format.JSONL: 1}
 PIECE = 65_536  # bytes, which are counted within a millisecond
@@ -34,19 +35,20 @@ class TooLarge(InputError):
     """A file has more records, fields or inflated bytes than can be read in bounded memory."""
 
 
-def check_count(records: float, fields: float, path: Path | str) -> None:
-    """Raise `TooLarge` if a file, or the files of one upload together, are beyond a bound."""
-    for n, most, noun in ((records, MOST_RECORDS, "records"), (fields, MOST_FIELDS, "fields")):
-        if n > most:
-            raise TooLarge(f"more than {most:,} {noun}, the maximum: split the search", path=path)
+def check_records(n: float, path: Path | str) -> None:
+    """Raise `TooLarge` if a file, or the files of one upload together, have too many records."""
+    if n > MOST_RECORDS:
+        raise TooLarge(f"more than {MOST_RECORDS:,} records, the maximum: split the search", path=path)
 
 
 class RecordCount:
     """The records and fields of the files of one upload so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int) -> None:
+        """`max_bytes`: of the largest file; the bound of fields follows from it."""
         self._records = 0.0
         self._fields = 0.0
+        self._most_fields = max_bytes // BYTES_OF_A_FIELD
 
     def copy(self, source: IO[bytes], target: IO[bytes], path: Path | str) -> None:
         """Copy a file from `source` to `target` in pieces.
@@ -64,4 +66,7 @@ class RecordCount:
             lines_of = _LINES_OF_A_RECORD.get(form)
             self._records += text.count(b"\n") / lines_of if lines_of else len(_RECORD.findall(text))
             self._fields += sum(weight * text.count(sign) for sign, weight in _WEIGHTS.items())
-            check_count(self._records, self._fields, path)
+            check_records(self._records, path)
+            if self._fields > self._most_fields:
+                most = f"{self._most_fields:,} fields, the maximum for this TAMIS_MAX_FILE_BYTES"
+                raise TooLarge(f"more than {most}: split the search", path=path)

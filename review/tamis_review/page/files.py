@@ -237,7 +237,7 @@ def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile])
     operation = terms.operation
     rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
     earlier = None if terms.updates is None else known_records(client, terms.updates)
-    with on_disk(files, names_of(files)) as called:
+    with on_disk(client, files, names_of(files)) as called:
         return identify(
             stated_of(terms.sources, called),
             keep_duplicates=terms.keep_duplicates,

@@ -277,7 +277,7 @@ async def find_duplicates(
 def _found(
     client: Client, terms: DuplicateTerms, files: Sequence[UploadFile], form: TableForm, limit: int | None
 ) -> PairsView | Response:
-    with on_disk(files, names_of(files)) as called:
+    with on_disk(client, files, names_of(files)) as called:
         stated = stated_of(terms.sources, called)
         result = find_pairs(stated, names=called, max_bytes=client.settings.max_file_bytes, strict=terms.strict)
         kinds = {kind: result.of(kind) for kind in PairKind}

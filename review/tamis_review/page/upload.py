@@ -76,7 +76,7 @@ async def answered_by_file(
     """
 
     def answered(terms: Asked, file: UploadFile) -> Answer:
-        with on_disk([file], [name := file.filename or "the file"]) as called:
+        with on_disk(client, [file], [name := file.filename or "the file"]) as called:
             (path,) = called
             return answer(terms, path, name)
 
@@ -87,14 +87,14 @@ async def answered_by_file(
 
 
 @contextmanager
-def on_disk(files: Sequence[UploadFile], names: Sequence[str]) -> Iterator[dict[Path, str]]:
+def on_disk(client: Client, files: Sequence[UploadFile], names: Sequence[str]) -> Iterator[dict[Path, str]]:
     """Write the uploaded files to disk until the end of `with`. Yield a mapping from path to original name.
 
     An `InputError` in the `with` block becomes `InvalidParameters`, with the original names.
     """
     with TemporaryDirectory(prefix="tamis-files-") as folder:
         called = {Path(folder) / f"{place:03}": name for place, name in enumerate(names)}
-        count = RecordCount()
+        count = RecordCount(client.settings.max_file_bytes)
         try:
             for path, file in zip(called, files, strict=True):
                 with path.open("wb") as copy:

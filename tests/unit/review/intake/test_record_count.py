@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_review.intake import record_count
-from tamis_review.intake.record_count import MOST_RECORDS, PIECE, RecordCount, TooLarge
+from tamis_review.intake.record_count import BYTES_OF_A_FIELD, MOST_RECORDS, PIECE, RecordCount, TooLarge
 
 ABSTRACT = "This randomised, controlled trial (n = 120) compared 5 mg, 10 mg; or placebo. " * 20
 USUAL = (
@@ -28,9 +29,9 @@ RECORDS = {
 }
 
 
-def is_refused(raw: bytes, *names: bytes) -> bool:
+def is_refused(raw: bytes, *names: bytes, max_bytes: int = MAX_FILE_BYTES) -> bool:
     """Whether the files of an upload together have too many records or fields."""
-    count = RecordCount()
+    count = RecordCount(max_bytes)
     try:
         for content in (raw, *names):
             count.copy(io.BytesIO(content), io.BytesIO(), Path("a.ris"))
@@ -64,31 +65,30 @@ def test_the_files_of_an_upload_count_together(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("field", ["KW  - x\n", "<a/>\n", ",\n", "x = {y},\n"])
-def test_a_record_s_fields_are_counted(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_count, "MOST_FIELDS", 1_000)
-    assert not is_refused(b"TY  - JOUR\n" + field.encode() * 500)
-    assert is_refused(b"TY  - JOUR\n" + field.encode() * 1_100)
+def test_a_record_s_fields_are_counted_and_their_bound_follows_the_largest_file(field: str) -> None:
+    of_a_thousand = 1_000 * BYTES_OF_A_FIELD
+    assert not is_refused(b"TY  - JOUR\n" + field.encode() * 500, max_bytes=of_a_thousand)
+    assert is_refused(b"TY  - JOUR\n" + field.encode() * 1_100, max_bytes=of_a_thousand)
 
 
 def test_a_copy_ends_at_the_bound_and_not_at_the_file_s_end() -> None:
     short = RECORDS["ris"].encode()
     source, target = io.BytesIO(short * (MOST_RECORDS + 50_000)), io.BytesIO()
     with pytest.raises(TooLarge, match=r"a\.ris: more than 250,000 records, the maximum"):
-        RecordCount().copy(source, target, "a.ris")
+        RecordCount(MAX_FILE_BYTES).copy(source, target, "a.ris")
     assert source.tell() == target.tell() <= MOST_RECORDS * len(short) + 2 * PIECE
 
 
 def test_a_review_of_200_000_records_with_abstracts_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     scale = 1_000  # of its records are counted; the bounds are so many times smaller
-    for bound in ("MOST_RECORDS", "MOST_FIELDS"):
-        monkeypatch.setattr(record_count, bound, getattr(record_count, bound) // scale)
-    assert not is_refused(USUAL.encode() * (200_000 // scale))
-    assert not is_refused(b"id,title,year,authors,journal,abstract\n" + b'1,"A title",2020,"A; B",J,"x,\ny"\n' * 200)
+    monkeypatch.setattr(record_count, "MOST_RECORDS", MOST_RECORDS // scale)
+    largest, table = MAX_FILE_BYTES // scale, b"id,title,year,authors,journal,abstract\n"
+    assert not is_refused(USUAL.encode() * (200_000 // scale), max_bytes=largest)
+    assert not is_refused(table + b'1,"A title",2020,"A; B",J,"x,\ny"\n' * (200_000 // scale), max_bytes=largest)
 
 
 @pytest.mark.parametrize("beginning", [b"PK\x03\x04", b"SQLite format 3"])
-def test_an_archive_is_copied_whole_and_left_to_its_reader(beginning: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_count, "MOST_FIELDS", 10)
+def test_an_archive_is_copied_whole_and_left_to_its_reader(beginning: bytes) -> None:
     raw, target = beginning + b"\n" * 3 * PIECE, io.BytesIO()
-    RecordCount().copy(io.BytesIO(raw), target, "a.asreview")
+    RecordCount(10 * BYTES_OF_A_FIELD).copy(io.BytesIO(raw), target, "a.asreview")
     assert target.getvalue() == raw
