@@ -68,7 +68,10 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
         remarks.append(f"[not sent in full: {row.cut_words}]")
     if remarks and not (row.conflict or row.overridden):
         added[REASON] = " ".join([added.get(REASON) or "", *remarks]).lstrip()
-    return _own(row) | {name: value for name, value in added.items() if value is not None} | _beside(row)
+    own = {name: value for name, value in row.item.items() if name not in DECISION_FIELDS}
+    beside = {FROM_SOURCE: row.source, LABELS: " | ".join(row.labels), NOTES: " | ".join(row.notes)}
+    added |= {name: value or None for name, value in beside.items()}
+    return own | {name: value for name, value in added.items() if value is not None}
 
 
 @contextmanager
@@ -90,15 +93,6 @@ def decided_records(
             of = "" if only is None else f" with the decision {' or '.join(only)}"
             raise InvalidRequest(f"batch {batch_id} has no record{of}")
         yield records
-
-
-def _beside(row: ItemResult) -> dict[str, Any]:
-    beside = {FROM_SOURCE: row.source, LABELS: " | ".join(row.labels), NOTES: " | ".join(row.notes)}
-    return {name: value for name, value in beside.items() if value}
-
-
-def _own(row: ItemResult) -> dict[str, Any]:
-    return {name: value for name, value in row.item.items() if name not in DECISION_FIELDS}
 
 
 def _system(row: ItemResult) -> str:

@@ -55,11 +55,8 @@ class NamedWords:
     def meanings(self) -> dict[str, Meaning]:
         """Return word -> meaning. Raise `InvalidParameters` if a word has two meanings."""
         named: dict[str, Meaning] = {}
-        for words, meaning in (
-            (self.include, Meaning.INCLUDE),
-            (self.exclude, Meaning.EXCLUDE),
-            (self.uncertain, Meaning.UNCERTAIN),
-        ):
+        for name, words in vars(self).items():
+            meaning = Meaning(name)
             for word in words:
                 if named.setdefault(_plain(word), meaning) is not meaning:
                     raise InvalidParameters(f"{word!r} cannot mean both {named[_plain(word)]} and {meaning}")

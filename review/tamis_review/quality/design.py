@@ -88,7 +88,8 @@ class Design:
         level = self.level(records, counted)
         made = make(LEVEL if level is None else level)
         reason = SELECTED if self.sampling.lie is Lie.SELECTED else ALIKE
-        return made.without_interval(reason) if level is None else made.model_copy(update={"level": LEVEL})
+        none = {"low": None, "high": None, "reason": reason} if level is None and made.value is not None else {}
+        return made.model_copy(update={"level": LEVEL, **none})
 
     def agreement(
         self, make: Callable[[float], Agreement], records: Sequence[Judged], counted: Callable[[Judged], bool]

@@ -25,11 +25,11 @@ from math import floor
 
 from tamis_schemas import ExpectedIncludes, wilson
 
-from .exact import probability_up_to
+from .exact import LEVEL, probability_up_to
 
 NEXT = 100  # records
 RECENT = 100  # records read last
-LEVEL = 0.95
+
 RECENT_YIELD = "recent yield"
 
 

@@ -32,12 +32,6 @@ class Figure(Frozen):
     total: int | None = None  # the denominator, if the figure is a proportion
     reason: str | None = None  # reason for a missing value or interval
 
-    def without_interval(self, reason: str) -> "Figure":
-        """Return the figure with this reason instead of an interval. A figure without a value is returned unchanged."""
-        if self.value is None:
-            return self
-        return self.model_copy(update={"low": None, "high": None, "level": LEVEL, "reason": reason})
-
 
 def proportion(count: int, total: int, nothing: str, level: float = LEVEL) -> Figure:
     """Return count / total with its Wilson interval. If `total` is 0, the value is None with the reason `nothing`."""

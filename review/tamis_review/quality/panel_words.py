@@ -35,19 +35,13 @@ def shared_count(one: Proportion) -> str:
 
 def panel_sentences(figures: PanelFigures) -> tuple[str, ...]:
     """Return the sentences on a panel, in reading order."""
-    return tuple(_sentences(figures))
-
-
-def _sentences(figures: PanelFigures) -> Iterator[str]:
     differ = figures.complete - figures.unanimous
-    yield (
+    opening = (
         f"{figures.records:,} records were given to {len(figures.models)} models ({', '.join(figures.models)}). The "
         f"models differ on {differ:,} of the {figures.complete:,} records that all models answered. The reading "
         "order by disagreement begins with these."
     )
-    yield from map(_pair, figures.pairs)
-    yield from map(_brought, figures.brought)
-    yield from _recall(figures.recall)
+    return opening, *map(_pair, figures.pairs), *map(_brought, figures.brought), *_recall(figures.recall)
 
 
 def _recall(recall: PanelRecall) -> Iterator[str]:
@@ -66,13 +60,10 @@ def _pair(pair: PanelPair) -> str:
     chance = "" if agreement.kappa is None else f", kappa {agreement.kappa:.2f}"
     chance += "" if agreement.ac1 is None else f", AC1 {agreement.ac1:.2f}"
     text = f"{pair.first} and {pair.second} differ on {pair.differ:,} of {agreement.n:,} records{chance}."
-    lowest = min(
-        (criterion for criterion in pair.criteria if criterion.agreement.observed is not None),
-        key=lambda criterion: criterion.agreement.observed or 0.0,
-        default=None,
-    )
-    if lowest is not None and lowest.agreement.observed is not None and lowest.agreement.observed < 1:
-        text += f" They differ most on {lowest.label}, where they agree on {lowest.agreement.observed:.1%} of records."
+    shares = {row.label: row.agreement.observed for row in pair.criteria if row.agreement.observed is not None}
+    lowest = min(shares, key=shares.__getitem__, default=None)
+    if lowest is not None and shares[lowest] < 1:
+        text += f" They differ most on {lowest}, where they agree on {shares[lowest]:.1%} of records."
     for errors, kind in ((pair.misses, ("included", "miss")), (pair.false_includes, ("excluded", "keep"))):
         text += "" if errors is None else f" {shared_words(errors, *kind)}"
     return text

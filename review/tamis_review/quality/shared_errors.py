@@ -78,7 +78,8 @@ def shared_errors(strata: Sequence[JointErrors], *, pairs: int = 1) -> SharedErr
     strata = [stratum for stratum in strata if stratum.records]
     joint = sum(stratum.both for stratum in strata)
     spread = fsum(_spread(stratum) for stratum in strata)
-    upper = _upper_tail(strata)
+    probabilities = reduce(convolved, map(_hypergeometric, strata), [1.0])
+    upper = [min(1.0, tail) for tail in accumulate(reversed(probabilities))][::-1]  # P(X >= k) for k from 0
     expected = fsum(upper[1:])
     p = upper[joint] if joint < len(upper) else 0.0
     bound = WRONG / pairs / 2
@@ -100,12 +101,6 @@ def shared_errors(strata: Sequence[JointErrors], *, pairs: int = 1) -> SharedErr
 def _spread(stratum: JointErrors) -> float:
     n = stratum.records
     return sqrt(stratum.first * (n - stratum.first) * stratum.second * (n - stratum.second)) / n
-
-
-def _upper_tail(strata: Sequence[JointErrors]) -> list[float]:
-    """Return P(X >= k) of the joint errors of all strata, for k from 0 to the maximum."""
-    probabilities = reduce(convolved, map(_hypergeometric, strata), [1.0])
-    return [min(1.0, tail) for tail in accumulate(reversed(probabilities))][::-1]
 
 
 def _hypergeometric(stratum: JointErrors) -> list[float]:

@@ -53,9 +53,7 @@ def shown(figure: Figure, *, percent: bool = False) -> str:
         return f"{value:.1%}" if percent else f"{value:.3f}"
 
     of = "" if figure.total is None else f"{figure.count:,} of {figure.total:,} = "
-    around = ""
-    if figure.low is not None and figure.high is not None:
-        around = f" ({number(figure.low)} to {number(figure.high)})"
+    around = "" if figure.low is None or figure.high is None else f" ({number(figure.low)} to {number(figure.high)})"
     return f"{of}{number(figure.value)}{around}"
 
 
