@@ -72,7 +72,7 @@ def import_decisions(
         sorting = Sorting(finder, operation, meanings, meaning_by_word(retrieval), reviewer or "", stage, settles)
         for row, those in rows:
             sorting.add(row, those)
-        kept = sorting.kept
+        kept = [entry for entry in sorting.rows.values() if entry is not None]
         written = Written((), new=0, changed=0)
         if not dry_run:
             try:

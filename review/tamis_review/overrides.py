@@ -123,9 +123,8 @@ def list_conflicts(batch: Batch) -> list[Conflict]:
     """
     with batch.session.snapshot() as connection:
         hidden = visible(connection, batch).hidden
-        return [
-            conflict for conflict in conflicts.read_conflicts(connection, batch.uuid) if conflict.index not in hidden
-        ]
+        everything = conflicts.read_conflicts(connection, batch.uuid)
+        return [conflict for conflict in everything if conflict.index not in hidden]
 
 
 def read_visible(batch: Batch, places: Collection[int]) -> list[ItemResult]:

@@ -61,10 +61,8 @@ def set_mode(connection: Connection, batch_id: UUID, mode: ScreeningMode, *, set
         raise InvalidRequest(
             f"batch {batch_id} has the operation {operation}: people decide blind only on filters and screenings"
         )
-    before = read_mode_set(connection, batch_id)
-    if before.mode is mode:
-        return before
-    connection.execute(insert(screening_modes).values(batch_id=batch_id, mode=mode.value, set_by=name))
+    if read_mode(connection, batch_id) is not mode:
+        connection.execute(insert(screening_modes).values(batch_id=batch_id, mode=mode.value, set_by=name))
     return read_mode_set(connection, batch_id)
 
 

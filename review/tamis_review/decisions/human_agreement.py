@@ -10,7 +10,7 @@ from typing import Annotated
 from uuid import UUID
 
 from pydantic import BaseModel, Field
-from sqlalchemy import ARRAY, Connection, Integer, any_, literal, select
+from sqlalchemy import ARRAY, Connection, Integer, any_, func, literal, select
 
 from tamis_producer.ledger import read_audits, read_operation
 from tamis_producer.ledger.overrides import human_decisions, read_operation_name, standing
@@ -206,16 +206,14 @@ def read_cell(connection: Connection, batch_id: UUID, query: CellQuery) -> Agree
     places = [place for place, verdicts in _judged(connection, batch_id, query).items() if verdicts == wanted]
     left = [place for place in places if query.after is None or place > query.after]
     page = left[: query.limit]
+    title = func.coalesce(payloads.c.payload.op("->>")("title"), "").label("title")
     statement = (
-        select(items.c.idx, items.c.item_id, payloads.c.payload.op("->>")("title").label("title"))
+        select(items.c.idx.label("index"), items.c.item_id, title)
         .join(payloads, (payloads.c.batch_id == items.c.batch_id) & (payloads.c.idx == items.c.idx))
         .where(items.c.batch_id == batch_id, items.c.idx == any_(literal(page, ARRAY(Integer))))
         .order_by(items.c.idx)
     )
-    records = tuple(
-        AgreementRecord(index=row.idx, item_id=row.item_id, title=row.title or "")
-        for row in connection.execute(statement)
-    )
+    records = tuple(AgreementRecord.model_validate(row._asdict()) for row in connection.execute(statement))
     return AgreementRecords(n=len(places), items=records, next=page[-1] if len(left) > len(page) else None)
 
 
@@ -241,8 +239,7 @@ def read_panel(connection: Connection, batch_id: UUID, human: Mapping[int, bool]
         return None
     records = list(read_panel_records(connection, batch_id))
     if human is None:
-        audited = _audited(read_audits(connection, batch_id))
-        human = audited | _decided(connection, batch_id)
+        human = _audited(read_audits(connection, batch_id)) | _decided(connection, batch_id)
     return panel_figures(panel, records, human)
 
 

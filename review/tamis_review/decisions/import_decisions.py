@@ -187,11 +187,6 @@ class Sorting:
     ambiguous: list[Astray] = field(default_factory=list)
     undecided: int = 0
 
-    @property
-    def kept(self) -> list[tuple[str, HumanDecision]]:
-        """Return the decisions to record, in file order, each with its place in the file."""
-        return [row for row in self.rows.values() if row is not None]
-
     def add(self, row: ForeignRow, words: Sequence[ForeignWord]) -> None:
         """Put a row into its group. `words`: the row's decisions."""
         meanings = [

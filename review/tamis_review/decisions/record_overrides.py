@@ -97,9 +97,8 @@ def check_screens_last(connection: Connection, batch_id: UUID) -> None:
 def _where(connection: Connection, review_id: UUID, stage: int) -> str:
     of_stage = select(batches.c.id).where(batches.c.review_id == review_id, batches.c.stage == stage)
     batch = connection.execute(of_stage).scalar_one_or_none()
-    if batch is None:
-        return f"Decide on reports in its stage {stage + 1}, which has not begun"
-    return f"Decide on reports in its stage {stage + 1}: batch {str(batch)[:SHORT_ID]}"
+    which = ", which has not begun" if batch is None else f": batch {str(batch)[:SHORT_ID]}"
+    return f"Decide on reports in its stage {stage + 1}{which}"
 
 
 def _array(places: Collection[int]) -> Any:
@@ -244,14 +243,12 @@ def _place(number: int, index: object) -> int:
 def _row(operation: Operation, decision: HumanDecision) -> dict[str, Any]:
     """Return the values to write for a decision, without its place in the batch."""
     reviewer, note = checked_words(decision.reviewer, decision.note)
+    row = {"reviewer": reviewer, "note": note, "decision_id": decision.decision_id}
     if decision.withdraw:
-        nothing = {"value": WITHDRAWN, "reason": None, "settles": False, "in_order": False}
-        return {**nothing, "reviewer": reviewer, "note": note, "decision_id": decision.decision_id}
+        return {**row, "value": WITHDRAWN, "reason": None, "settles": False, "in_order": False}
     reason = checked_text("reason", decision.reason, LONGEST_REASON)
     value = checked_value(operation, decision)
-    words = {"value": value, "reviewer": reviewer, "note": note, "reason": reason}
-    more = {"decision_id": decision.decision_id, "in_order": decision.in_order}
-    return {**words, "settles": decision.settles, **more}
+    return {**row, "value": value, "reason": reason, "settles": decision.settles, "in_order": decision.in_order}
 
 
 def _repeated(connection: Connection, batch_id: UUID, decision: HumanDecision, row: dict[str, Any]) -> Override | None:

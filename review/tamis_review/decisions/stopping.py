@@ -4,13 +4,13 @@ This module only reads; `stop_samples` draws samples. The answer has a one-line 
 a sentence for the methods section.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from uuid import UUID
 
 from sqlalchemy import Connection, select
 
 from tamis_producer.ledger.overrides import read_operation_name
-from tamis_producer.ledger.stop_samples import StoredFrame, read_frames
+from tamis_producer.ledger.stop_samples import read_frames
 from tamis_schemas import (
     DoubleReading,
     StopAnswer,
@@ -114,7 +114,8 @@ def _headline(answer: StopAnswer) -> str:
 
 def _figures(answer: StopAnswer) -> Iterator[StopFigure]:
     rest = f"{answer.unread:,} are unread" if answer.unread > 1 else f"{answer.unread or 'none'} is unread"
-    if left := _left_by_software(answer):
+    excluded = {"that rules excluded": answer.excluded_by_rules, "that the model excluded": answer.excluded_by_model}
+    if left := " and ".join(f"{n:,} {words}" for words, n in excluded.items() if n):
         rest += f", including {left}"
     yield StopFigure(
         name="read by people",
@@ -155,11 +156,6 @@ def _figures(answer: StopAnswer) -> Iterator[StopFigure]:
         yield _people(answer, answer.double_reading)
     yield _expected_figure(answer)
     yield _estimator_figure(answer.estimate)
-
-
-def _left_by_software(answer: StopAnswer) -> str:
-    left = {"that rules excluded": answer.excluded_by_rules, "that the model excluded": answer.excluded_by_model}
-    return " and ".join(f"{n:,} {words}" for words, n in left.items() if n)
 
 
 def _sample(sample: StopSample) -> StopFigure:
@@ -299,20 +295,17 @@ def read_stop(
             double_reading=double and double.model_copy(update={"counts": double.counts and human_errors}),
             estimate=StopEstimate(p=p, stops=p is not None and p < 1 - promise.confidence, together=state.together),
             expected=expected_from_yield(in_order or (), len(state.unread)),
-            prices=_prices(reading, frames) if priced else (),
+            prices=_prices(reading) if priced else (),
             samples=samples_of(connection, batch_id, frames, state),
             updates=None if updates is None else str(updates),
         )
     )
 
 
-def _prices(reading: Reading, frames: Sequence[StoredFrame]) -> tuple[StopPrice, ...]:
+def _prices(reading: Reading) -> tuple[StopPrice, ...]:
     """Return the price of each promise: how many more records people must read.
 
     The expected number of includes comes from the newest sample. It is not known until people have read some of it.
     """
-    expected = None
-    if frames and reading.frames[-1].read:
-        frame = reading.frames[-1]
-        expected = frame.found / frame.read * reading.unread
-    return price_list(reading, expected)
+    frame = reading.frames[-1]
+    return price_list(reading, frame.found / frame.read * reading.unread if frame.read else None)

@@ -238,10 +238,8 @@ def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator
     }
     yield "status", f"status {decision.status.value}: {reasons or without[decision.status]}"
     if decision.model_status is not None:
-        yield (
-            "status",
-            f"the model answered {decision.model_status.value}; changed because: {decision.uncertain_reason}",
-        )
+        answered = f"the model answered {decision.model_status.value}"
+        yield "status", f"{answered}; changed because: {decision.uncertain_reason}"
     yield "status", f"policy for unclear criteria: {operation.unclear.value}"
     yield "status", f"policy for exclusions without a verified quote: {operation.unverified.value}"
 

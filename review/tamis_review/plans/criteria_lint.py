@@ -40,9 +40,8 @@ class _Said:
         return cls(criterion, words[negated:], negated)
 
     def says_what(self, other: "_Said") -> bool:
-        if _numbers(self.words) != _numbers(other.words):
-            return False
-        return fuzz.ratio(" ".join(self.words), " ".join(other.words)) >= 100 * ALIKE
+        alike = fuzz.ratio(" ".join(self.words), " ".join(other.words)) >= 100 * ALIKE
+        return alike and _numbers(self.words) == _numbers(other.words)
 
 
 def doubts(criteria: SearchCriteria) -> list[str]:

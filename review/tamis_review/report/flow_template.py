@@ -157,7 +157,8 @@ def _column(flow: Flow, most: int | None) -> Iterator[Step]:
     several = sum(stage.decides for stage in stages) > 1
     for number, (stage, later) in enumerate(_with_next(stages), 1):
         if stage.decides:
-            yield _screened(stage, later, f" (stage {number})" if several else "", flow, most)
+            screened = Box(f"Records screened{f' (stage {number})' * several}", stage.entered, _entered(stage))
+            yield Step(SCREENING, screened, (_excluded(stage, flow, most), *_undecided(stage), *_held_back(later)))
         else:
             yield from _evaluation(stage, later, most)
     if flow.reports is not None:
@@ -213,11 +214,6 @@ def _removed(flow: Flow, most: int | None) -> Box:
     return Box("Records removed before screening:", flow.n_removed, lines, counted=False)
 
 
-def _screened(stage: FlowStage, later: FlowStage | None, which: str, flow: Flow, most: int | None) -> Step:
-    sides = (_excluded(stage, flow, most), *_undecided(stage), *_held_back(later))
-    return Step(SCREENING, Box(f"Records screened{which}", stage.entered, _entered(stage)), sides)
-
-
 def _excluded(stage: FlowStage, flow: Flow, most: int | None) -> Box:
     """Return the box of excluded records, with a heading above the model's reasons if people confirmed some of them."""
     detail = _detail(stage.excluded, flow, most)
@@ -263,9 +259,8 @@ def _reports(reports: ReportFlow, stage: FlowStage, most: int | None) -> Iterato
         _parts(reports.not_retrieved, 0, most) if reasoned else (),
     )
     sought = Box("Reports sought for retrieval", reports.sought, _by_human(stage) if most is None else ())
-    yield Step(
-        SCREENING, sought, (lost, *_if_any("Reports not assessed yet", reports.awaited + reports.unassessed, waiting))
-    )
+    later = _if_any("Reports not assessed yet", reports.awaited + reports.unassessed, waiting)
+    yield Step(SCREENING, sought, (lost, *later))
     undecided = _counted(("reviewers disagree", reports.conflicts), ("uncertain", reports.uncertain))
     excluded = Box("Reports excluded", total(reports.excluded), _parts(reports.excluded, 0, most))
     left = _if_any("Reports not decided yet", reports.conflicts + reports.uncertain, undecided)

@@ -215,10 +215,8 @@ def _readings(figures: Figures) -> list[tuple[str, ReadingFigures, Markup]]:
 
 def _separated(rows: Iterable[Row]) -> Iterator[Markup]:
     """Yield each row as JSON, with a comma before all but the first."""
-    comma = ""
-    for row in rows:
-        yield comma + _script_json(row)
-        comma = ","
+    for place, row in enumerate(rows):
+        yield "," * (place > 0) + _script_json(row)
 
 
 def _script_json(value: object) -> Markup:

@@ -75,9 +75,8 @@ def stage_paragraphs(figures: Figures, batch: BatchFigures, number: int) -> tupl
     how = " ".join(
         [_model(batch), *changed, _cache(batch), *_cut(batch), _period(batch), costs(batch.spending), _prompts(batch)]
     )
-    return Paragraph(f"{heading}{place}", " ".join(sentences), tuple(listed)), Paragraph(
-        f"Model and prompts{place}", how
-    )
+    question = Paragraph(f"{heading}{place}", " ".join(sentences), tuple(listed))
+    return question, Paragraph(f"Model and prompts{place}", how)
 
 
 def _paid(spending: BatchCosts) -> str:

@@ -327,14 +327,11 @@ def _fields(item: Mapping[str, Any], marks: Marks, called: Mapping[str, str] | N
         text = _text(value)
         if not text or (name == "title" and name not in marks):  # the row already has a title without marks
             continue
-        field: Row = {"name": (called or {}).get(name, name), "text": text[:LONGEST]}
-        if len(text) > LONGEST:
-            field["cut"] = len(text) - LONGEST
-        if isinstance(value, str):  # places count the characters of a text, not of a list joined here
-            placed = [[start, min(end, LONGEST), *rest] for start, end, *rest in marks.get(name, ()) if start < LONGEST]
-            if placed:
-                field["marks"] = placed
-        fields.append(field)
+        # Places count the characters of a text, not of a list joined here.
+        marked = marks.get(name, ()) if isinstance(value, str) else ()
+        placed = [[start, min(end, LONGEST), *rest] for start, end, *rest in marked if start < LONGEST]
+        more = {"cut": max(0, len(text) - LONGEST) or None, "marks": placed}
+        fields.append({"name": (called or {}).get(name, name), "text": text[:LONGEST]} | _present(more))
     return fields
 
 
