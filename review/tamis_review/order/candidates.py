@@ -47,11 +47,10 @@ class Candidate:
     title: str  # empty if the record has none, or if texts are not read
     abstract: str  # if the record has none, the text of its other fields
     score: float | None  # the model's score for inclusion; None: failed, uncertain or pending
-    probability: float | None  # of inclusion, from the answer's tokens; None: the endpoint gave none
+
     rule: str | None  # of the initial filter, which excluded the record before any model
     decided: bool  # people decided, even `uncertain`, and are not in conflict
     included: bool | None  # by people's decision; None: undecided or uncertain
-    conflict: bool = False  # people decided differently and have not settled it: the record is undecided
 
 
 def stream_candidates(
@@ -170,11 +169,9 @@ def _candidate(row: Row[Any], human: HumanSays | None, kind: type[OperationKind]
         title=title,
         abstract=abstract,
         score=_score(row, kind, scale),
-        probability=row.probability if row.state == ItemStatus.DECIDED else None,
         rule=row.rule or (REMOVED if row.state == ItemStatus.EXCLUDED_BY_FILTER else None),
         decided=decided,
         included=kind.verdict(human.value) if human is not None and decided else None,
-        conflict=human is not None and human.conflict,
     )
 
 

@@ -69,9 +69,8 @@ def one_refit_at_a_time(connection: Connection, batch_id: UUID) -> None:
 
 def read_basis(connection: Connection, batch_id: UUID) -> OrderBasis:
     """Return the current state of the ledger, as the basis of an order."""
-    last = select(func.coalesce(func.max(overrides.c.id), 0)).where(
-        overrides.c.batch_id == batch_id, overrides.c.stage == HumanStage.OWN.value
-    )
+    own = (overrides.c.batch_id == batch_id, overrides.c.stage == HumanStage.OWN.value)
+    last = select(func.coalesce(func.max(overrides.c.id), 0)).where(*own)
     verdict = last_verdict(batch_id).scalar_subquery()
     answered = select(func.coalesce(func.sum(tallies.c.decided), 0)).where(tallies.c.batch_id == batch_id)
     row = connection.execute(select(last.scalar_subquery() + verdict, answered.scalar_subquery())).one()

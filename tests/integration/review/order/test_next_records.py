@@ -89,16 +89,16 @@ def test_records_are_read_from_the_ledger_with_text_score_and_what_people_decide
     decide(batch, [HumanDecision(2, None, "Reviewer A", unsure=True)])
     found = {one.index: one for one in candidates(client, batch)}
     assert list(found) == [*range(31), 32, 33, 34]  # the copy is none of them
-    assert found[3] == Candidate(3, "r3", f"Record 3 on {FISH}", f"{FISH}, report 0", 0.87, None, None, False, None)
+    assert found[3] == Candidate(3, "r3", f"Record 3 on {FISH}", f"{FISH}, report 0", 0.87, None, False, None)
     assert [found[n].score for n in (0, 10, 32, 33, 34, 30)] == [0.9, 0.3, None, None, None, None]
-    stands = {n: (found[n].decided, found[n].included, found[n].conflict) for n in (0, 1, 2, 3, 10, 30)}
+    stands = {n: (found[n].decided, found[n].included) for n in (0, 1, 2, 3, 10, 30)}
     assert stands == {
-        0: (True, True, False),
-        1: (False, None, True),
-        2: (True, None, False),
-        3: (False, None, False),
-        10: (True, False, False),
-        30: (True, True, False),
+        0: (True, True),
+        1: (False, None),  # people disagree
+        2: (True, None),
+        3: (False, None),
+        10: (True, False),
+        30: (True, True),
     }
     assert (found[30].rule, found[34].title, found[34].abstract) == ("title_pattern", "", "no publication")
     without = candidates(client, batch, texts=False)

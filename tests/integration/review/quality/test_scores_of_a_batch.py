@@ -59,7 +59,6 @@ def test_figures_and_reading_order_have_one_score(
     everything = sorted((*matched.records, *matched.others), key=lambda one: one.index)
     assert matched.score.scale == scale
     assert [one.score for one in ordered] == [one.score for one in everything] == [*scores, None, None, None]
-    assert [one.probability for one in ordered[:3]] == list(of_each.get("probability", (None, None, None)))
     assert everything[3].stand is Stand.REFERRED
 
 

@@ -72,7 +72,7 @@ def test_every_record_that_is_left_is_offered_once(
 
 
 def candidate(score: float | None = 0.93, rule: str | None = None) -> Candidate:
-    return Candidate(3, "r3", "Title", "", score, None, rule, decided=False, included=None)
+    return Candidate(3, "r3", "Title", "", score, rule, decided=False, included=None)
 
 
 def test_each_reason_is_a_sentence_of_its_own() -> None:

@@ -102,8 +102,7 @@ def test_the_first_include_moves_the_order_but_little() -> None:
 
 def explored(labels: dict[int, bool], share: float) -> ReadingOrder:
     records = [
-        Candidate(row, f"r{row}", "", "", score, None, None, row in labels, labels.get(row))
-        for row, score in enumerate(GOOD)
+        Candidate(row, f"r{row}", "", "", score, None, row in labels, labels.get(row)) for row, score in enumerate(GOOD)
     ]
     return reading_order(FEATURES, records, labels, OrderTerms(2, share))
 

@@ -12,7 +12,7 @@ from tamis_schemas import ReadingReason
 def record(
     index: int, score: float | None, *, rule: str | None = None, decided: bool = False, included: bool | None = None
 ) -> Candidate:
-    return Candidate(index, f"r{index}", "", "", score, None, rule, decided, included)
+    return Candidate(index, f"r{index}", "", "", score, rule, decided, included)
 
 
 def empty(n: int) -> TextFeatures:
