@@ -89,8 +89,7 @@ def meanings_of(words: Iterable[str], stage: HumanStage, named: NamedWords) -> t
         for word, n in counts.most_common()
         if _plain(word) in table
     )
-    unknown = [(word, n) for word, n in counts.most_common() if _plain(word) not in table]
-    if unknown:
+    if unknown := [(word, n) for word, n in counts.most_common() if _plain(word) not in table]:
         listed = ", ".join(f"{word[:LONGEST]!r} ({n:,})" for word, n in unknown[:SHOWN])
         more = f" and {len(unknown) - SHOWN:,} more" if len(unknown) > SHOWN else ""
         others = f"; known are {', '.join(word_count.shown for word_count in result)}" if result else ""

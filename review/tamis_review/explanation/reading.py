@@ -167,9 +167,8 @@ def _prompts(connection: Connection, batch_id: UUID, claims: Sequence[Transcript
     calls = [call for claim in claims for call in claim.calls]
     named = {message.sha256 for call in calls for message in call.messages}
     named |= {call.format.sha256 for call in calls if call.format is not None}
-    statement = select(prompts.c.sha256, prompts.c.text).where(
-        prompts.c.batch_id == batch_id, prompts.c.sha256.in_(sorted(name for name in named if name is not None))
-    )
+    wanted = prompts.c.sha256.in_(sorted(name for name in named if name is not None))
+    statement = select(prompts.c.sha256, prompts.c.text).where(prompts.c.batch_id == batch_id, wanted)
     return {row.sha256: row.text for row in connection.execute(statement)}
 
 
@@ -244,8 +243,7 @@ def _stages(connection: Connection, batch: Row[Any], result: ItemResult) -> tupl
     )
     stages = []
     for row in connection.execute(statement).all():
-        other = _result(connection, row.id, row.idx)
-        if other is not None:
+        if (other := _result(connection, row.id, row.idx)) is not None:
             of_batch = {"stage": row.stage, "batch_id": str(row.id), "operation": row.operation}
             reasons = because(parse_operation(row.params), other)
             stages.append(OtherStage(**of_batch, result=other, because=reasons))

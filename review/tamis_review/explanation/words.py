@@ -250,8 +250,7 @@ def _panel(panel: PanelResult) -> Iterator[str]:
         price = "no known price" if member.cost is None else dollars(member.cost)
         paid = "from the cache" if member.cached else f"{member.usage.total_tokens:,} tokens, {price}"
         yield f"{member.words} ({paid})"
-        criteria = ", ".join(f"{label} {verdict.verdict.value}" for label, verdict in member.verdicts.items())
-        if criteria:
+        if criteria := ", ".join(f"{label} {verdict.verdict.value}" for label, verdict in member.verdicts.items()):
             yield INDENT + criteria
         if text := member.error or member.reasoning:
             yield from foreign(text)

@@ -123,10 +123,8 @@ def write_outcomes(tier_one: FilterReport, stream: TextIO) -> int:
     table = GuardedTable(stream)
     table.write((*COLUMNS, "label") if labelled else COLUMNS)
     for outcome in tier_one.outcomes:
-        cells = _cells(outcome)
-        if labelled:
-            cells.append(None if outcome.included is None else int(outcome.included))
-        table.write(cells)
+        label = [None if outcome.included is None else int(outcome.included)] * labelled
+        table.write([*_cells(outcome), *label])
     return len(tier_one.outcomes)
 
 

@@ -93,8 +93,7 @@ def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
         return None
     place = Stage(done.review_id, done.stage + 1)
     following = select(batches.c.id).where(batches.c.review_id == place.review_id, batches.c.stage == place.number)
-    begun = connection.execute(following).scalar_one_or_none()
-    if begun is not None:
+    if (begun := connection.execute(following).scalar_one_or_none()) is not None:
         return UUID(str(begun))
     plan = ReviewPlan.model_validate(done.plan)
     rows = _passed(connection, plan, batch_id, place.number)

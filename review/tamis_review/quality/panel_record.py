@@ -22,9 +22,7 @@ class Word:
     """A model's answer on a record: its vote, and its verdicts on the criteria."""
 
     vote: Vote | None  # None: the model failed
-    verdicts: Mapping[str, Verdict] = field(
-        default_factory=dict
-    )  # by criterion label; "not met by silence" is `not met`
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # by label; "not met by silence" is `not met`
     tokens: int = 0
     cost: Decimal | None = None  # dollars; None: unknown
 

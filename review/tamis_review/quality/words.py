@@ -139,9 +139,8 @@ def remarks(matching: Matching) -> list[str]:
     """Return sentences on labels without a record, records without a label, and duplicates."""
     sentences = []
     if matching.without_record:
-        sentences.append(
-            f"labels without a record in the batch: {matching.without_record:,}{_ids(matching.without_record_ids)}"
-        )
+        ids = _ids(matching.without_record_ids)
+        sentences.append(f"labels without a record in the batch: {matching.without_record:,}{ids}")
     if matching.unlabelled:
         sentences.append(f"records without a label, omitted: {matching.unlabelled:,}{_ids(matching.unlabelled_ids)}")
     if matching.copies:

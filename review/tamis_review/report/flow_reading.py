@@ -133,9 +133,8 @@ def read_report_rows(connection: Connection, batch: Row[Any]) -> tuple[ReportRow
 def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
     """Return the query for each report sought: its outcome, its reason and its study."""
     item = outcomes(batch.id).subquery("each")
-    got, read = (
-        standing_at(batch.id, item.c.idx, stage=stage) for stage in (HumanStage.RETRIEVAL, HumanStage.FULL_TEXT)
-    )
+    stages = (HumanStage.RETRIEVAL, HumanStage.FULL_TEXT)
+    got, read = (standing_at(batch.id, item.c.idx, stage=stage) for stage in stages)
     way = case(
         (read.c.conflict, literal(ReportWay.CONFLICT.value)),
         (is_value(read.c.value, "include"), literal(ReportWay.INCLUDED.value)),
@@ -145,10 +144,8 @@ def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
         (is_value(got.c.value, "retrieved"), literal(ReportWay.UNASSESSED.value)),
         else_=literal(ReportWay.AWAITED.value),
     )
-    why = case(
-        (way == ReportWay.EXCLUDED.value, read.c.reason), (way == ReportWay.LOST.value, got.c.reason), else_=None
-    )
-    study = case((way == ReportWay.INCLUDED.value, func.substring(read.c.note, STUDY)), else_=None)
+    why = case((way == ReportWay.EXCLUDED.value, read.c.reason), (way == ReportWay.LOST.value, got.c.reason))
+    study = case((way == ReportWay.INCLUDED.value, func.substring(read.c.note, STUDY)))
     statement = (
         select(
             *(item.c.idx, item.c.item_id, item.c.record, way.label("way"), why.label("reason"), study.label("study")),

@@ -366,8 +366,7 @@ def warnings(figures: Figures) -> tuple[str, ...]:
     if reports is not None and reports.open:
         still = with_verb(reports.open, "report", "is", "are")
         notes.append(f"{still} not decided yet: the numbers from retrieval onwards will change.")
-    missing = [kind_of(operation).report_noun for operation in figures.planned[len(figures.batches) :]]
-    if missing:
+    if missing := [kind_of(operation).report_noun for operation in figures.planned[len(figures.batches) :]]:
         why = "that no record reached" if figures.ended else "that have not begun"
         notes.append(f"Planned stages {why}: {', '.join(missing)}.")
     notes += [words for batch in figures.batches if batch.snapshots is not None for words in batch.snapshots.sentences]

@@ -85,6 +85,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
     name = figures.label or f"{figures.kind} {figures.id[:8]}"
     names = outcome_names(screening.operation)
     several = len(figures.batches) > 1
+    stages = f", {len(figures.batches)} stage{'s' * several}" if figures.kind is SubjectKind.REVIEW else ""
     errors = [
         Tally(
             name=(f"{kind_of(batch.operation).report_noun}: " if several else "") + error_words(error.name), n=error.n
@@ -101,7 +102,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "title": f"{name} – screening report",
         "eyebrow": "Screening report" if kind.decides() else "Evaluation report",
         "name": name,
-        "lead": _lead(figures, written),
+        "lead": f"{figures.kind.capitalize()} {figures.id}{stages}. State on {written}.",
         "warnings": warnings(figures),
         "headline": _headline(figures),
         "decides": kind.decides(),
@@ -164,12 +165,6 @@ def particulars(batch: BatchFigures) -> list[tuple[str, str]]:
                 ("SHA-256 of the file", file.sha256),
             ]
     return lines
-
-
-def _lead(figures: Figures, written: str) -> str:
-    many = len(figures.batches)
-    stages = f", {many} stage{'s' if many > 1 else ''}" if figures.kind is SubjectKind.REVIEW else ""
-    return f"{figures.kind.capitalize()} {figures.id}{stages}. State on {written}."
 
 
 def _headline(figures: Figures) -> list[Headline]:

@@ -179,9 +179,8 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
         conflicts &= every
     shown = {WorkShow.TODO: todo, WorkShow.MINE: mine, WorkShow.CONFLICTS: conflicts, WorkShow.ALL: every}
     places = shown[query.show]
-    matching = work_filter.read_matching(
-        connection, batch_id, operation, query, _reasons(labelled, query.reason), decisions
-    )
+    reasons = _reasons(labelled, query.reason)
+    matching = work_filter.read_matching(connection, batch_id, operation, query, reasons, decisions)
     if matching is not None:
         places = places & matching - hidden
     if audited:
@@ -234,15 +233,12 @@ def _order(
             kept = None if seen.blind else read_order(connection, batch_id)
             places = range(count) if kept is None else kept.places
             sample, ruled = read_open_sample(connection, batch_id), work_filter.read_ruled(connection, batch_id)
-            return work_filter.ranked(
-                work_filter.reading_first(sample, decisions, places, ruled, pairs=seen.mode is ScreeningMode.PAIR),
-                count,
-            )
+            pairs = seen.mode is ScreeningMode.PAIR
+            return work_filter.ranked(work_filter.reading_first(sample, decisions, places, ruled, pairs=pairs), count)
         case WorkOrder.DISAGREEMENT:
             models = read_disputed(connection, batch_id) if panel_of(operation) is not None else ()
-            return work_filter.ranked(
-                [*sorted(conflicts), *(place for place in models if place not in seen.hidden)], count
-            )
+            of_models = [place for place in models if place not in seen.hidden]
+            return work_filter.ranked([*sorted(conflicts), *of_models], count)
 
 
 def _page(
