@@ -29,9 +29,7 @@ def is_hidden(mode: ScreeningMode, decided: Collection[str], me: str, *, kept_ou
     """
     if not mode.blind or (kept_out and not decided):
         return False
-    if mode is ScreeningMode.PAIR:
-        return len(set(decided)) < READERS
-    return me not in decided
+    return len(set(decided)) < READERS if mode is ScreeningMode.PAIR else me not in decided
 
 
 def read_mode(connection: Connection, batch_id: UUID) -> ScreeningMode:

@@ -189,9 +189,7 @@ class Sorting:
 
     def add(self, row: ForeignRow, words: Sequence[ForeignWord]) -> None:
         """Put a row into its group. `words`: the row's decisions."""
-        meanings = [
-            (word, meaning) for word in words for meaning in self._meanings(word) if meaning is not Meaning.NOTHING
-        ]
+        meanings = [(word, meaning) for word in words for meaning in self._meanings(word)]
         if not meanings:
             self.undecided += 1
             return
@@ -209,7 +207,8 @@ class Sorting:
 
     def _meanings(self, word: ForeignWord) -> list[Meaning]:
         apart = [] if word.retrieval is None else [self.retrieval[word.retrieval.strip()]]
-        return [*apart, self.meanings[word.word.strip()]]
+        listed = [*apart, self.meanings[word.word.strip()]]
+        return [meaning for meaning in listed if meaning is not Meaning.NOTHING]
 
     def _decide(self, row: ForeignRow, index: int, word: ForeignWord, meaning: Meaning) -> None:
         reached = meaning in (Meaning.RETRIEVED, Meaning.NOT_RETRIEVED)

@@ -191,10 +191,9 @@ def serve(requests: TextIO, answers: TextIO) -> None:
         try:
             refit(engine, UUID(request["batch_id"]), OrderTerms(request["seed"], request["explore"]), cache)
             error = None
-        except TamisError as failed:
-            error = [type(failed).__name__, str(failed)]
         except Exception as failed:  # the caller gets the error, and the next request is served
-            error = [type(failed).__name__, "the reading order could not be computed"]
+            words = str(failed) if isinstance(failed, TamisError) else "the reading order could not be computed"
+            error = [type(failed).__name__, words]
         answers.write(json.dumps({"error": error}) + "\n")
         answers.flush()
     engine.dispose()

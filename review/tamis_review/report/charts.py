@@ -206,9 +206,7 @@ def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE
     ]
     described = "; ".join(_bin_words(group, words) for group in used) or "no decision has a label"
     element = svg_element("reliability", words.title, described, plot.width, plot.height, drawn)
-    if not standalone:
-        return element
-    return element.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n"
+    return element.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n" if standalone else element
 
 
 def _curve(plot: Plot, used: list[Bin], words: CurveWords) -> list[str]:

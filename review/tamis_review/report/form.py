@@ -308,11 +308,7 @@ def draw_png(svg: str) -> bytes:
             "which needs no font here"
         )
     drawn = bytes(svg_to_bytes(svg, zoom=DPI / 96))
-    return drawn[:_HEAD] + _resolution() + drawn[_HEAD:]
-
-
-def _resolution() -> bytes:
-    """Return the PNG chunk with the resolution."""
     a_metre = round(DPI / _INCH)
-    body = b"pHYs" + struct.pack(">IIB", a_metre, a_metre, 1)
-    return struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+    body = b"pHYs" + struct.pack(">IIB", a_metre, a_metre, 1)  # the PNG chunk with the resolution
+    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+    return drawn[:_HEAD] + chunk + drawn[_HEAD:]

@@ -115,9 +115,8 @@ def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
         return ()
     people = listed(figures.report_reviewers)
     what = "Retrieval and full texts were" if reports.assessed else "Retrieval was"
-    sentences = [
-        f"{were(reports.sought, 'report')} sought for retrieval. {what} assessed by {people}, without a language model."
-    ]
+    sought = were(reports.sought, "report")
+    sentences = [f"{sought} sought for retrieval. {what} assessed by {people}, without a language model."]
     if lost := total(reports.not_retrieved):
         sentences.append(f"{were(lost, 'report')} not retrieved ({tallied(reports.not_retrieved)}).")
     sentences.append(f"{were(reports.assessed, 'report')} assessed for eligibility.")

@@ -65,9 +65,7 @@ def _pair(pair: PanelPair) -> tuple[str, ...]:
 
 def source_rows(figures: Figures) -> list[tuple[FlowSource, str]]:
     """Return each source, in order, with the day of its search. Return [] if the sources are not known."""
-    if not figures.flow.sources:
-        return []
-    pairs = zip(figures.flow.sources, figures.screening.sources, strict=True)
+    pairs = zip(figures.flow.sources, figures.screening.sources, strict=False)
     return [(flow, NONE if source.searched is None else source.searched.isoformat()) for flow, source in pairs]
 
 
@@ -182,12 +180,9 @@ class RoundPart:
 
 def round_parts(figures: Figures) -> tuple[RoundPart, ...]:
     """Return the rounds of every batch that has a failure or several rounds."""
-    many = len(figures.batches) > 1
     return tuple(
-        RoundPart(
-            f"Stage {stage}, round {row.round}" if many else f"Round {row.round}", _round_text(row), row.comparisons
-        )
-        for stage, batch in enumerate(figures.batches, 1)
+        RoundPart(f"{stage or 'Round'} {row.round}", _round_text(row), row.comparisons)
+        for stage, batch in figures.staged("Stage {}, round")
         if batch.failures.worth_telling
         for row in batch.failures.rounds
     )

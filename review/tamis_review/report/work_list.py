@@ -187,9 +187,10 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
         order = [item.index for item in drawn]
     else:
         order = _order(connection, batch_id, operation, query.order, seen, decisions, conflicts, count)
-    listed, following, found_count = _page(connection, batch_id, query, order, places, after)
+    listed, following, matches = _page(connection, batch_id, query, order, places, after)
     facts = table_facts(labelled, [operation.operation])
     results = {result.index: result for result in read_results(connection, batch_id, None, len(listed), sorted(listed))}
+    counts = WorkCounts(records=len(every), todo=len(todo), mine=len(mine), conflicts=len(conflicts), found=matches)
     return WorkList(
         mode=mode,
         me=me,
@@ -200,9 +201,7 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
         criteria=facts["criteria"],
         names=facts["names"],
         audit=None if audit is None else _of_audit(audit),
-        counts=WorkCounts(
-            records=len(every), todo=len(todo), mine=len(mine), conflicts=len(conflicts), found=found_count
-        ),
+        counts=counts,
         items=tuple(
             _work_record(operation.operation, results[place], me, hidden=place in hidden, judged=judged)
             for place in listed
