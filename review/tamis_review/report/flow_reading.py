@@ -68,12 +68,9 @@ def tally(connection: Connection, batch: Row[Any], of: OfRecords | None = None) 
     """
     item = outcomes(batch.id).subquery("each")
     alike = (item.c.reason, item.c.system, item.c.outcome, item.c.human, item.c.by_human)
-    marked, unverified = (func.count().filter(item.c[name]).label(name) for name in ("marked", "unverified"))
-    statement = (
-        select(*alike, func.count().label("n"), marked, unverified)
-        .group_by(*alike)
-        .order_by(func.count().desc(), *alike)
-    )
+    flagged = (func.count().filter(item.c[name]).label(name) for name in ("marked", "unverified"))
+    counts = select(*alike, func.count().label("n"), *flagged)
+    statement = counts.group_by(*alike).order_by(func.count().desc(), *alike)
     if of is not None:
         statement = statement.where(of(item.c.record))
     return Tallied(tuple(connection.execute(statement)))
