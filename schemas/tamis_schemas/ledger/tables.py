@@ -21,7 +21,6 @@ from sqlalchemy import (
     Integer,
     MetaData,
     Numeric,
-    PrimaryKeyConstraint,
     SmallInteger,
     Table,
     Text,
@@ -150,16 +149,15 @@ Index(
 shards = Table(
     "shards",
     metadata,
-    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
-    Column("round", Integer, nullable=False),
-    Column("shard", Integer, nullable=False),
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
+    Column("round", Integer, primary_key=True),
+    Column("shard", Integer, primary_key=True),
     Column("first_idx", Integer, nullable=False),
     Column("end_idx", Integer, nullable=False),  # one past the last item
     Column("state", Text, nullable=False, server_default=ShardStatus.WAITING.value),
     Column("dispatched_at", _INSTANT),  # before its first message
     Column("published_at", _INSTANT),  # after its last message; None: not yet, or its publisher died
     Column("aggregated_at", _INSTANT),
-    PrimaryKeyConstraint("batch_id", "round", "shard"),
     _one_of("state", ShardStatus),
     Index("ix_shards_open", "state", postgresql_where=text("state <> 'aggregated'")),
     Index("ix_shards_aggregated", "dispatched_at", postgresql_where=text("state = 'aggregated'")),
@@ -168,12 +166,11 @@ shards = Table(
 payloads = Table(  # content of items, which never changes
     "payloads",
     metadata,
-    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
-    Column("idx", Integer, nullable=False),
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
+    Column("idx", Integer, primary_key=True),
     Column("payload", JSON, nullable=False),  # JSON, not JSONB: a model reads the fields in the item's order
     Column("origin", Integer),  # in a later stage of a review: the record's place in the first stage
     Column("source", SmallInteger),  # place among the batch's sources, from 0; None: at most one source
-    PrimaryKeyConstraint("batch_id", "idx"),
     Index("ix_payloads_origin", "batch_id", "origin", postgresql_where=text("origin IS NOT NULL")),
 )
 
@@ -183,8 +180,8 @@ payloads = Table(  # content of items, which never changes
 items = Table(
     "item_states",
     metadata,
-    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
-    Column("idx", Integer, nullable=False),
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
+    Column("idx", Integer, primary_key=True),
     Column("item_id", Text, nullable=False),
     Column("state", Text, nullable=False, server_default=ItemStatus.PENDING.value),
     Column("attempts", Integer, nullable=False, server_default="0"),  # claims in this round
@@ -193,7 +190,6 @@ items = Table(
     Column("worker", Text),  # holder of the claim, which is valid as long as the worker's lease
     Column("claimed_at", _INSTANT),
     Column("republished_at", _INSTANT),  # time of a separate message in place of a lost one
-    PrimaryKeyConstraint("batch_id", "idx"),
     _one_of("state", ItemStatus),
 )
 
@@ -202,9 +198,9 @@ items = Table(
 tallies = Table(
     "tallies",
     metadata,
-    Column("batch_id", Uuid, nullable=False),  # not a foreign key, whose check would lock the batch's row
-    Column("round", Integer, nullable=False),  # of the results; 0: of the items, and of bills without a result
-    Column("backend", Integer, nullable=False),  # process id of the connection; 0: of all former connections
+    Column("batch_id", Uuid, primary_key=True),  # not a foreign key, whose check would lock the batch's row
+    Column("round", Integer, primary_key=True),  # of the results; 0: of the items, and of bills without a result
+    Column("backend", Integer, primary_key=True),  # process id of the connection; 0: of all former connections
     *(
         Column(name, BigInteger, nullable=False, server_default="0")
         for name in (*(status.value for status in ItemStatus), "lost_claims", "ended", "passed")
@@ -218,7 +214,6 @@ tallies = Table(
     Column("unanswered", BigInteger, nullable=False, server_default="0"),  # calls
     Column("decided_cost", Numeric, nullable=False, server_default="0"),  # of items without an error, and with calls
     Column("decided_priced", BigInteger, nullable=False, server_default="0"),  # such items whose price is known
-    PrimaryKeyConstraint("batch_id", "round", "backend"),
     info={"archived": False},  # derived from archived rows
 )
 Index("ix_tallies_failed", tallies.c.batch_id, postgresql_where=tallies.c.failed != 0)
@@ -226,22 +221,21 @@ Index("ix_tallies_failed", tallies.c.batch_id, postgresql_where=tallies.c.failed
 exclusions = Table(
     "exclusions",
     metadata,
-    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
-    Column("idx", Integer, nullable=False),
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
+    Column("idx", Integer, primary_key=True),
     Column("rule", Text, nullable=False),
     Column("exclusion", JSON, nullable=False),  # an `Exclusion`
     # Set where a person says that the record is a copy: the first stage's place of the record that stays. A trigger on
     # `copy_decisions` writes and deletes these rows; the item's state does not change.
     Column("copy_of", Integer),
-    PrimaryKeyConstraint("batch_id", "idx"),
     Index("ix_exclusions_copies", "batch_id", "idx", postgresql_where=text("copy_of IS NOT NULL")),
 )
 
 results = Table(
     "results",
     metadata,
-    Column("batch_id", Uuid, nullable=False),
-    Column("idx", Integer, nullable=False),
+    Column("batch_id", Uuid, primary_key=True),
+    Column("idx", Integer, primary_key=True),
     Column("fence", Integer, nullable=False),
     Column("round", Integer, nullable=False),
     Column("value", JSON),
@@ -268,7 +262,6 @@ results = Table(
     Column("probability", Double),  # of inclusion, from the answer's tokens; None: not available
     Column("relevance", SmallInteger),  # 0 to 100, the model's grade; None: not requested
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
-    PrimaryKeyConstraint("batch_id", "idx"),
     _one_of("error_kind", ErrorKind),
     CheckConstraint("(error_kind IS NULL) = (error IS NULL)", name="error_has_kind"),
     CheckConstraint("error_kind IS NULL OR value IS NULL", name="error_no_decision"),
@@ -281,13 +274,12 @@ results = Table(
 transcripts = Table(  # question and answer of each claim that ended
     "transcripts",
     metadata,
-    Column("batch_id", Uuid, nullable=False),
-    Column("idx", Integer, nullable=False),
-    Column("fence", Integer, nullable=False),
+    Column("batch_id", Uuid, primary_key=True),
+    Column("idx", Integer, primary_key=True),
+    Column("fence", Integer, primary_key=True),
     Column("round", Integer, nullable=False),
     Column("calls", JSON, nullable=False),  # a list of `TranscribedCall`, in the order of the answers
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
-    PrimaryKeyConstraint("batch_id", "idx", "fence"),
     # References the item, not the batch: the writer has locked its row already, and no two workers share an item.
     _of_item("transcripts"),
 )
@@ -295,45 +287,41 @@ transcripts = Table(  # question and answer of each claim that ended
 prompts = Table(  # system messages and answer schemas that the records of a batch share
     "prompts",
     metadata,
-    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),  # deleted with its batch
-    Column("sha256", Text, nullable=False),  # of the text
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),  # deleted with its batch
+    Column("sha256", Text, primary_key=True),  # of the text
     Column("text", Text, nullable=False),
-    PrimaryKeyConstraint("batch_id", "sha256"),
 )
 
 past_failures = Table(  # failures of items in rounds before the present one
     "past_failures",
     metadata,
-    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
-    Column("idx", Integer, nullable=False),
-    Column("round", Integer, nullable=False),
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
+    Column("idx", Integer, primary_key=True),
+    Column("round", Integer, primary_key=True),
     Column("error_kind", Text, nullable=False),
     Column("error", Text, nullable=False),
-    PrimaryKeyConstraint("batch_id", "idx", "round"),
 )
 
 summaries = Table(
     "summaries",
     metadata,
-    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
-    Column("round", Integer, nullable=False),
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
+    Column("round", Integer, primary_key=True),
     Column("summary", JSONB, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
-    PrimaryKeyConstraint("batch_id", "round"),
 )
 
 evaluations = Table(  # values of metrics for the results
     "evaluations",
     metadata,
-    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
-    Column("idx", Integer, nullable=False),
-    Column("field", Text, nullable=False, server_default=""),  # an extracted field, of several; empty: the whole result
-    Column("label", Text, nullable=False),
+    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
+    Column("idx", Integer, primary_key=True),
+    Column("field", Text, primary_key=True, server_default=""),  # one of several extracted fields, or empty
+    Column("label", Text, primary_key=True),
     Column("metric_type", Text, nullable=False),
     Column("score", Double),
     Column("category", Text),
     Column("reason", Text),  # reason why there is no value
-    PrimaryKeyConstraint("batch_id", "idx", "field", "label"),
     CheckConstraint("num_nonnulls(score, category, reason) = 1", name="one_value"),
     CheckConstraint("score BETWEEN 0 AND 1", name="score_range"),
 )
@@ -424,10 +412,9 @@ audits = Table(  # samples of the excluded records, drawn for people
 audit_items = Table(
     "audit_items",
     metadata,
-    Column("audit_id", Uuid, ForeignKey("audits.id", ondelete="CASCADE"), nullable=False),
-    Column("idx", Integer, nullable=False),
+    Column("audit_id", Uuid, ForeignKey("audits.id", ondelete="CASCADE"), primary_key=True),
+    Column("idx", Integer, primary_key=True),
     Column("drawn", Integer, nullable=False),  # place in the order of the draw, from 0
-    PrimaryKeyConstraint("audit_id", "idx"),
 )
 
 audit_decisions = Table(  # people's decisions on the records of a sample; the latest decision on a record counts
@@ -553,15 +540,14 @@ llm_cache = Table(
 dialects = Table(  # an endpoint's request format for a model, learned from its answers; for all workers
     "dialects",
     metadata,
-    Column("endpoint", Text, nullable=False),  # its base URL, without user and password
-    Column("model", Text, nullable=False),
+    Column("endpoint", Text, primary_key=True),  # its base URL, without user and password
+    Column("model", Text, primary_key=True),
     Column("rung", Text, nullable=False),
     Column("proven", Boolean, nullable=False, server_default=text("false")),  # an answer in this format was usable
     Column("unusable", Integer, nullable=False, server_default="0"),  # answers in a row, before the first usable answer
     Column("probe_worker", Text),  # worker that tests the request format
     Column("probe_until", _INSTANT),  # end of this worker's test, after which another worker may test
     Column("changed_at", _INSTANT, nullable=False, server_default=func.now()),  # a day later a low rung is tried again
-    PrimaryKeyConstraint("endpoint", "model"),
 )
 
 workers = Table(
