@@ -26,15 +26,6 @@ ALLOWANCES = 7_264_950  # first number of the advisory locks; the second one is 
 
 
 @dataclass(frozen=True)
-class _Key:
-    """The restrictions of a key."""
-
-    id: str
-    models: list[str] | None
-    monthly_cost: Decimal | None
-
-
-@dataclass(frozen=True)
 class Allowance:
     """A key's monthly amount, and the parts of it that other batches have spent or reserved."""
 
@@ -152,15 +143,14 @@ def budget_of_round(connection: Connection, batch: Row[Any], requested: Decimal 
     return _smaller(budget, allowance.left)
 
 
-def _key(connection: Connection, key_id: str | None) -> _Key | None:
+def _key(connection: Connection, key_id: str | None) -> Row[Any] | None:
     if key_id is None:
         return None
-    restrictions = select(api_keys.c.id, api_keys.c.models, api_keys.c.monthly_cost)
-    row = connection.execute(restrictions.where(api_keys.c.id == key_id)).one_or_none()
-    return None if row is None else _Key(*row)
+    restrictions = select(*(api_keys.c[name] for name in ("id", "models", "monthly_cost")))
+    return connection.execute(restrictions.where(api_keys.c.id == key_id)).one_or_none()
 
 
-def _bounded(connection: Connection, key: _Key, batch: NewBatch) -> NewBatch:
+def _bounded(connection: Connection, key: Row[Any], batch: NewBatch) -> NewBatch:
     _check_batch(key, batch)
     if key.monthly_cost is None:
         return batch
@@ -170,7 +160,7 @@ def _bounded(connection: Connection, key: _Key, batch: NewBatch) -> NewBatch:
     return replace(batch, max_cost=_smaller(batch.max_cost, allowance.left))
 
 
-def _check_batch(key: _Key, batch: NewBatch | Row[Any]) -> None:
+def _check_batch(key: Row[Any], batch: NewBatch | Row[Any]) -> None:
     _check_models(key, models_in(batch.params, batch.model))
     unbound = Steering.model_validate(batch.steering or {}).unbound
     if unbound is not None and (key.models is not None or key.monthly_cost is not None):
@@ -180,7 +170,7 @@ def _check_batch(key: _Key, batch: NewBatch | Row[Any]) -> None:
         )
 
 
-def _check_models(key: _Key, models: Sequence[str | None]) -> None:
+def _check_models(key: Row[Any], models: Sequence[str | None]) -> None:
     refused = [] if key.models is None else [model for model in models if model not in key.models]
     if key.models is None or not refused:
         return
@@ -189,7 +179,7 @@ def _check_models(key: _Key, models: Sequence[str | None]) -> None:
 
 
 def _allowance(
-    connection: Connection, key: _Key, amount: Decimal, at: datetime, *, but: UUID | None = None
+    connection: Connection, key: Row[Any], amount: Decimal, at: datetime, *, but: UUID | None = None
 ) -> Allowance:
     """Return the allowance in the month of `at`, without counting the batch `but`.
 
