@@ -7,7 +7,6 @@ Tamis.
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,18 +32,6 @@ INSTEAD: dict[ColumnElement[Any], ColumnElement[Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class TableFile:
-    """The file with the archived rows of one table."""
-
-    holding: Holding
-    rows: int
-
-    @property
-    def name(self) -> str:
-        return f"{self.holding.table.name}.copy"
-
-
 def archive_rows(
     connection: Connection, subject: Subject, folder: Path, *, going_on: Callable[[], None] = lambda: None
 ) -> Path:
@@ -61,7 +48,7 @@ def archive_rows(
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True, mode=0o700)
         archived = (holding for holding in holdings(subject.batch_ids, subject.review_id) if holding.archived)
-        files = [_write(connection, holding, draft, going_on) for holding in archived]
+        files = [(holding, _write(connection, holding, draft, going_on)) for holding in archived]
         (draft / SCRIPT).write_text("\n".join(_script(connection, subject, files)) + "\n", "utf-8")
         _sync(draft / SCRIPT)
         _sync(draft)
@@ -73,28 +60,32 @@ def archive_rows(
     return place
 
 
-def _write(connection: Connection, holding: Holding, draft: Path, going_on: Callable[[], None]) -> TableFile:
-    """Write the rows of a table in the order of its primary key. Raises `OSError`."""
+def _write(connection: Connection, holding: Holding, draft: Path, going_on: Callable[[], None]) -> int:
+    """Write the rows of a table in the order of its primary key, and return their number. Raises `OSError`."""
     table = holding.table
     rows = select(*(INSTEAD.get(column, column) for column in _columns(holding))).where(holding.condition)
     statement = f"COPY ({_sql(connection, rows.order_by(*table.primary_key.columns))}) TO STDOUT {ENCODING}"
     driver = connection.connection.driver_connection
     assert driver is not None  # noqa: S101 - an open SQLAlchemy connection has one
     with driver.cursor() as cursor:
-        path = draft / f"{table.name}.copy"
+        path = draft / _file_of(holding)
         with path.open("wb") as stream, cursor.copy(statement) as pieces:
             for piece in pieces:
                 going_on()
                 stream.write(piece)
-        file = TableFile(holding, cursor.rowcount)
+        n: int = cursor.rowcount
     _sync(path)
     lines = _count_lines(path)
-    if lines != file.rows:
-        raise OSError(f"{path.name} holds {lines:,} of {file.rows:,} rows")
-    return file
+    if lines != n:
+        raise OSError(f"{path.name} holds {lines:,} of {n:,} rows")
+    return n
 
 
-def _script(connection: Connection, subject: Subject, files: Sequence[TableFile]) -> Iterator[str]:
+def _file_of(holding: Holding) -> str:
+    return f"{holding.table.name}.copy"
+
+
+def _script(connection: Connection, subject: Subject, files: Sequence[tuple[Holding, int]]) -> Iterator[str]:
     """Yield the lines that restore all rows or none. Referenced rows come first, as in `files`."""
     name = connection.dialect.identifier_preparer.quote
     yield f"-- {subject.noun.capitalize()} {subject.id}, {subject.items:,} items; tables of revision {head()}."
@@ -103,15 +94,15 @@ def _script(connection: Connection, subject: Subject, files: Sequence[TableFile]
     yield "\\set ON_ERROR_STOP on"
     yield "BEGIN;"
     yield "SET LOCAL statement_timeout = 0;"
-    for file in files:
-        columns = ", ".join(name(column.name) for column in _columns(file.holding))
-        yield f"\\copy {name(file.holding.table.name)} ({columns}) FROM '{file.name}' {ENCODING}"
+    for holding, _ in files:
+        columns = ", ".join(name(column.name) for column in _columns(holding))
+        yield f"\\copy {name(holding.table.name)} ({columns}) FROM '{_file_of(holding)}' {ENCODING}"
     restored = update(batches).where(batches.c.id.in_(subject.batch_ids)).values(restored_at=func.now())
     yield f"{_sql(connection, restored)};"
     yield "DO $$ BEGIN"
-    for file in files:
-        count = select(func.count()).select_from(file.holding.table).where(file.holding.condition)
-        yield f"ASSERT ({_sql(connection, count)}) = {file.rows}, '{file.name} does not hold its {file.rows} rows';"
+    for holding, n in files:
+        count = select(func.count()).select_from(holding.table).where(holding.condition)
+        yield f"ASSERT ({_sql(connection, count)}) = {n}, '{_file_of(holding)} does not hold its {n} rows';"
     yield "END $$;"
     yield "COMMIT;"
 
