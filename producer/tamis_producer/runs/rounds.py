@@ -126,7 +126,7 @@ def retry(
         )
     )
     connection.execute(insert(shards), _shard_rows(batch, number, places))
-    if batch.review_id is not None and not _has_later_stage(connection, batch):
+    if batch.review_id is not None and not later_stage(connection, batch_id):
         connection.execute(update(reviews).where(reviews.c.id == batch.review_id).values(finished_at=None))
     return len(places)
 
@@ -136,8 +136,9 @@ def later_stage(connection: Connection, batch_id: UUID) -> bool:
 
     That stage would not receive results of a new round.
     """
-    batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
-    return _has_later_stage(connection, batch)
+    later = batches.alias("later")
+    follows = (later.c.review_id == batches.c.review_id) & (later.c.stage > batches.c.stage)
+    return bool(connection.execute(select(exists().where(batches.c.id == batch_id, follows))).scalar_one())
 
 
 def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | None = None) -> list[Retryable]:
@@ -273,13 +274,6 @@ def _shard_rows(batch: Row[Any], number: int, places: Sequence[int]) -> list[dic
         }
         for shard, portion in enumerate(portions)
     ]
-
-
-def _has_later_stage(connection: Connection, batch: Row[Any]) -> bool:
-    if batch.review_id is None:
-        return False
-    later = exists().where(batches.c.review_id == batch.review_id, batches.c.stage > batch.stage)
-    return bool(connection.execute(select(later)).scalar_one())
 
 
 def _nothing(connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind] | None, *, cancelled: bool) -> str:
