@@ -169,12 +169,7 @@ Awaited = Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]
 
 def awaited(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
     """Return a coroutine function that runs the method on the caller's event loop."""
-
-    @wraps(method)
-    async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.run_sync(method, *args, **kwargs)
-
-    return run
+    return awaited_as(method, lambda _, result: result)
 
 
 def awaited_as(method: Callable[Concatenate[S, P], T], convert: Callable[[Bridge, T], U]) -> Awaited[P, U]:
