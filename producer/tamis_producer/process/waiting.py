@@ -8,7 +8,7 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -20,32 +20,22 @@ SLOWEST_POLL = 1.0  # s
 POLLS_GROW = 1.1  # times, from one poll to the next: the end is noticed after at most a tenth of the time waited
 
 
-class Waiting(Protocol):
-    """The interface by which a client waits."""
-
-    def sleep(self, seconds: float) -> None:
-        """Wait for this number of seconds."""
-
-    def in_turns(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield the same items; other work may run between two of them."""
-
-
-class OnThread:
-    """A way to wait that blocks the thread."""
+class Waiting:
+    """A way to wait. This one blocks the thread."""
 
     def sleep(self, seconds: float) -> None:
         """Wait for this number of seconds."""
         time.sleep(seconds)
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield the same items."""
+        """Yield the same items. In other ways to wait, other work may run between two of them."""
         return iter(items)
 
 
-ON_THREAD = OnThread()
+ON_THREAD = Waiting()
 
 
-class BesideLoop(OnThread):
+class BesideLoop(Waiting):
     """The waits of a thread, in a process whose event loop runs on another thread.
 
     The thread's system calls release the interpreter, but too briefly for the loop's thread to wake up and take it. So
@@ -57,7 +47,7 @@ class BesideLoop(OnThread):
         return _in_turns(items, lambda: time.sleep(PAUSE))
 
 
-class OnLoop:
+class OnLoop(Waiting):
     """A way to wait on an event loop. Only code in greenlets may use it."""
 
     def sleep(self, seconds: float) -> None:
