@@ -94,11 +94,11 @@ def grant(owner_url: str, role_url: str, rights: Rights) -> str:
     engine = create_engine(server.url, poolclass=NullPool, hide_parameters=True, connect_args=session(server, {}))
     with translated(), engine.begin() as connection:
         driver = connection.connection.driver_connection
-        if not isinstance(driver, psycopg.Connection):
-            raise ConfigurationError("the ledger's URL must begin with postgresql+psycopg://")
+        assert isinstance(driver, psycopg.Connection)  # noqa: S101 - the ledger's driver, see `address`
         try:
             _make(driver, role, named.password)
-            _grant(driver, role, rights)
+            for statement in grants(sql.Identifier(role).as_string(driver), rights):
+                driver.execute(statement.encode())
         except psycopg.errors.InsufficientPrivilege as error:
             raise ConfigurationError(
                 f"the role {role!r} cannot get its rights: run this as the owner of the tables, who must be "
@@ -114,8 +114,3 @@ def _make(driver: psycopg.Connection[object], role: str, password: str | None) -
         hashed = driver.pgconn.encrypt_password(str(password).encode(), role.encode(), SCRAM).decode()
         words += [sql.SQL("PASSWORD"), sql.Literal(hashed)]
     driver.execute(sql.SQL(" ").join(words))
-
-
-def _grant(driver: psycopg.Connection[object], role: str, rights: Rights) -> None:
-    for statement in grants(sql.Identifier(role).as_string(driver), rights):
-        driver.execute(statement.encode())
