@@ -78,8 +78,6 @@ class ExtractFields(OperationKind):
         from jsonschema.exceptions import best_match
         from referencing import Registry
 
-        from .extract_fields import nothing_required, without_nulls
-
         if not isinstance(value, dict):
             raise InvalidParameters(
                 "the fields must be an object: a value for each name, null if the record does not contain it"
