@@ -63,23 +63,19 @@ class WorkedExample(Frozen):
     reason: Annotated[Words, Field(max_length=LONGEST_REASON)] | None = None  # for example the deciding criterion
 
 
+_TEXT = {"type": "string", "minLength": 1, "pattern": r"\S"}
 # The forms that a caller may use. The model stores texts, and the wordings in `exclude_as`.
 _Entry = Annotated[
     Words,
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "string", "minLength": 1, "pattern": r"\S"},
+                _TEXT,
                 {
                     "type": "object",
                     "properties": {
-                        "criterion": {"type": "string", "minLength": 1, "pattern": r"\S"},
-                        "exclude_as": {
-                            "type": "string",
-                            "minLength": 1,
-                            "maxLength": LONGEST_REASON,
-                            "pattern": r"\S",
-                        },
+                        "criterion": _TEXT,
+                        "exclude_as": {**_TEXT, "maxLength": LONGEST_REASON},
                     },
                     "required": ["criterion"],
                     "additionalProperties": False,
