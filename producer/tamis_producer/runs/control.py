@@ -67,8 +67,12 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
     paused = None if batch.pause is None else Pause.model_validate(batch.pause)
     if paused is not None and paused.kind is PauseKind.PERMISSION:
         check_models(connection, batch)
-    if paused is not None and paused.kind is PauseKind.BUDGET and batch.max_cost is not None:
-        _check_larger(batch, amount)
+    used_up = paused is not None and paused.kind is PauseKind.BUDGET and batch.max_cost is not None
+    if used_up and (amount is None or amount <= batch.max_cost):
+        raise InvalidParameters(
+            f"max_cost: batch {batch_id} has used up its budget of {dollars(batch.max_cost)}; resume it with a larger "
+            f"one: `tamis resume {batch_id} --max-cost AMOUNT`"
+        )
     if amount is not None:
         _set(connection, batch_id, max_cost=amount)
     if batch.state != BatchStatus.PAUSED:
@@ -155,14 +159,6 @@ def requeue_shards(connection: Connection, batch: Row[Any]) -> None:
         .where(shards.c.batch_id == batch.id, dispatched)
         .values(state=ShardStatus.WAITING)  # `dispatched_at` stays: a worker may hold its items
     )
-
-
-def _check_larger(batch: Row[Any], amount: Decimal | None) -> None:
-    if amount is None or amount <= batch.max_cost:
-        raise InvalidParameters(
-            f"max_cost: batch {batch.id} has used up its budget of {dollars(batch.max_cost)}; resume it with a larger "
-            f"one: `tamis resume {batch.id} --max-cost AMOUNT`"
-        )
 
 
 def _set(connection: Connection, batch_id: UUID, **values: Any) -> None:
