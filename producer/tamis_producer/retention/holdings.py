@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, ForeignKeyConstraint, Table, select, tuple_
+from sqlalchemy import ColumnElement, Table, select, tuple_
 
 from tamis_schemas.ledger import batches, metadata, reviews
 
@@ -39,13 +39,13 @@ def sliced_tables() -> list[Table]:
     These tables have rows by batch and place. A table is omitted if a cascade deletes its rows.
     """
     by_item = [table for table in metadata.sorted_tables if {"batch_id", "idx"} <= set(table.c.keys())]
-    return [table for table in reversed(by_item) if not any(_cascades(key) for key in _keys(table, by_item))]
+    return [table for table in reversed(by_item) if not _is_cascaded(table, by_item)]
 
 
 def loose_tables() -> list[Table]:
     """Return the tables that have rows by batch, unless a cascade deletes their rows."""
     of_batch = [table for table in metadata.sorted_tables if "batch_id" in table.c]
-    return [table for table in of_batch if not any(_cascades(key) for key in table.foreign_key_constraints)]
+    return [table for table in of_batch if not _is_cascaded(table, metadata.sorted_tables)]
 
 
 def _condition(table: Table, batch_ids: Collection[UUID], review_id: UUID | None) -> ColumnElement[bool] | None:
@@ -64,9 +64,6 @@ def _condition(table: Table, batch_ids: Collection[UUID], review_id: UUID | None
     return None
 
 
-def _keys(table: Table, referred: Collection[Table]) -> list[ForeignKeyConstraint]:
-    return [key for key in table.foreign_key_constraints if key.referred_table in referred]
-
-
-def _cascades(key: ForeignKeyConstraint) -> bool:
-    return key.ondelete == "CASCADE"
+def _is_cascaded(table: Table, referred: Collection[Table]) -> bool:
+    """Return whether deleting rows of the `referred` tables deletes the table's rows."""
+    return any(key.ondelete == "CASCADE" and key.referred_table in referred for key in table.foreign_key_constraints)
