@@ -114,25 +114,20 @@ def columns_of(operation: OperationKind | None) -> tuple[ResultColumn, ...]:
         column
         for place, name in enumerate(panel.models)
         for column in (
-            ResultColumn(name, str, _word_of(place)),
-            ResultColumn(f"{name}: confidence", float, _confidence_of(place)),
+            ResultColumn(name, str, _of_member(place, _answer)),
+            ResultColumn(f"{name}: confidence", float, _of_member(place, lambda member: member.confidence)),
         )
     )
 
 
-def _member(row: ItemResult, place: int) -> PanelVerdict | None:
-    verdicts = () if row.panel is None else row.panel.verdicts
-    return verdicts[place] if place < len(verdicts) else None
+def _of_member(place: int, of: Callable[[PanelVerdict], Any]) -> Callable[[ItemResult], Any]:
+    def value(row: ItemResult) -> Any:
+        verdicts = () if row.panel is None else row.panel.verdicts
+        return of(verdicts[place]) if place < len(verdicts) else None
+
+    return value
 
 
-def _word_of(place: int) -> Callable[[ItemResult], Any]:
-    def word(row: ItemResult) -> str | None:
-        member = _member(row, place)
-        answer = None if member is None else member.status or member.error_kind
-        return None if answer is None else answer.value
-
-    return word
-
-
-def _confidence_of(place: int) -> Callable[[ItemResult], Any]:
-    return lambda row: None if (member := _member(row, place)) is None else member.confidence
+def _answer(member: PanelVerdict) -> str | None:
+    answer = member.status or member.error_kind
+    return None if answer is None else answer.value
