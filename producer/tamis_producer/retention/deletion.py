@@ -4,7 +4,6 @@ Each slice has its own transaction. If a purge is killed, the next purge deletes
 answers belong to no batch, and are deleted by age.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
@@ -51,16 +50,11 @@ def mark(connection: Connection, subject: Subject) -> None:
         connection.execute(of_review.values(purging_at=func.now(), content_sha256=f"purged {subject.review_id}"))
 
 
-@dataclass(frozen=True)
-class Slice:
-    """The rows that one transaction has deleted."""
+def delete_slice(connection: Connection, *, places: int = SLICE) -> int | None:
+    """Delete the next slice of marked rows, in the caller's transaction, and return its number of items.
 
-    items: int
-    batch_ended: bool = False  # True if the last row of a batch was deleted
-
-
-def delete_slice(connection: Connection, *, places: int = SLICE) -> Slice | None:
-    """Delete the next slice of marked rows, in the caller's transaction. Return None if no marked row is left."""
+    Return 0 after the last rows of a batch, and None if no marked row is left.
+    """
     connection.execute(select(func.pg_advisory_xact_lock(PURGE_LOCK)))
     marked = select(batches.c.id).where(batches.c.purging_at.is_not(None)).order_by(batches.c.purging_at, batches.c.id)
     batch_id = connection.execute(marked.limit(1)).scalar_one_or_none()
@@ -69,12 +63,12 @@ def delete_slice(connection: Connection, *, places: int = SLICE) -> Slice | None
     first = _first_place(connection, batch_id)
     if first is None:
         _delete_batch(connection, batch_id)
-        return Slice(items=0, batch_ended=True)
+        return 0
     end, deleted = first + places, 0
     for table in sliced_tables():
         of_slice = delete(table).where(table.c.batch_id == batch_id, table.c.idx >= first, table.c.idx < end)
         deleted = max(deleted, connection.execute(of_slice).rowcount)
-    return Slice(items=deleted)
+    return deleted
 
 
 def _first_place(connection: Connection, batch_id: UUID) -> int | None:

@@ -98,4 +98,4 @@ def _delete_marked(engine: Engine, progress: Callable[[int], None]) -> None:
             deleted = delete_slice(connection)
         if deleted is None:
             return
-        progress(deleted.items)
+        progress(deleted)
