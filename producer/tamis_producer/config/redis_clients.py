@@ -30,23 +30,14 @@ _leaving: WeakSet[Any] = WeakSet()
 
 def connect(url: str, **options: Any) -> "redis.Redis":
     """Return a client, which connects on first use. `options` are arguments of Redis-py's connections."""
-    if (sentinels := SentinelUrl.read(url)) is None:
-        client = redis.Redis.from_url(url, **options)
-    else:
-        manager: Any = Sentinel(sentinels.hosts, sentinel_kwargs=sentinel_options(sentinels))  # type: ignore[no-untyped-call]
-        client = manager.master_for(sentinels.service, redis.Redis, **_of_servers(sentinels), **options)
+    client: redis.Redis = _client(url, redis.Redis, Sentinel, Retry(NoBackoff(), 0), options)
     leave_replicas(client.connection_pool)
     return client
 
 
 def connect_on_loop(url: str, **options: Any) -> "on_loop.Redis":
     """Return a client for one event loop, which connects on first use."""
-    if (sentinels := SentinelUrl.read(url)) is None:
-        client = on_loop.Redis.from_url(url, **options)
-    else:
-        asking = sentinel_options(sentinels) | {"retry": RetryOnLoop(NoBackoff(), 0)}
-        manager: Any = sentinel_on_loop.Sentinel(sentinels.hosts, sentinel_kwargs=asking)  # type: ignore[no-untyped-call]
-        client = manager.master_for(sentinels.service, on_loop.Redis, **_of_servers(sentinels), **options)
+    client: on_loop.Redis = _client(url, on_loop.Redis, sentinel_on_loop.Sentinel, RetryOnLoop(NoBackoff(), 0), options)
     connection: Any = client.connection_pool.connection_class
 
     class _Leaving(connection):  # type: ignore[misc] # the class of the URL's scheme
@@ -61,6 +52,15 @@ def connect_on_loop(url: str, **options: Any) -> "on_loop.Redis":
 
     client.connection_pool.connection_class = _Leaving
     return client
+
+
+def _client(url: str, kind: Any, manager: Any, retry: Any, options: dict[str, Any]) -> Any:
+    """Return a client of the class `kind`. `manager` is the class for Sentinels, asked again as `retry` says."""
+    if (sentinels := SentinelUrl.read(url)) is None:
+        return kind.from_url(url, **options)
+    sentinel_manager = manager(sentinels.hosts, sentinel_kwargs=sentinel_options(sentinels) | {"retry": retry})
+    servers = {"db": sentinels.database, **sentinels.login, **_tls(sentinels)}
+    return sentinel_manager.master_for(sentinels.service, kind, **servers, **options)
 
 
 def leave_replicas(pool: Any) -> Any:
@@ -117,10 +117,6 @@ def _is_no_primary(error: redis.ResponseError) -> bool:
     # Before release 7, the error of a script contains the error of its command.
     no_class = str(error).startswith(NO_PRIMARY) or "-READONLY" in str(error)
     return isinstance(error, redis.ReadOnlyError | MasterDownError) or no_class
-
-
-def _of_servers(sentinels: SentinelUrl) -> dict[str, Any]:
-    return {"db": sentinels.database, **sentinels.login, **_tls(sentinels)}
 
 
 def _tls(sentinels: SentinelUrl) -> dict[str, Any]:
