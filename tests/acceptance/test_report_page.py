@@ -475,6 +475,7 @@ def test_10_000_records_are_sorted_searched_and_paged(open_report: Open) -> None
     expect(page.locator(".notice")).to_contain_text("1 record has no result yet")
 
 
+@pytest.mark.night
 def test_a_human_decision_stands_before_the_softwares_with_reviewer_and_note(open_report: Open) -> None:
     opened = open_report(
         few(),

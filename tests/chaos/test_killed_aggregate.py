@@ -23,6 +23,7 @@ def waiting(client: Client) -> int:
         return int(connection.execute(WAITS_FOR_A_LOCK).scalar_one())
 
 
+@pytest.mark.night
 def test_killed_before_its_commit_the_aggregate_is_done_by_another(
     client: Client, start_worker: StartWorker, double: Double, faults: Faults
 ) -> None:

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.chaos
 CALLS = 24
 
 
+@pytest.mark.night
 async def test_single_calls_are_answered_though_their_worker_is_killed_and_no_notification_arrives(
     client: Client, start_worker: Callable[..., WorkerProcess], double: Double
 ) -> None:

@@ -28,6 +28,7 @@ from tamis_schemas import (
 pytestmark = needs_chromium
 
 
+@pytest.mark.night
 def test_what_was_read_and_what_it_would_take_are_shown_before_a_review_begins_in_pairs(
     client: Client, key: str, opened: Open, tmp_path: Path
 ) -> None:

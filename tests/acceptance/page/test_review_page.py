@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from stage.browser import CONTRAST, needs_chromium
@@ -13,6 +14,7 @@ from tamis_producer import Client
 pytestmark = needs_chromium
 
 
+@pytest.mark.night
 def test_a_review_leads_to_its_stages_and_each_stage_back(client: Client, key: str, opened: Open) -> None:
     with client.engine.begin() as connection:
         review = write_review(connection, "Sieves in adults", SCREENING, SCREENING)

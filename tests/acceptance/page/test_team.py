@@ -45,6 +45,7 @@ def test_a_batch_is_called_completed_only_once_people_have_read_it(client: Clien
     assert browser.said == []
 
 
+@pytest.mark.night
 def test_a_review_shows_both_bars_for_each_stage_and_pairs_need_two_people(
     client: Client, key: str, opened: Open
 ) -> None:

@@ -139,6 +139,7 @@ def test_a_full_text_file_may_hold_retrieval_too(run: Run, batch: Batch, tmp_pat
     ]
 
 
+@pytest.mark.night
 def test_a_second_reviewer_is_told_whom_they_contradict_and_how_it_is_settled(run: Run, batch: Batch) -> None:
     run("override", batch.id, "r1", "include", "--reviewer", "Reviewer A", "--note", "adults")
     done = run("override", batch.id, "r1", "exclude", "--reviewer", "Reviewer B")

@@ -6,6 +6,8 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
+import pytest
+
 from tamis_producer import AsyncClient, ProducerSettings
 from tamis_schemas import Filter
 
@@ -52,6 +54,7 @@ def without_collections() -> Iterator[None]:
         gc.enable()
 
 
+@pytest.mark.night
 async def test_a_batch_of_5000_is_submitted_and_read_in_many_short_turns(settings: ProducerSettings) -> None:
     async with AsyncClient(settings) as client:
         warm = await client.submit(Filter(criteria="Is this about oncology?"), ITEMS[:10])

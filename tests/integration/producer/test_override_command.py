@@ -114,6 +114,7 @@ def test_where_no_human_has_decided_the_commands_say_so(run: Run, batch: Batch) 
     assert "has no audit" in run("audit", "list", batch.id).out
 
 
+@pytest.mark.night
 def test_blind_shows_and_sets_how_people_read_and_who_set_it(run: Run, batch: Batch) -> None:
     assert "not blind: over HTTP, everyone sees all decisions." in run("blind", batch.id).out
     assert run("blind", batch.id, "pair").code != 0

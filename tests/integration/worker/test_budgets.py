@@ -96,6 +96,7 @@ def test_a_budget_holds_across_workers_and_a_larger_one_goes_on_without_asking_t
     assert sum((row.cost or Decimal(0) for row in rows), Decimal(0)) == paid(double) == spent(batch)
 
 
+@pytest.mark.night
 def test_failed_and_repaired_calls_are_paid_for_too(
     client: Client, double: Double, start_worker: Start, prices: Path
 ) -> None:
@@ -122,6 +123,7 @@ def test_failed_and_repaired_calls_are_paid_for_too(
     assert summary.cost == spent(batch) == sum(row.cost or 0 for row in batch.results())
 
 
+@pytest.mark.night
 def test_a_result_from_the_cache_costs_nothing_and_needs_no_budget(
     client: Client, double: Double, start_worker: Start, prices: Path
 ) -> None:

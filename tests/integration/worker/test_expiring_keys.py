@@ -58,7 +58,8 @@ def test_a_file_that_is_rewritten_before_the_key_in_it_is_over(
     assert_never_paused(client, worker)
 
 
-@pytest.mark.parametrize(("items", "each"), [(250, 100), pytest.param(2_000, 700, marks=pytest.mark.night)])
+@pytest.mark.night
+@pytest.mark.parametrize(("items", "each"), [(250, 100), (2_000, 700)])
 def test_a_command_that_prints_a_new_key_where_the_old_one_is_refused(
     keyless: dict[str, str],
     start_worker: Callable[..., WorkerProcess],

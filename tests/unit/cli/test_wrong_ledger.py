@@ -1,6 +1,8 @@
 """A ledger that is no Postgres: one line for every command that has a ledger."""
 
+import logging
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,16 @@ FILES = {
     "plan.yaml": "records: citations.ris\ncriteria: criteria.yaml\nstages: [inclusion]\n",
     "audit-9b1c.csv": "audit,index,include,reviewer\n9b1c,1,yes,Ann\n",
 }
+
+
+@pytest.fixture(autouse=True)
+def _levels() -> Iterator[None]:
+    """Commands set how much is logged, for their process."""
+    loggers = [logging.getLogger(name) for name in (None, "tamis_worker.llm")]
+    levels = [logger.level for logger in loggers]
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
 
 
 @pytest.mark.parametrize("path", sorted(PAGES.keys() - WITHOUT))

@@ -107,6 +107,7 @@ def test_a_pid_file_whose_pid_is_now_another_process_is_no_obstacle(folder: Path
         assert ask(postgres.url, "SELECT 1") == 1
 
 
+@pytest.mark.night
 def test_a_path_too_long_for_a_socket_is_no_obstacle() -> None:
     path = Path(tempfile.mkdtemp(prefix="tamis-test-"))
     postgres = Postgres(path / ("long" * 30) / "with space")
@@ -119,6 +120,7 @@ def test_a_path_too_long_for_a_socket_is_no_obstacle() -> None:
         shutil.rmtree(postgres.socket_folder)
 
 
+@pytest.mark.night
 def test_an_interrupted_first_start_leaves_no_half_cluster(folder: Path) -> None:
     draft = folder / "data.draft"
     draft.mkdir()

@@ -119,6 +119,7 @@ def test_what_psql_restores_is_what_was_there(
     assert all_rows(engine, review_id) == rows
 
 
+@pytest.mark.night
 def test_a_ledger_that_has_given_the_same_numbers_to_others_takes_it_all_the_same(
     engine: Engine, database_url: str, review_id: UUID, tmp_path: Path
 ) -> None:

@@ -43,6 +43,7 @@ def test_an_order_that_somebody_only_opened_is_no_order_in_which_records_were_re
     assert "Reviewers read 3 of 40 records" in told(client, batch)
 
 
+@pytest.mark.night
 def test_a_withdrawn_decision_and_one_on_a_random_sample_were_not_read_in_the_order(
     client: Client, http: httpx.Client, batch: Batch
 ) -> None:
@@ -55,6 +56,7 @@ def test_a_withdrawn_decision_and_one_on_a_random_sample_were_not_read_in_the_or
     assert "read in the order" not in told(client, batch)
 
 
+@pytest.mark.night
 def test_who_reads_blind_reads_by_number(client: Client, http: httpx.Client, batch: Batch) -> None:
     with client.engine.begin() as connection:
         set_mode(connection, UUID(batch.id), ScreeningMode.PAIR, set_by=B)

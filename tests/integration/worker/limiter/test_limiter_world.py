@@ -159,7 +159,7 @@ def test_a_limit_per_day_is_none_per_minute(redis: "Redis") -> None:
         pytest.param("sliding", 0.3, marks=LONG_FORM),
         pytest.param("bucket", 0.1, marks=LONG_FORM),
         pytest.param("bucket", 0.6, marks=LONG_FORM),
-        ("fixed", 0.3),
+        pytest.param("fixed", 0.3, marks=LONG_FORM),
     ],
 )
 def test_others_with_the_same_key_are_left_room_and_none_of_ours_is_refused(

@@ -115,6 +115,7 @@ def test_a_worker_that_stops_says_so_while_it_finishes_its_calls(
     assert worker.stop() == 0
 
 
+@pytest.mark.night
 def test_the_command_line_lists_workers_and_open_batches(
     client: Client, environment: dict[str, str], start_worker: StartWorker, tmp_path: Path
 ) -> None:

@@ -48,7 +48,7 @@ def learned(client: Client) -> tuple[str, bool]:
         pytest.param(  # refused, at no cost
             ["ignores_format"], {"response_formats": ["json_object"]}, "strict", 0, marks=pytest.mark.night
         ),
-        (["ignores_format", "talks"], {}, "reminded", MAX_WASTED),
+        pytest.param(["ignores_format", "talks"], {}, "reminded", MAX_WASTED, marks=pytest.mark.night),
     ],
     ids=["ignores", "refuses", "ignores and talks"],
 )
