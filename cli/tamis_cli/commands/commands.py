@@ -58,6 +58,8 @@ class Documented(TyperCommand):
             if (step := next_step(error, path_of(ctx))) is not None:
                 error.add_note(step)
             raise
+        finally:
+            out.stderr = False
 
 
 def next_step(error: TamisError, command: str) -> str | None:

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.markup import escape
 from rich.table import Table
+from typer.testing import CliRunner
 
-from tamis_cli.commands.console import PlainConsole
+from tamis_cli.commands.app import NAME, app, load_commands
+from tamis_cli.commands.console import PlainConsole, out
 from tamis_cli.commands.render import print_summary, print_view, print_views
 from tamis_cli.commands.tables import counted, listing
 from tamis_producer.ledger.batch_view import BatchView
@@ -178,3 +180,10 @@ def test_a_line_of_a_log_is_one_line_for_people_and_for_programs(
 )
 def test_a_number_agrees_with_its_words(n: int, words: str) -> None:
     assert counted(n, "record is", "records are") == words
+
+
+def test_words_go_to_standard_output_again_after_a_command_that_wrote_its_file_there() -> None:
+    load_commands()
+    wrong_url = {"TAMIS_DATABASE_URL": "mysql://x/y", "TAMIS_BROKER_URL": "redis://127.0.0.1:1/0"}
+    CliRunner().invoke(app, ["results", "3f2a91c0", "-o", "-"], prog_name=NAME, env=wrong_url)
+    assert not out.stderr
