@@ -4,6 +4,7 @@ It can be used alone: `with Postgres(folder) as postgres: ... postgres.url`.
 """
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import pwd
@@ -34,6 +35,7 @@ SOCKET_PATH_LIMIT = 103  # bytes, the shortest limit of the systems (macOS; Linu
 CONNECT_WITHIN = 5  # seconds
 SYSTEM_USER = "embedded_postgres"  # runs the server for root, because Postgres refuses to run as root
 DEBIAN_USER = "postgres"  # made by the distribution's package; used if no other can be made
+ACCOUNTS = Path("/etc/passwd")
 POSTGRES = ServerKind(
     name="Postgres",
     package="embedded-postgres",
@@ -111,12 +113,10 @@ class Postgres(Part):
         )
 
     def healthy(self) -> bool:
-        try:
-            with self._connect() as connection:
-                connection.execute("SELECT 1")
-        except psycopg.OperationalError:
-            return False
-        return True
+        with contextlib.suppress(psycopg.OperationalError), self._connect() as connection:
+            connection.execute("SELECT 1")
+            return True
+        return False
 
     def wait_until_healthy(self) -> None:
         """Wait until the server answers and the database exists."""
@@ -308,11 +308,14 @@ def server_account() -> pwd.struct_passwd | None:
     """Return the account that must run the server: a separate account if the present user is root, otherwise None."""
     if os.geteuid() != 0:
         return None
-    with contextlib.suppress(KeyError):
-        return pwd.getpwnam(SYSTEM_USER)
     command = ["useradd", "--system", "--no-create-home", "--shell", "/bin/sh", SYSTEM_USER]
     try:
-        subprocess.run(command, check=True, capture_output=True, text=True)
+        # `useradd` does not wait for another one: where two create the account at once, one user id is lost.
+        with ACCOUNTS.open() as accounts:
+            fcntl.flock(accounts, fcntl.LOCK_EX)
+            with contextlib.suppress(KeyError):
+                return pwd.getpwnam(SYSTEM_USER)
+            subprocess.run(command, check=True, capture_output=True, text=True)
         return pwd.getpwnam(SYSTEM_USER)
     except (OSError, subprocess.CalledProcessError) as error:
         with contextlib.suppress(KeyError):
