@@ -104,6 +104,7 @@ def test_a_round_under_way_has_the_numbers_of_its_items_and_a_finished_one_those
             (batch_id, 1, 4, 1, True),
             (batch_id, 2, 5, 3, False),
         ]
+        assert {(type(row.n), type(row.passed)) for row in rows} == {(int, int)}  # numeric would be a Decimal
         assert connection.execute(select(func.count()).select_from(summaries)).scalar_one() == 1
 
 

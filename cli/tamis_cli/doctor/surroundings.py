@@ -120,10 +120,10 @@ def judge_servers(in_ledger: Collection[str], in_redis: Collection[str]) -> Iter
     """
     if in_redis and not set(in_redis) & set(in_ledger):
         mend = "set TAMIS_DATABASE_URL here as for the workers"
-        yield failure("workers", f"{len(in_redis)} of this Redis use another ledger than TAMIS_DATABASE_URL", mend)
+        yield failure("workers", "those of this Redis use another ledger than TAMIS_DATABASE_URL", mend)
     elif in_ledger and not in_redis:
         mend = "set TAMIS_BROKER_URL here as for the workers"
-        yield failure("workers", f"{len(in_ledger)} of this ledger use another Redis than TAMIS_BROKER_URL", mend)
+        yield failure("workers", "those of this ledger use another Redis than TAMIS_BROKER_URL", mend)
 
 
 def judge_repairs(repairs: Sequence[Repairs]) -> Finding:

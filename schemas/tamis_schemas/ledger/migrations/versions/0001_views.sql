@@ -18,7 +18,7 @@ WITH counted AS (
     SELECT b.id, b.label, b.operation, b.service, b.round, false, live.n, live.passed
     FROM batches b
     CROSS JOIN LATERAL (
-        SELECT coalesce(sum(t.decided), 0) AS n, coalesce(sum(t.passed), 0) AS passed
+        SELECT CAST(coalesce(sum(t.decided), 0) AS bigint) AS n, CAST(coalesce(sum(t.passed), 0) AS bigint) AS passed
         FROM tallies t WHERE t.batch_id = b.id
     ) live
     WHERE b.includes IS NOT NULL AND b.purging_at IS NULL
