@@ -109,7 +109,7 @@ def test_the_records_come_back_in_their_format_with_their_decisions(
         "export", review, "-o", "x.csv", "--format", "csv", "--only", "duplicate", env=environment, cwd=folder
     )
     assert excluded.code == 0, excluded.err
-    assert "1 records written" in excluded.err
+    assert "1 record written" in excluded.err
 
 
 @pytest.mark.night

@@ -7,8 +7,6 @@ from typing import Any
 
 from llm_double import Scripted
 
-QUOTED = 8  # words of the title, which the record holds whatever the answer
-
 
 @dataclass(frozen=True)
 class Mistaken:
@@ -23,11 +21,11 @@ class Mistaken:
 
     @property
     def scripted(self) -> Scripted:
-        """The answer of an inclusion with one criterion, for the prompt that shows this title."""
+        """The answer of an inclusion with one criterion, for the prompt that shows this title, which it quotes."""
         verdict = "met" if self.include else "not met"
         answer = {
             "rationale": f"By its title and abstract the criterion is {verdict}.",
-            "verdicts": {"I1": {"quote": " ".join(self.title.split()[:QUOTED]) or None, "verdict": verdict}},
+            "verdicts": {"I1": {"quote": self.title or None, "verdict": verdict}},
             "status": "include" if self.include else "exclude",
             "confidence": self.confidence,
         }
