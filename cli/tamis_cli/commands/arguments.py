@@ -83,7 +83,7 @@ def is_new(file: Path | None, *, may_hold: str) -> None:
 def validated(kind: type[Model], of: str = "", /, **parameters: Any) -> Model:
     """Return an instance of the model `kind`, made of these parameters.
 
-    If one is invalid, raise `InvalidParameters` with its name; the message begins with `of`.
+    If a parameter is invalid, raise `InvalidParameters` with the parameter's name; the message begins with `of`.
     """
     try:
         return kind.model_validate(parameters)

@@ -47,9 +47,9 @@ class Documented(TyperCommand):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke the command. If it raises an error, add a note with the next step.
+        """Invoke the command. If the command raises an error, add a note with the next step.
 
-        If it writes its file to standard output, its words for people go to standard error.
+        If the command writes its file to standard output, its words for people go to standard error.
         """
         out.stderr = ctx.params.get("output") == STANDARD_OUTPUT
         try:
@@ -98,7 +98,7 @@ class ByTheme(TyperGroup):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Parse and invoke the command. It ends quietly if nobody reads its output to the end."""
+        """Parse and invoke the command. If its output is not read to the end, the command ends quietly."""
         with usage_errors(ctx):
             try:
                 result = super().invoke(ctx)

@@ -1,4 +1,4 @@
-"""The surroundings of the parts: clocks, time limits, workers with their queues, and the disk."""
+"""The checks of what surrounds the servers: clocks, time limits, workers with their queues, and the disk."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -54,7 +54,10 @@ class Part(ABC):
         environment: Mapping[str, str] | None = None,
         children: ChildrenFile | None = None,
     ) -> None:
-        """`log` receives the process's output. `environment`: its whole environment; None: `server_environment()`."""
+        """Prepare the part, without starting its process.
+
+        `log` receives the process's output. `environment`: its whole environment; None: `server_environment()`.
+        """
         self.name = name
         self._log = log
         self._environment = server_environment() if environment is None else environment
@@ -148,9 +151,9 @@ class WebPart(Part):
     usual_port: int | None = None  # used if it is free; None: any
 
     def choose_port(self) -> int:
-        """Return the port of the last start.
+        """Choose a port at the first start, and return the same port at each start.
 
-        At the first start, it is the usual port if this is free, else any free port.
+        The chosen port is the usual port if this is free, else any free port.
         """
         self._port = self._port or free_port(self.usual_port)
         return self._port

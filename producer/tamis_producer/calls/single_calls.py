@@ -50,12 +50,15 @@ class CallQuestion:
 class CallGroups:
     """The calls of one event loop, grouped into batches.
 
-    The first call of a question starts at once, in a separate batch. While it is under way, further calls of the same
-    question share a batch.
+    The first call of a question starts at once, in a separate batch. While that call is under way, further calls of the
+    same question share a batch.
     """
 
     def __init__(self, submit: Submit, results: CallResults) -> None:
-        """`submit(question, items, at_once)` writes and dispatches a batch, with at most `at_once` items in flight."""
+        """Begin without calls.
+
+        `submit(question, items, at_once)` writes and dispatches a batch, with at most `at_once` items in flight.
+        """
         self.results = results
         self._submit = submit
         # The items of calls that become one batch.
@@ -138,7 +141,7 @@ class SingleCalls:
     """The single calls of one client. Any thread and any event loop may make them."""
 
     def __init__(self, settings: ProducerSettings, submit: Callable[..., SubmittedBatch]) -> None:
-        """`submit` submits a batch as `Client.submit` does."""
+        """Prepare the calls, without a connection. `submit` submits a batch as `Client.submit` does."""
         self._settings = settings
         self._submit_batch = submit
         self._groups: dict[asyncio.AbstractEventLoop, CallGroups] = {}

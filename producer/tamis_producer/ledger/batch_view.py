@@ -70,7 +70,7 @@ class BatchView(PossiblyUnbilled):
 
     @property
     def stuck(self) -> Pause | None:
-        """The batch's pause, if people must correct its cause and the batch's last call has ended."""
+        """The pause, if people must correct its cause and the batch's last call has ended; else None."""
         return self.pause if self.pause is not None and self.pause.needs_people and not self.counts.running else None
 
     @property

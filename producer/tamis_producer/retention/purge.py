@@ -35,7 +35,7 @@ def purge(
 
     Rows left by a killed purge are deleted first. A subject is skipped if it is being retried, or if another purge has
     deleted it. Rows are deleted in slices, each in its own transaction. After each slice, `progress` receives the
-    number of items deleted in it.
+    number of deleted items.
 
     Raises:
         OperationFailed: an archive could not be written; its rows are still in the ledger.

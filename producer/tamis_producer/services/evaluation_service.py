@@ -391,7 +391,10 @@ class ServiceClient:
     """A service's client. It connects on first use, and again on first use after `close`. Any thread may use it."""
 
     def __init__(self, client: Client | None) -> None:
-        """`client` stays open. None: a new client with the settings of the process."""
+        """Prepare the service, without a connection.
+
+        `client` stays open. None: a new client with the settings of the process.
+        """
         self._given = client
         self._own: Client | None = None
         self._lock = Lock()

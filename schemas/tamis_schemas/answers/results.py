@@ -77,7 +77,7 @@ class UncertainReason(StrEnum):
 
 
 class Cut(NamedTuple):
-    """The length of a cut field, after the cut and before it; as JSON `[sent, of]`."""
+    """The length of a shortened field in characters, after and before the cut. As JSON: `[sent, of]`."""
 
     sent: int  # characters of the sent part
     of: int  # characters of the whole field
@@ -151,7 +151,7 @@ class CriterionVerdict(Frozen):
 
 
 class InclusionDecision(Frozen):
-    """The screening of one record (spec 3): status, confidence, rationale, and the criteria that decided."""
+    """The decision on one screened record (spec 3): status, confidence, rationale, and the criteria that decided."""
 
     status: InclusionStatus
     confidence: Confidence = Field(ge=0.0, le=1.0)  # lowered if a quote is altered or not in the record

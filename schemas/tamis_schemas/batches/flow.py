@@ -40,7 +40,7 @@ BY_HUMAN = "By a human: a person's decision on the record counts, whether or not
 
 
 class Arrow(Frozen):
-    """A branch of the flow: the number of records that arrive, and the number that take each way from there."""
+    """A branch of the flow: the number of records that arrive, and how many of them take each way."""
 
     place: str
     arrived: int

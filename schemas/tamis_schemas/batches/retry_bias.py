@@ -84,7 +84,7 @@ class RoundFailures(Frozen):
 
 
 class RetryBias(Frozen):
-    """A batch's rounds in which at least one record ended, in order."""
+    """The failures of a batch by round, in order. Rounds in which no record ended are omitted."""
 
     rounds: tuple[RoundFailures, ...] = ()
 

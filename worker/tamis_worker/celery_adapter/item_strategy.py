@@ -267,7 +267,7 @@ class Revocations:
         return going_on
 
     def begins(self, delivery: Delivery) -> None:
-        """Record the start of an item's evaluation."""
+        """Record the start of an item's evaluation. If the item's task was revoked before, cancel the item."""
         self._open.add(delivery)
         if delivery.id in state.revoked:
             self.cancel(delivery.key, False)

@@ -30,7 +30,7 @@ def without_wishes(request: ChatRequest) -> ChatRequest:
 
 @dataclass(eq=False)
 class OptionalWishes:
-    """The experience of one worker process with optional parameters, by model. `clock` returns seconds."""
+    """A worker process's record of the models that fail because of optional parameters. `clock` returns seconds."""
 
     clock: Callable[[], float]
     _helped: Counter[str] = field(init=False, default_factory=Counter)

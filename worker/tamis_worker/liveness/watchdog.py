@@ -30,7 +30,7 @@ FRESH = 30.0  # s; a watchdog looks every 5 s, and may wait that long for an unr
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One look at the process. `at` is in seconds of a monotonic clock."""
+    """The figures of the process at one moment. `at` is in seconds of a monotonic clock."""
 
     at: float
     waiting: int | None  # messages in the queues; None: the broker did not answer

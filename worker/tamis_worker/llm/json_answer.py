@@ -142,7 +142,10 @@ def _value(text: str) -> object:
 
 
 def _without_fence(text: str) -> str:
-    """Return the inside of the code fence around the text; the text itself if there is no fence. Raise `Malformed`."""
+    """Return the inside of the code fence around the text; the text itself if there is no fence.
+
+    Raise `Malformed` if the fence is not closed, or text follows it.
+    """
     if not text.startswith("```"):
         return text
     fenced = _FENCED.fullmatch(text)

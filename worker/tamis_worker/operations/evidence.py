@@ -173,7 +173,7 @@ def judge_prompt(
     batch_size: int | None,
     noun: CitedNoun,
 ) -> str:
-    """Return the user prompt of the specification.
+    """Return the judge's user prompt, in the specification's words.
 
     If the batch's size is unknown (None or 0), the NOTE about it is omitted.
 

@@ -98,9 +98,10 @@ def extended(quote: Tokens, record: Tokens, run: range) -> range:
 
 
 def leaves_out(quote: Tokens, record: Tokens, run: range) -> bool:
-    """Return whether the quote omits a word of the record before or after the run that has the quote's content.
+    """Return whether the quote omits a word of the record just before or after `run`, which has the quote's content.
 
-    Function words show it: "were mean differences" omits the "no" of "were no mean differences".
+    The function words at the quote's ends show this: "were mean differences" omits the "no" of "were no mean
+    differences".
     """
     return bool(_left_out_before(quote, record, run.start) or _left_out_behind(quote, record, run.stop - 1))
 

@@ -147,9 +147,9 @@ def exact(folded: str, part: QuotePart, begin: int) -> Match | None:
 
 
 def _in_scope(folded: str, part: QuotePart, begin: int, start: int, end: int, similarity: float = 1.0) -> Match:
-    """Return the match with the same words, altered if a negation just before or after it turns its meaning.
+    """Return the match of a passage with the same words: altered if a negation just before or after turns its meaning.
 
-    A passage from `begin` on follows an ellipsis. Then a negation before it is omitted, or in the quote.
+    If `begin` is not 0, the passage follows an ellipsis. Then a negation before the passage is not checked here.
     """
     behind, ahead = None if begin else negation_behind(folded, start), negation_ahead(folded, end)
     if behind or ahead:
