@@ -11,7 +11,7 @@ def list_copies(batch: Batch) -> list[CopyPair]:
     """Return the pairs that may be copies, with people's verdicts: the deduplication's doubts, and pairs people named.
 
     A pair shows no decision on its records, so that nothing is hidden while people read blind. A later stage of a
-    review has no pairs: they are those of the first.
+    review has no pairs of its own: they are listed in the first stage.
 
     Raises `LedgerUnavailable`.
     """

@@ -75,8 +75,7 @@ class Sight(Protocol):
         """Raise `Blinded` if a decision in the batch, or in another stage of its review, is hidden from the person."""
 
     def check_records(self, connection: Connection, batch_id: UUID) -> None:
-        """Raise `Blinded` if the batch's records passed an earlier stage by decisions that are hidden from the person.
-        """
+        """Raise `Blinded` if the batch's records passed an earlier stage by decisions hidden from the person."""
 
 
 class Session:

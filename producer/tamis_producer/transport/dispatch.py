@@ -59,7 +59,9 @@ class Dispatcher:
     """A publisher of shards. Several processes may dispatch the same batch at once."""
 
     def __init__(self, engine: Engine, app: Celery, *, waiting: Waiting = ON_THREAD) -> None:
-        """Prepare the publisher, without a connection. `waiting` lets an event loop do other work between two messages.
+        """Prepare the publisher, without a connection.
+
+        `waiting` lets an event loop do other work between two messages.
         """
         self._engine = engine
         self._app = app

@@ -305,7 +305,7 @@ def read_matching(
     final = outcomes(batch_id).subquery("final")
 
     def ended(places: Collection[int], outcome: object) -> set[int]:
-        """Return the places, among those of records with human decisions, with this final outcome."""
+        """Return the places with this final outcome. People have decided about the records at `places`."""
         here = (final.c.idx == any_(literal([*places], ARRAY(Integer))), final.c.outcome == outcome)
         return _places(connection, select(final.c.idx).where(*here)) if places else set()
 
