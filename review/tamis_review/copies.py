@@ -23,7 +23,8 @@ def list_copies(batch: Batch) -> list[CopyPair]:
 def decide_copies(batch: Batch, index: int, of: int, verdict: CopyVerdict | None, *, reviewer: str) -> CopyPair:
     """Record a person's verdict on two records, and return the pair. The last verdict on a pair counts.
 
-    Of copies, the record at `index` leaves the screening as a duplicate, and the other record keeps its decisions.
+    If the verdict is copies, the record at `index` leaves the screening as a duplicate, and the other record keeps its
+    decisions.
 
     Args:
         batch: the first batch of a review, or a batch outside of reviews.

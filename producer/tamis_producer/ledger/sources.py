@@ -21,8 +21,8 @@ def read_sources(batch: Row[Any]) -> tuple[Source, ...]:
 def source_name() -> ColumnElement[str | None]:
     """Return the SQL expression for the name of an item's source. The statement must join `batches` and `payloads`.
 
-    It is NULL if the item names no source, as in a batch with at most one source. In a later stage of a review, the
-    source is that of the same record in the first stage.
+    The name is NULL if the item names no source, as in a batch with at most one source. In a later stage of a review, a
+    record has the source that it has in the first stage.
     """
     first, origin = batches.alias("first_stage"), payloads.alias("origin")
     of_first = (

@@ -103,10 +103,11 @@ class NewBatch:
 
     @cached_property
     def content_sha256(self) -> str:
-        """The digest of operation, model, steering, items and exclusions. It is compared if an idempotency key recurs.
+        """The digest of operation, model, steering, items and exclusions.
 
-        Priority, budget and tier do not count, because they do not change the work. Examples from another batch do not
-        count either, because people may have decided about more of its records since.
+        Two submissions with the same idempotency key must have the same digest. Priority, budget and tier do not count,
+        because they do not change the work. Examples from another batch do not count either, because people may have
+        decided about more of its records since.
         """
         params, steering = as_asked_for(self.params), self.steering.content
         question = [params, self.model, steering] if steering else [params, self.model]

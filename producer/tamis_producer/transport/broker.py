@@ -211,7 +211,7 @@ def place(url: str) -> str:
 
 
 def what_is_wrong(error: BaseException) -> str:
-    """Return why a broker failed, in words to print after the broker's name. They do not contain any sent data."""
+    """Return why a broker failed, in words to print after the broker's name. The words do not contain any sent data."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):

@@ -188,7 +188,7 @@ def like_pattern(word: str) -> str:
 def exact_pattern(word: str) -> str:
     """Return a Postgres regular expression for the word in a JSON value. Case and accents are ignored.
 
-    It does not match field names, which precede `":`.
+    The expression does not match field names, which precede `":`.
     """
     return "".join(map(_exact, _small(word))) + r'(?![^"\\]*":)'
 
@@ -338,7 +338,7 @@ def search(connection: Connection, batch_id: UUID, words: Iterable[str], places:
 
 
 def _holds(words: Iterable[str]) -> ColumnElement[bool]:
-    """Return the search condition. It tests the longest word first, because fewer records contain it."""
+    """Return the search condition. The condition tests the longest word first, because fewer records contain it."""
     # A CASE tests the words in this order. Postgres's own order is slower.
     text, rarest_first = cast(payloads.c.payload, Text), sorted({*words}, key=len, reverse=True)
     small = func.lower(text.collate("C"))

@@ -205,7 +205,7 @@ class Steering(Frozen):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The fields that can change an answer. They omit the tier, which changes price and speed only."""
+        """The fields that can change an answer. The tier is omitted: it changes only price and speed."""
         return {name: value for name, value in self.set_fields.items() if not name.startswith("tier")}
 
     @property

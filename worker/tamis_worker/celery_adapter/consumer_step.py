@@ -52,7 +52,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
     foreign: ForeignMessages  # set by the step that settles, before a message is taken
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
-        """Return the receiver for messages. It survives a message whose task name is a list."""
+        """Return the receiver for messages. The receiver survives a message whose task name is a list."""
         usual = super().create_task_handler(*args, **options)
 
         def receive(message: Any) -> None:

@@ -93,7 +93,7 @@ async def claim(
     """Return, in the order of the keys, a claim for each key; None if the claim is refused (see `ClaimRefusal`).
 
     A repeated key is granted once. `in_doubt`: keys that may already be claimed for this worker, after a lost reply.
-    They are granted as if they were free. Raise `LedgerUnavailable`.
+    These keys are granted as if they were free. Raise `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
         rows = await connection.execute(

@@ -47,7 +47,7 @@ WHERE endpoint = :endpoint AND model = :model AND probe_worker = :holder
 
 
 class LedgerDialects:
-    """The `DialectStore` that all workers share. It needs an engine whose statements are single transactions."""
+    """The `DialectStore` that all workers share. The engine's statements must be single transactions."""
 
     def __init__(self, engine: AsyncEngine, endpoint: str) -> None:
         """Prepare the store of one endpoint. `endpoint`: its name from `endpoint_name`."""

@@ -158,7 +158,7 @@ class FileKey(RenewedKey):
         learn: Callable[[str], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin with `key`, the file's content at the start. It may be empty, because some endpoints need no key."""
+        """Begin with `key`, the file's content at the start. The key may be empty: some endpoints need no key."""
         super().__init__(_checked(key or NO_KEY), rest=0.0, learn=learn, clock=clock)
         self._path = path
         self._over_at = clock() + LOOK_EVERY

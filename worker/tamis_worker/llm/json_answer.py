@@ -106,7 +106,7 @@ _STRING_OR_TRAILING_COMMA = re.compile(rf"({_STRING})|(?<=[\w\"\]}}])\s*,(?=\s*[
 
 
 def read_json(content: str) -> object:
-    """Return the JSON value of an answer. It may be of any type: operations refuse values other than objects.
+    """Return the JSON value of an answer. The value may be of any type: operations refuse values other than objects.
 
     Raises:
         Malformed: there is not exactly one value, or the value is cut off or contains NaN, Infinity, a repeated name,

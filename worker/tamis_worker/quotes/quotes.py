@@ -130,7 +130,7 @@ def in_order(field: QuotedField, parts: Sequence[QuotePart], match_in: MatchIn) 
 def exact(folded: str, part: QuotePart, begin: int) -> Match | None:
     """Return the first passage from `begin` on with the same whole words; None if there is no such passage.
 
-    A passage without a negation around it comes before the others.
+    A passage without a negation around it is preferred.
     """
     words, start, negated = part.words, begin - 1, None
     for _ in range(TRIED):
