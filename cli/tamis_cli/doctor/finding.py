@@ -33,7 +33,7 @@ def warning(subject: str, what: str, mend: str) -> Finding:
 
 
 def ok_if(well: bool, subject: str, what: str, mend: str) -> Finding:
-    """Return `ok` if all is well, else a warning."""
+    """Return a finding without a fault if `well` is True, else a warning."""
     return ok(subject, what) if well else warning(subject, what, mend)
 
 

@@ -18,7 +18,7 @@ WITHIN = 2.0  # seconds
 
 
 def get(port: int, path: str, *, host: str = HOST, most: int = 0) -> bytes | None:
-    """Return the first `most` bytes of the response to a GET of `path`; None if the status is not 200."""
+    """Return the first `most` bytes of the response to a GET of `path`; None without a response of status 200."""
     try:
         with closing(HTTPConnection(host, port, timeout=WITHIN)) as connection:
             connection.request("GET", path)

@@ -78,7 +78,10 @@ class Client(Session):
     """
 
     def __init__(self, settings: ProducerSettings | None = None, *, pool: PoolKind = CLIENT) -> None:
-        """Connect on first use. Raise `ConfigurationError` if no broker or ledger is configured."""
+        """Prepare the client, which connects on first use.
+
+        Raise `ConfigurationError` if no broker or ledger is configured.
+        """
         super().__init__(settings, pool=pool)
         self._calls: SingleCalls | None = None
         begin_anew_after_a_fork(self)

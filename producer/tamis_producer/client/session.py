@@ -84,7 +84,10 @@ class Session:
     sight: Sight | None = None  # None: a program, or a terminal without a person, which shows every decision
 
     def __init__(self, settings: ProducerSettings | None = None, *, pool: PoolKind = CLIENT) -> None:
-        """Connect on first use. Raise `ConfigurationError` if no broker or ledger is configured."""
+        """Prepare the connections, which open on first use.
+
+        Raise `ConfigurationError` if no broker or ledger is configured.
+        """
         self.settings = settings or ProducerSettings.load()
         self._pool = pool
         self.engine: Engine = self._connect()

@@ -117,7 +117,7 @@ class Dispatcher:
                 self._send(producer, batch_id, operation, queue, address, row.traceparent)
 
     def request_summary(self, batch_id: UUID) -> None:
-        """Ask a worker to write the summary of a cancelled batch, if none of its items is pending or running.
+        """Ask a worker for a cancelled batch's summary. The worker writes it if no item is pending or running.
 
         Raises:
             BrokerUnavailable: nothing was published; the reconciler writes the summary later.

@@ -33,8 +33,8 @@ class Begun:
 def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: str, again: bool = False) -> Begun:
     """Write a review and its first stage, or return the existing review of the same plan and records.
 
-    It runs in the caller's transaction. `first`: the batch of the first stage, without its place in the review.
-    `again`: always begin a new review.
+    The function runs in the caller's transaction. `first`: the batch of the first stage, without its place in the
+    review. `again`: always begin a new review.
 
     Raises:
         IdempotencyConflict: a stage of the existing review may cost more than this plan allows.

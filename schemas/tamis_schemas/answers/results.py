@@ -385,7 +385,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def exclusion_reason(self) -> str | None:
-        """Why the record is excluded: the filter's rule, or the first failed criterion; None if it is not excluded."""
+        """The reason of the exclusion: the filter's rule, or the first failed criterion; None if it is not excluded."""
         if self.exclusion is not None:
             return f"{self.exclusion.rule}: {self.exclusion.reason}"
         return None if self.decision is None else self.decision.exclusion_reason

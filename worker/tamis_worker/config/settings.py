@@ -185,7 +185,7 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def names_an_llm(self) -> bool:
-        """True if the environment names an LLM. Otherwise the embedded LLM answers."""
+        """True if the environment names an LLM. If not, only an embedded LLM can answer."""
         return self.llm_base_url is not None or self._names_a_key
 
     @property

@@ -37,7 +37,7 @@ class OptionalWishes:
     _omitted_until: dict[str, float] = field(init=False, default_factory=dict)
 
     def applied(self, request: ChatRequest) -> ChatRequest:
-        """Return the request as it should be sent now."""
+        """Return the request, without its optional parameters while these are omitted for the request's model."""
         until = self._omitted_until.get(request.model)
         return request if until is None or self.clock() >= until else without_wishes(request)
 

@@ -173,8 +173,8 @@ class Claims:
     """The claims of one worker.
 
     If the reply to a claim is lost, the ledger may have granted the claim. The next call of `claim` requests such items
-    again. If the ledger went back in time (a failover, a restored dump), it may know claims that have ended.
-    `disown_unheld` disowns them. Otherwise no worker would take over these items while this worker is alive.
+    again. If the ledger went back in time (a failover, a restored dump), the ledger may list claims that have ended.
+    `disown_unheld` disowns these claims. Otherwise no worker would take over these items while this worker is alive.
 
     `held`: the items that the worker evaluates.
     """

@@ -219,7 +219,10 @@ ORDER BY b.finished_at
 
 
 async def give_up_poison(connection: AsyncConnection, *, max_claims: int) -> int:
-    """Fail the items that were claimed `max_claims` times without a result, and return their number."""
+    """Fail the items that were claimed `max_claims` times without a result, and return their number.
+
+    Also delete the workers whose leases expired more than an hour ago.
+    """
     await connection.execute(_FORGET_WORKERS)
     return len((await connection.execute(_GIVE_UP, {"max_claims": max_claims})).all())
 

@@ -1,4 +1,4 @@
-"""The negations just outside a quote, or omitted by its ellipsis, that turn its meaning."""
+"""The negations that reverse a quote's meaning: just outside the quote, or omitted by its ellipsis."""
 
 import re
 from functools import lru_cache

@@ -200,7 +200,10 @@ def same(field: QuotedField, part: QuotePart, begin: int) -> Match:
 
 
 def nearest(field: QuotedField, part: QuotePart, begin: int) -> Match:
-    """Return the most similar passage from `begin` on, with its differences from the part."""
+    """Return the most similar passage from `begin` on, with its differences from the part.
+
+    If no passage is similar enough, return a match without a place.
+    """
     words, rest = part.words, field.folded[begin:] if begin else field.folded
     if len(rest) < len(words):  # a partial alignment would search for the field in the quote
         similarity, start, end = fuzz.ratio(words, rest) / 100, begin, len(field.folded)
