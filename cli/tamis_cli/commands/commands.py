@@ -155,7 +155,7 @@ def with_json(command: Callable[..., Generator[Any, None, None]], *, lines: bool
 
     With `--json`, the document is printed, and the generator is closed. Otherwise the generator continues, and prints
     text for people. If the document is expensive, the generator yields a function that returns it. This function is
-    called only for `--json`.
+    called only for `--json`. `lines`: the document is printed as one JSON object per line.
     """
     option, show = (AsJsonLines, print_json_lines) if lines else (AsJson, print_json)
     parameters = signature(command, eval_str=True).parameters.values()

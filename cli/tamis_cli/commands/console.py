@@ -24,7 +24,7 @@ class PlainConsole(Console):
         super().print(*objects, **({"soft_wrap": all(isinstance(text, str) for text in objects)} | options))
 
     def say(self, text: str, *, markup: bool = True) -> None:
-        """Print a sentence."""
+        """Print a sentence. If `markup` is False, square brackets are ordinary text."""
         self.print(text, markup=markup)
 
     def on_broken_pipe(self) -> NoReturn:

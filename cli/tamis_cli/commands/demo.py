@@ -232,7 +232,10 @@ def _print_group(
     most: int = MOST,
     indent: int = 2,
 ) -> None:
-    """Print the first records of a group. Each has a line with id and title, and the reason below."""
+    """Print the first `most` records of a group.
+
+    Each record has a line with id and title, and below it the reason that `reason_of` returns.
+    """
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column()

@@ -122,7 +122,7 @@ class Part(ABC):
         self.wait_until_healthy()
 
     def stop(self, hurry: threading.Event | None = None) -> bool:
-        """Stop the part, if it runs; return False if it was killed."""
+        """Stop the part, if it runs. Return False if it was killed, because the time was over or `hurry` was set."""
         return self._process is None or self._process.stop(hurry)
 
     def how_it_ended(self) -> str:

@@ -82,6 +82,7 @@ class Flower(WebPart):
         """Prepare Flower, without starting it.
 
         Without a `password`, a random password is kept under `home`. Addresses other than 127.0.0.1 need a `password`.
+        `usual_port` is used if it is free; None: any free port.
         """
         super().__init__("flower", home / "log" / "flower.log", environment, children)
         self._home = home

@@ -85,7 +85,10 @@ class CallGroups:
     async def batch(
         self, question: CallQuestion, items: list[dict[str, Any]], at_once: int, within: float | None
     ) -> list[CallResult]:
-        """Return the result of each item, in order, from a separate batch. Raises the errors of `call`."""
+        """Return the result of each item, in order, from a separate batch. Raises the errors of `call`.
+
+        At most `at_once` items are in flight. `within`: longest wait in seconds; None: no limit.
+        """
         batch = await self._submitted(question, items, at_once)
         return await self._results(batch, batch.results, within)
 

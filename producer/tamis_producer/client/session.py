@@ -106,7 +106,7 @@ class Session:
         return other
 
     def check_whole(self, batch_id: UUID) -> None:
-        """Raise `Blinded` if `sight` hides a decision. For functions whose answer depends on all decisions of a batch.
+        """Raise `Blinded` if `sight` hides a decision. Functions that need all decisions of a batch call it.
 
         Raises `LedgerUnavailable`.
         """

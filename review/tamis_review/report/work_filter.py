@@ -146,7 +146,7 @@ def reading_first(
 ) -> Iterable[int]:
     """Return all places in reading order: sample, records that a partner has read, other records, rule exclusions.
 
-    This is the order of `next_records.offered`, with decided records. `pairs`: whether people read in pairs.
+    The order is that of `next_records.offered`, and includes decided records. `pairs`: whether people read in pairs.
     """
     read = sorted(said, key=lambda place: said[place].first) if pairs else ()
     return chain(sample, read, (place for place in order if place not in ruled), (p for p in order if p in ruled))

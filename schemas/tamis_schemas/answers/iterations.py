@@ -21,7 +21,7 @@ class AnswerEvaluation(Frozen):
 class IterationData(Frozen):
     """One attempt at an answer. Either it was evaluated, or it failed with a kind of error.
 
-    A failed attempt has no evaluation. An attempt has an answer if only its evaluation failed.
+    A failed attempt has no evaluation. It has an answer if only its evaluation failed.
     """
 
     iteration_number: int = Field(ge=1)

@@ -31,7 +31,7 @@ def total(tallies: tuple[Tally, ...]) -> int:
 
 
 def tallies(counted: dict[str, int]) -> tuple[Tally, ...]:
-    """Return a tally for each name with its number."""
+    """Return a tally for each name, with the name's number."""
     return tuple(Tally(name=name, n=n) for name, n in counted.items())
 
 

@@ -41,7 +41,7 @@ CONFLICTS = frozenset({"40001", "40P01"})
 
 
 class LedgerConflict(LedgerUnavailable):
-    """Another transaction came first. A second try succeeds."""
+    """Another transaction came first. The same transaction may succeed when it is repeated."""
 
 
 def driver_outage(error: BaseException) -> LedgerUnavailable | None:

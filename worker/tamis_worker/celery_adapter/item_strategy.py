@@ -260,7 +260,10 @@ class Revocations:
         return [request for request in state.requests.values() if isinstance(request, Delivery)]
 
     def revoke(self, deliveries: Collection[Delivery], *, cut: bool) -> list[Delivery]:
-        """Cancel the items of these deliveries, and return the deliveries that had not ended before."""
+        """Cancel the items of these deliveries, and return the deliveries that had not ended before.
+
+        `cut`: also cut off the items' calls in flight.
+        """
         going_on = [delivery for delivery in deliveries if delivery in self._open]
         for delivery in deliveries:  # the loop takes an unseen delivery before it runs this
             self.loop.call_soon(partial(self._revoked, delivery, cut))

@@ -140,7 +140,10 @@ class RemoteControl:
         return self.revoke(panel, task_id, terminate=True)
 
     def revoke_by_stamped_headers(self, _: Any, headers: object, terminate: bool = False, **__: object) -> Reply:
-        """Cancel the items that headers name: the waiting items of all workers, and the items in this process."""
+        """Cancel the items that headers name: the waiting items of all workers, and the items in this process.
+
+        If `terminate` is True, also cut off calls in flight in this process.
+        """
         try:
             named = named_by(headers)
         except ValueError as error:

@@ -157,7 +157,10 @@ class GroupCommit(Generic[Entry, Reply]):
 
 
 def gathering(interval: float, busy: float = GATHER_BUSY) -> float:
-    """Return the seconds to wait for entries before a statement, if an entry comes every `interval` seconds."""
+    """Return the seconds to wait for entries before a statement, if an entry comes every `interval` seconds.
+
+    `busy`: the result if entries arrive steadily.
+    """
     if interval >= QUIET:
         return 0.0
     return busy if interval < BUSY else GATHER

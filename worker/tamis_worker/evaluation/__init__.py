@@ -112,8 +112,8 @@ def aggregated_confidence(
 def semantic_validation(extractions: Iterable[ExtractionLike]) -> Evaluation:
     """Return `pass` if at least half of the values with evidence are in their evidence, else `fail`.
 
-    Return `skipped` if no value has evidence. `says` checks the values that were not already checked against their
-    chunk.
+    Return `skipped` if no value has evidence. Values that were not already checked against their chunk are checked by
+    `says`.
     """
     verdicts = [verdict for verdict in map(_verdict_of, extractions_of(extractions)) if verdict is not None]
     if not verdicts:
@@ -319,7 +319,10 @@ class ItemMetrics:
         self._warning = _guarded(WARNING, "categorical", recall_warning, chunks, bounds)
 
     def in_doubt(self, threshold: float) -> list[str]:
-        """Return the fields whose recall a model should judge."""
+        """Return the fields whose recall a model should judge.
+
+        These are the fields with an estimate below `threshold`; all fields if a search hit its limit.
+        """
         return [field for field, estimate in self._heuristics.items() if escalates(estimate, self._warning, threshold)]
 
     def evaluations(

@@ -264,7 +264,10 @@ async def find_unfinished(connection: AsyncConnection) -> Sequence[UUID]:
 
 
 async def find_undispatched(connection: AsyncConnection, *, grace: float) -> Sequence[UUID]:
-    """Return the batches with waiting shards and fewer dispatched shards than their window allows."""
+    """Return the unfinished batches with waiting shards, and with fewer dispatched shards than their window allows.
+
+    `grace`: minimum age of a batch, in seconds.
+    """
     return (await connection.execute(_UNDISPATCHED, {"grace": grace})).scalars().all()
 
 

@@ -92,7 +92,7 @@ def _unbroken(seen: Sequence[Observation], gap: float) -> Sequence[Observation]:
 
 
 def _lasting(looks: Sequence[Observation], holds: Callable[[Observation], bool]) -> float:
-    """Return for how many seconds a condition has been true without interruption, up to the last observation."""
+    """Return for how many seconds `holds` has been true without interruption, up to the last observation."""
     since = looks[-1].at
     for look in reversed(looks):
         if not holds(look):
