@@ -125,7 +125,7 @@ def _run(console: Console, folder: Path, model: Model, report: Path | None) -> N
                 with replacing(report) as stream:
                     write_report(client.engine, batch.id, ReportForm.HTML, stream)
                 console.print(f"The report is in {escape(str(report))}.")
-        # The first lets the shell find `tamis`, unless it does already.
+        # The line `export` lets the shell find `tamis`, if the shell does not find it already.
         path = f'\n  export PATH="{Path(sys.executable).parent}:$PATH"' if shutil.which("tamis") is None else ""
         console.print(NEXT.format(path=path), markup=False)
         if console.is_terminal and sys.stdin.isatty():

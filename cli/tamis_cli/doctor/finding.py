@@ -8,8 +8,8 @@ class Level(StrEnum):
     """The severity of a finding."""
 
     OK = "ok"
-    WARNING = "warning"  # it works, with a risk
-    FAILURE = "failure"  # it does not work
+    WARNING = "warning"  # the subject works, with a risk
+    FAILURE = "failure"  # the subject does not work
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Unreachable:
     """A server that did not answer, or denied access."""
 
     why: str
-    refused: bool = False  # True: it answered, but refused the password, or requires a password
+    refused: bool = False  # True: the server answered, but refused the password, or requires a password
 
 
 def read_redis_server(url: str) -> RedisReading | Unreachable:

@@ -20,7 +20,7 @@ from tamis_worker.ledger.connection import refusal_words
 from .finding import Finding, failure, ok, warning
 
 ANSWER_WITHIN = 5.0  # s
-DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # no limits: an undeclared pooler accepts it
+DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # no limits, for undeclared poolers
 LETTER = "\u03b1"
 RIGHTS = "give its user the rights that docs/security.md lists"
 POOLED = "no notification passes a pooler of transactions: results of single calls come up to a second later"

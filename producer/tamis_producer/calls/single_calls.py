@@ -157,7 +157,7 @@ class SingleCalls:
         """
         (item,) = await _items([source])
         with rows_of([item], bounds=SubmissionBounds.of(self._settings), operations=[question.operation]):
-            pass  # it can be submitted, so it may share a batch
+            pass  # the item can be submitted, so it may share a batch
         return await self._here().call(question, item, within)
 
     async def ask_all(

@@ -179,7 +179,7 @@ class Client(Session):
             callback=callback if on_complete is None else sent_on_completion(on_complete, bounds=bounds),
             api_key_id=api_key_id,
             service=service,
-            items=rows_of(  # last, because it takes a while
+            items=rows_of(  # last, because reading the items takes a while
                 items, exclusions, sources=sources, bounds=bounds, operations=[question], waiting=self.waiting
             ),
         )

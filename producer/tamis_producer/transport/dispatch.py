@@ -52,7 +52,7 @@ class Shard:
     queue: str
     items: tuple[ItemAddress, ...]
     traceparent: str | None = None  # trace of the batch's submission
-    last: bool = False  # True if it fills the window, or no shard waits behind it
+    last: bool = False  # True if the shard fills the window, or no shard waits behind it
 
 
 class Dispatcher:
@@ -213,7 +213,7 @@ class Dispatcher:
         body = self._app.signature(
             wire.AGGREGATE,
             args=(str(batch_id), round_, shard),
-            immutable=True,  # it takes its numbers from the ledger, not from the header
+            immutable=True,  # the task takes its numbers from the ledger, not from the header
             ignore_result=True,
             argsrepr=wire.shard_label(str(batch_id), round_, shard),
         )

@@ -225,8 +225,8 @@ class PanelVerdict(Frozen):
     """One panel model's answer on one record, or the reason of its failure, with the cost of the calls."""
 
     model: str  # as the panel names it
-    status: InclusionStatus | None = None  # for a filter `include` for yes, `exclude` for no; None: it failed
-    confidence: Confidence | None = Field(default=None, ge=0.0, le=1.0)  # confidence in this status; None: it failed
+    status: InclusionStatus | None = None  # for a filter `include` for yes, `exclude` for no; None: the model failed
+    confidence: Confidence | None = Field(default=None, ge=0.0, le=1.0)  # confidence in `status`; None: no answer
     reasoning: str | None = None
     probability: float | None = None  # probability of inclusion, from the answer's tokens; None: not available
     relevance: int | None = None  # 0 to 100, the model's grade; None: not requested

@@ -275,7 +275,7 @@ def send_aggregated(task: Any, came_to: str) -> None:
     """
     request = task.request
     if request.id is None:
-        return  # it was called directly
+        return  # the task was called directly
     try:
         task.send_event(
             "task-aggregated", retry=False, name=task.name, args=request.argsrepr, kwargs="{}", result=came_to

@@ -120,7 +120,7 @@ class ItemStrategy:
         """
         self.refused(ConnectionError("the connection was lost"))
         pause = threading.Event()
-        pause.wait(RECONNECT_EVERY)  # by then the loop has received it
+        pause.wait(RECONNECT_EVERY)  # by then the loop has received the error
         while self.backpressure.in_trouble(RequiredServer.BROKER) and goes_on():
             pause.wait(RECONNECT_EVERY)
 
@@ -252,7 +252,7 @@ class Revocations:
 
     def settled(self, delivery: Delivery) -> None:
         """Forget a settled message."""
-        if state.requests.get(delivery.id) is delivery:  # it may have been delivered again since
+        if state.requests.get(delivery.id) is delivery:  # the message may have been delivered again
             del state.requests[delivery.id]
 
     def deliveries(self) -> list[Delivery]:

@@ -72,7 +72,7 @@ class EngineControls:
 
     report: Callable[[], Mapping[str, Any]]  # returns the engine's present figures
     settings: Callable[[], Mapping[str, Any]]  # returns the settings without secrets
-    cancel_items: Callable[[Sequence[ItemKey]], int]  # cancels the items of these keys that wait; returns the number
+    cancel_items: Callable[[Sequence[ItemKey]], int]  # cancels the waiting items with these keys; returns their number
     cancel_waiting: Callable[[Collection[UUID]], int]  # cancels all waiting items of these batches; returns the number
     is_claimed: Callable[[ItemKey], bool]  # True: the item is being evaluated in this process
     drain: Callable[[], None]  # finishes items in flight, and returns waiting ones
@@ -209,7 +209,7 @@ def enable_events(panel: Any) -> Reply:
     if (dispatcher := panel.consumer.event_dispatcher) is None:
         return _error("there is no connection for events at the moment")
     sent = not dispatcher.groups or "task" in dispatcher.groups
-    dispatcher.groups.clear()  # none: all of them
+    dispatcher.groups.clear()  # without groups, all events are sent
     return _ok("task events already enabled" if sent else "task events enabled")
 
 

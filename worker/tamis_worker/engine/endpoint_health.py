@@ -98,7 +98,7 @@ class EndpointHealth:
         self._trial: Admission | None = None  # half open: the trial call
         self._faults = 0  # failed calls in a row
         self._relapses = 0  # faults in a row, between which only probes were answered
-        self._first_fault = 0.0  # the end of the first of them
+        self._first_fault = 0.0  # the end of the first of these faults
         self._failed_at = -math.inf  # the end of the latest failed call
         self._probe_failed_at = -math.inf
         self._probe_answered = -math.inf  # the begin of the latest answered probe

@@ -51,7 +51,7 @@ class ClaimRefusal:
 
 
 # Claimable: pending items, and items of a worker with an expired lease, if this worker may judge that (see `recovery`).
-# Rows that another transaction is writing are skipped: it decides about them. Items of paused or cancelled batches
+# Rows that another transaction is writing are skipped: that transaction decides. Items of paused or cancelled batches
 # stay. A claim taken over from a dead worker is counted, because that worker may have paid. The reconciler, not this
 # statement, limits the claims of an item (`recovery`).
 _CLAIM = text("""
