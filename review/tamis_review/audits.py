@@ -54,7 +54,7 @@ def list_audits(batch: Batch) -> list[Audit]:
 def audit(client: Session, audit_id: str) -> Audit:
     """Return the audit with this id, or unique beginning of an id.
 
-    Raises `UnknownBatch`, `LedgerUnavailable`, and `Blinded` if decisions other than those of an audit are hidden.
+    Raises `UnknownBatch`, `LedgerUnavailable`, and `Blinded` if decisions outside of audits are hidden.
     """
     with client.snapshot() as connection:
         drawn = ledger.read_audit(connection, ledger.find_audit(connection, audit_id))

@@ -11,7 +11,7 @@ def list_copies(batch: Batch) -> list[CopyPair]:
     """Return the pairs that may be copies, with people's verdicts: the deduplication's doubts, and pairs people named.
 
     A pair shows no decision on its records, so that nothing is hidden while people read blind. A later stage of a
-    review has no pairs: they are those of the first.
+    review has no pairs of its own: they are listed in the first stage.
 
     Raises `LedgerUnavailable`.
     """
@@ -23,7 +23,8 @@ def list_copies(batch: Batch) -> list[CopyPair]:
 def decide_copies(batch: Batch, index: int, of: int, verdict: CopyVerdict | None, *, reviewer: str) -> CopyPair:
     """Record a person's verdict on two records, and return the pair. The last verdict on a pair counts.
 
-    Of copies, the record at `index` leaves the screening as a duplicate, and the other record keeps its decisions.
+    If the verdict is copies, the record at `index` leaves the screening as a duplicate, and the other record keeps its
+    decisions.
 
     Args:
         batch: the first batch of a review, or a batch outside of reviews.

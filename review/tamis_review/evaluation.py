@@ -50,7 +50,7 @@ def evaluate(batch: Batch, labels: Labels, column: str | None = None) -> GoldEva
 def calibrate(
     batch: Batch, labels: Labels, recall: float = 0.95, delta: float = 0.05, *, column: str | None = None
 ) -> Calibrated:
-    """Return the threshold score that keeps `recall` of the includes with probability 1 - `delta`.
+    """Return a calibration: the threshold score that keeps `recall` of the includes with probability 1 - `delta`.
 
     The labels must come from a random sample, for example from `draw_pilot`. If there is no threshold, the result's
     `calibration.refusal` says why. `kept(record)` says whether the threshold keeps a record.

@@ -60,7 +60,7 @@ def set_screening_mode(batch: Batch, mode: ScreeningMode | str, *, set_by: str) 
 
 
 def order_refits(client: Session) -> OrderRefits:
-    """Return the object that computes reading orders for the client. It ends when the client is closed."""
+    """Return the object that computes reading orders for the client. Closing the client closes the object."""
     return client.attached(
         OrderRefits,
         lambda: OrderRefits(client.engine, client.settings.database, beside=isinstance(client.waiting, BesideLoop)),

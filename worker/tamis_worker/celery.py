@@ -64,7 +64,7 @@ class Worker:
         self._options = WorkerOptions.read(options, servers)
 
     def start(self) -> None:
-        """Work until the process is asked to stop."""
+        """Run the worker until the process is asked to stop. If it cannot start, raise `click.ClickException`."""
         from .process.run import run
 
         self._options.lock()

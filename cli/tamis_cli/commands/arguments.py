@@ -64,7 +64,7 @@ def to_file(help: str) -> Any:  # noqa: A002 - as Typer calls it
 
 
 def write_rows(output: Path | None, noun: str, write: Callable[[TextIO], int]) -> None:
-    """Write a table's rows to `output`, and print their number on standard error. None: write nothing.
+    """Write a table's rows to `output`, and print their number on standard error. If `output` is None, do nothing.
 
     `write` returns the number of rows.
     """
@@ -75,7 +75,7 @@ def write_rows(output: Path | None, noun: str, write: Callable[[TextIO], int]) -
 
 
 def is_new(file: Path | None, *, may_hold: str) -> None:
-    """Raise `InvalidRequest` if `file` exists already. `may_hold`: what the file may contain, for the message."""
+    """Raise `InvalidRequest` if `file` exists already. `may_hold` names the possible content, for the message."""
     if file is not None and file.exists():
         raise InvalidRequest(f"{file} already exists and may contain {may_hold}: name another file with --output")
 
@@ -83,7 +83,7 @@ def is_new(file: Path | None, *, may_hold: str) -> None:
 def validated(kind: type[Model], of: str = "", /, **parameters: Any) -> Model:
     """Return an instance of the model `kind`, made of these parameters.
 
-    If one is invalid, raise `InvalidParameters` with its name; the message begins with `of`.
+    If a parameter is invalid, raise `InvalidParameters` with the parameter's name; the message begins with `of`.
     """
     try:
         return kind.model_validate(parameters)

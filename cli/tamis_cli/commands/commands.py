@@ -47,9 +47,9 @@ class Documented(TyperCommand):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke the command. If it raises an error, add a note with the next step.
+        """Invoke the command. If the command raises an error, add a note with the next step.
 
-        If it writes its file to standard output, its words for people go to standard error.
+        If the command writes its file to standard output, its words for people go to standard error.
         """
         out.stderr = ctx.params.get("output") == STANDARD_OUTPUT
         try:
@@ -98,7 +98,7 @@ class ByTheme(TyperGroup):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Parse and invoke the command. It ends quietly if nobody reads its output to the end."""
+        """Parse and invoke the command. If its output is not read to the end, the command ends quietly."""
         with usage_errors(ctx):
             try:
                 result = super().invoke(ctx)
@@ -155,7 +155,7 @@ def with_json(command: Callable[..., Generator[Any, None, None]], *, lines: bool
 
     With `--json`, the document is printed, and the generator is closed. Otherwise the generator continues, and prints
     text for people. If the document is expensive, the generator yields a function that returns it. This function is
-    called only for `--json`.
+    called only for `--json`. `lines`: the document is printed as one JSON object per line.
     """
     option, show = (AsJsonLines, print_json_lines) if lines else (AsJson, print_json)
     parameters = signature(command, eval_str=True).parameters.values()

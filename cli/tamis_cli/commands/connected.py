@@ -30,7 +30,7 @@ def connected() -> "Iterator[Client]":
 
 
 def glanced() -> "AbstractContextManager[Client | Glance]":
-    """Yield a quick reader of the state of batches; a client if `TAMIS_PERSON` is set."""
+    """Return a context manager for a quick reader of the state of batches; for a client if `TAMIS_PERSON` is set."""
     from tamis_producer.client.glance import glance
 
     return glance() if _person() is None else connected()

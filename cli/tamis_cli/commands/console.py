@@ -24,7 +24,7 @@ class PlainConsole(Console):
         super().print(*objects, **({"soft_wrap": all(isinstance(text, str) for text in objects)} | options))
 
     def say(self, text: str, *, markup: bool = True) -> None:
-        """Print a sentence."""
+        """Print a sentence. If `markup` is False, square brackets are ordinary text."""
         self.print(text, markup=markup)
 
     def on_broken_pipe(self) -> NoReturn:
@@ -41,6 +41,6 @@ err = PlainConsole(stderr=True)
 
 
 def end_unread() -> NoReturn:
-    """End the command quietly, because nobody reads its output any longer: `tamis results ID | head -1`."""
+    """End the command quietly, because its output is no longer read: `tamis results ID | head -1`."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python still writes at its exit
     raise SystemExit

@@ -125,7 +125,7 @@ def _run(console: Console, folder: Path, model: Model, report: Path | None) -> N
                 with replacing(report) as stream:
                     write_report(client.engine, batch.id, ReportForm.HTML, stream)
                 console.print(f"The report is in {escape(str(report))}.")
-        # The first lets the shell find `tamis`, unless it does already.
+        # The line `export` lets the shell find `tamis`, if the shell does not find it already.
         path = f'\n  export PATH="{Path(sys.executable).parent}:$PATH"' if shutil.which("tamis") is None else ""
         console.print(NEXT.format(path=path), markup=False)
         if console.is_terminal and sys.stdin.isatty():
@@ -232,7 +232,10 @@ def _print_group(
     most: int = MOST,
     indent: int = 2,
 ) -> None:
-    """Print the first records of a group. Each has a line with id and title, and the reason below."""
+    """Print the first `most` records of a group.
+
+    Each record has a line with id and title, and below it the reason that `reason_of` returns.
+    """
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column()

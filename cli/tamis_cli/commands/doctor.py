@@ -31,8 +31,8 @@ def doctor(
 ) -> None:
     """Check servers, tables, LLM, clocks and workers, and show a remedy for each fault.
 
-    The model gets seven short questions about a made-up record, and their cost is shown. It is about a fifth of a cent
-    at $0.25 and $2 per million tokens. Exit code 0 without failures, else 1.
+    The model gets seven short questions about a made-up record, and their cost is shown. They cost about a fifth of a
+    cent at $0.25 and $2 per million tokens. Exit code 0 without failures, else 1.
     """
     from ..doctor.examination import examine
 

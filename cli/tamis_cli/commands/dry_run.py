@@ -67,7 +67,7 @@ def rehearsed(planned: Planned) -> Rehearsal:
 
 
 def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = None, note: str | None = None) -> None:
-    """Print up to three prompts, then the figures."""
+    """Print up to three prompts, then `note`, then the figures."""
     system = None  # the system message, shown again only when it changes
     for number, sample in enumerate(rehearsal.samples, 1):
         place = f"prompt {number} of {len(rehearsal.samples)}"

@@ -152,7 +152,7 @@ def _lines(names: Sequence[str], console: Console) -> Show:
 def detail(view: BatchView) -> str:
     """Return the text after the count: failed items, rate, time left, tokens and cost.
 
-    It also says why the batch waits.
+    The text also says why the batch waits.
     """
     parts = [state_words(view)] if view.state.value not in ("running", "pending") else []
     if view.pause is not None:

@@ -292,7 +292,7 @@ def _submit_alone(operation: Answer, submission: SubmissionOptions) -> None:
 
 
 def _answer(batch: Batch) -> str | None:
-    """Return the only answer of a batch without records; None if it failed."""
+    """Return the answer of a batch that has a single empty item; None if the item failed."""
     result = next(batch.results()).result
     return str(result.value) if isinstance(result, EvaluationResult) and result.error is None else None
 

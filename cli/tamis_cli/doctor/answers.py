@@ -170,7 +170,7 @@ def _model(endpoint: ExaminedEndpoint, answers: Sequence[Call]) -> Finding:
 def _is_of(model: str, answering: str) -> bool:
     """Return whether `answering` is a name of the model.
 
-    It may be the model itself, a snapshot of the model, or the model under a provider's or a folder's name.
+    It may also name a snapshot of the model, or have the name of a provider or a folder in front.
     """
     short, named = model.rpartition("/")[2].lower(), answering.rpartition("/")[2].lower()
     return named == short or named.startswith((f"{short}-", f"{short}:", f"{short}@")) or short.startswith(f"{named}:")

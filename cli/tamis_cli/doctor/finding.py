@@ -8,8 +8,8 @@ class Level(StrEnum):
     """The severity of a finding."""
 
     OK = "ok"
-    WARNING = "warning"  # it works, with a risk
-    FAILURE = "failure"  # it does not work
+    WARNING = "warning"  # the subject works, with a risk
+    FAILURE = "failure"  # the subject does not work
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def warning(subject: str, what: str, mend: str) -> Finding:
 
 
 def ok_if(well: bool, subject: str, what: str, mend: str) -> Finding:
-    """Return `ok` if all is well, else a warning."""
+    """Return a finding without a fault if `well` is True, else a warning."""
     return ok(subject, what) if well else warning(subject, what, mend)
 
 

@@ -29,7 +29,7 @@ from tamis_worker.operations import InvalidAnswer
 
 from .endpoint import out_of_reach
 
-# After these, other questions would fail as well, or time out.
+# After these errors, other questions would fail as well, or time out.
 HOPELESS = frozenset({ErrorKind.CONNECTION, ErrorKind.TIMEOUT, ErrorKind.RATE_LIMITED})
 LONG_ABSTRACT = 20_000  # characters, about 5,000 tokens: more than the usual context of a small server
 

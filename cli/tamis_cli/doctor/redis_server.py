@@ -48,14 +48,14 @@ class RedisReading:
 
 @dataclass(frozen=True)
 class Unreachable:
-    """A server that did not answer."""
+    """A server that did not answer, or denied access."""
 
     why: str
-    refused: bool = False  # True: it answered, but refused the password, or requires a password
+    refused: bool = False  # True: the server answered, but refused the password, or requires a password
 
 
 def read_redis_server(url: str) -> RedisReading | Unreachable:
-    """Return the state of the server at `url`."""
+    """Return the state of the server at `url`, or the reason why the server is unreachable."""
     try:
         with connect(url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN) as client:
             client.ping()

@@ -1,4 +1,4 @@
-"""The surroundings of the parts: clocks, time limits, workers with their queues, and the disk."""
+"""The checks of what surrounds the servers: clocks, time limits, workers with their queues, and the disk."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -127,7 +127,7 @@ def judge_servers(in_ledger: Collection[str], in_redis: Collection[str]) -> Iter
 
 
 def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
-    """Return the finding about the reconciler's repairs. It is never a warning, because repairs are normal."""
+    """Return the finding about the reconciler's repairs. The finding is never a warning, because repairs are normal."""
     subject = "reconciler"
     done = [f"{REPAIRED[repair.kind]} {repair.total:,}" for repair in repairs if repair.kind in REPAIRED]
     if not done:

@@ -20,7 +20,7 @@ from tamis_worker.ledger.connection import refusal_words
 from .finding import Finding, failure, ok, warning
 
 ANSWER_WITHIN = 5.0  # s
-DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # no limits: an undeclared pooler accepts it
+DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # no limits, for undeclared poolers
 LETTER = "\u03b1"
 RIGHTS = "give its user the rights that docs/security.md lists"
 POOLED = "no notification passes a pooler of transactions: results of single calls come up to a second later"
@@ -28,7 +28,7 @@ AWAITED = "if a pooler of transactions is in front, add ?pgbouncer=true to TAMIS
 
 
 def try_messages(settings: WorkerSettings) -> Iterator[Finding]:
-    """Yield whether the broker passes a message on, and the result backend counts a chord."""
+    """Yield a finding about a message through the broker, and a finding about a chord in the result backend."""
     with closing(make_app(settings, within=ANSWER_WITHIN)) as app:
         changed = "it was lost or changed"
         yield _tried("broker", "test message came back", lambda: passes_on(app, LETTER, within=ANSWER_WITHIN), changed)
@@ -36,7 +36,7 @@ def try_messages(settings: WorkerSettings) -> Iterator[Finding]:
 
 
 def try_ledger(url: str, *, pooled: bool) -> Iterator[Finding]:
-    """Yield whether the ledger takes a row and a lock, and whether its notifications arrive.
+    """Yield findings about a row, a lock and a notification of the ledger.
 
     The row is rolled back. If `pooled`, no notification is tried.
     """

@@ -191,8 +191,8 @@ def _look(settings: WorkerSettings, planned: Planned, model: str, questions: lis
 def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float | None) -> Duration:
     """Return the longest of the durations that the limits cause, in seconds.
 
-    They are 60 * calls / limit_rpm, 60 * tokens / limit_tpm, and calls * seconds / limit_concurrency. The last is at
-    least as long as one call.
+    The durations are 60 * calls / limit_rpm, 60 * tokens / limit_tpm, and calls * seconds / limit_concurrency. The last
+    is at least as long as one call.
     """
     call = seconds or ASSUMED_CALL
     taken = "as in the latest batches" if seconds else "assumed"

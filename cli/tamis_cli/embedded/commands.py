@@ -139,5 +139,5 @@ def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
 
 
 def page_place(gateway: Gateway, stack: Stack, console: Console) -> str:
-    """Return the page's address. It has the key only if `console` is a terminal."""
+    """Return the page's address. The address contains the key only if `console` is a terminal."""
     return gateway.sign_in_url if console.is_terminal else f"{gateway.url} (key in {stack.home / KEY_FILE})"

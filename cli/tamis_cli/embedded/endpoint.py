@@ -26,7 +26,7 @@ class Endpoint(WebPart):
     """An endpoint that the stack's workers ask. It needs no key."""
 
     health_path: ClassVar[str] = "/health"
-    server: ClassVar[str]  # module that serves it
+    server: ClassVar[str]  # module that serves the model
     arguments: tuple[str, ...]  # of that module, without its port
     model: ClassVar[str]
     worker_settings: ClassVar[Mapping[str, str]]  # besides URL, key and model

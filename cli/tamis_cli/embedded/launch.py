@@ -21,11 +21,11 @@ def main(parent: int, death_signal: int, user: str, command: list[str]) -> None:
         _become(user)
     os.umask(0o077)  # only the server's user may read its files
     if sys.platform == "linux":
-        # After the change of user, which would clear it; it survives exec.
+        # After the change of user, which would clear this setting; exec keeps the setting.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, death_signal)
     if os.getppid() != parent:
         sys.exit(f"the process {parent} that started {command[0]} has ended")
-    # Python ignores these two, and exec keeps ignored signals ignored.
+    # Python ignores these two signals, and exec keeps ignored signals ignored.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     try:

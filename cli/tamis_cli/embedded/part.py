@@ -18,7 +18,7 @@ WITHIN = 2.0  # seconds
 
 
 def get(port: int, path: str, *, host: str = HOST, most: int = 0) -> bytes | None:
-    """Return the first `most` bytes of the response to a GET of `path`; None if the status is not 200."""
+    """Return the first `most` bytes of the response to a GET of `path`; None without a response of status 200."""
     try:
         with closing(HTTPConnection(host, port, timeout=WITHIN)) as connection:
             connection.request("GET", path)
@@ -54,7 +54,10 @@ class Part(ABC):
         environment: Mapping[str, str] | None = None,
         children: ChildrenFile | None = None,
     ) -> None:
-        """`log` receives the process's output. `environment`: its whole environment; None: `server_environment()`."""
+        """Prepare the part, without starting its process.
+
+        `log` receives the process's output. `environment`: its whole environment; None: `server_environment()`.
+        """
         self.name = name
         self._log = log
         self._environment = server_environment() if environment is None else environment
@@ -119,7 +122,7 @@ class Part(ABC):
         self.wait_until_healthy()
 
     def stop(self, hurry: threading.Event | None = None) -> bool:
-        """Stop the part, if it runs; return False if it was killed."""
+        """Stop the part, if it runs. Return False if it was killed, because the time was over or `hurry` was set."""
         return self._process is None or self._process.stop(hurry)
 
     def how_it_ended(self) -> str:
@@ -148,9 +151,9 @@ class WebPart(Part):
     usual_port: int | None = None  # used if it is free; None: any
 
     def choose_port(self) -> int:
-        """Return the port of the last start.
+        """Choose a port at the first start, and return the same port at each start.
 
-        At the first start, it is the usual port if this is free, else any free port.
+        The chosen port is the usual port if this is free, else any free port.
         """
         self._port = self._port or free_port(self.usual_port)
         return self._port

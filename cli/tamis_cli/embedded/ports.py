@@ -20,7 +20,7 @@ def is_free(port: int) -> bool:
 
 
 def free_port(wish: int | None = None) -> int:
-    """Return `wish` if it is free, else a free port of `SERVERS`: no connection takes it before the server does."""
+    """Return `wish` if it is free, else a free port in `SERVERS`, where no system puts outgoing connections."""
     if wish is not None and is_free(wish):
         return wish
     random = SystemRandom()

@@ -69,7 +69,10 @@ class Postgres(Part):
     def __init__(
         self, folder: Path, *, log: Path | None = None, children: ChildrenFile | None = None, patience: float = 10.0
     ) -> None:
-        """`patience`: seconds for which the processes of a killed server may take to end."""
+        """Prepare the server, without starting it.
+
+        `patience`: seconds for which the processes of a killed server may take to end.
+        """
         self.folder = folder.absolute()
         self.data = self.folder / "data"
         self._patience = patience
@@ -292,7 +295,7 @@ def _system_folders() -> Iterator[Path]:
 
 
 def _named_by_pg_config() -> Path | None:
-    """Return the folder that `pg_config` names. It may contain no server, if only a client is installed."""
+    """Return the folder that `pg_config` names. The folder may contain no server, if only a client is installed."""
     try:
         done = ask_program("pg_config", "--bindir", within=ASK_WITHIN)
     except (OSError, subprocess.TimeoutExpired):

@@ -201,7 +201,7 @@ class Process:
         except ProcessLookupError:
             pass  # gone already; the code below waits for it
         except PermissionError:
-            self._popen.kill()  # it has no session and group of its own yet
+            self._popen.kill()  # the process has no session and group of its own yet
         self.wait(KILL_WITHIN)
 
     def tail(self, lines: int = 12) -> str:

@@ -79,9 +79,10 @@ class Flower(WebPart):
         address: str = HOST,
         password: str | None = None,
     ) -> None:
-        """Without a `password`, a random password is kept under `home`.
+        """Prepare Flower, without starting it.
 
-        Addresses other than 127.0.0.1 need a `password`.
+        Without a `password`, a random password is kept under `home`. Addresses other than 127.0.0.1 need a `password`.
+        `usual_port` is used if it is free; None: any free port.
         """
         super().__init__("flower", home / "log" / "flower.log", environment, children)
         self._home = home

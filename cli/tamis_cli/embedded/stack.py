@@ -100,7 +100,7 @@ class StopSignals:
 class Stack:
     """All parts of Tamis on a single machine, with data and logs under `settings.home`.
 
-    If the settings name servers, these are used, and only workers, Flower and perhaps the model are started. Inside
+    If the settings name servers, the stack uses them, and starts only workers, Flower and perhaps the model. Inside
     `with`, the first SIGINT, SIGTERM or SIGHUP raises `KeyboardInterrupt`. During a stop, these signals kill the
     remaining processes.
 

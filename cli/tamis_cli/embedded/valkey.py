@@ -87,7 +87,7 @@ class Valkey(Part):
         program = self.program  # before writing anything
         data = self.folder / "data"
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if self._port is None:  # chosen once per object: others know it by now
+        if self._port is None:  # chosen once per object, because other processes know the port
             kept = self.folder / "port"
             wish = kept.read_text("ascii").strip() if kept.exists() else ""
             self._port = free_port(int(wish) if wish.isdigit() else None)
@@ -95,7 +95,7 @@ class Valkey(Part):
         configuration = self.folder / "valkey.conf"
         folder = json.dumps(str(data), ensure_ascii=False)  # the file's quoted values follow JSON's rules
         lines = PARAMETERS | {"port": str(self.port), "requirepass": self.password, "dir": folder}
-        # It contains the password.
+        # The file contains the password.
         write_private(configuration, "".join(f"{name} {value}\n" for name, value in lines.items()))
         return self.command(str(program.path), str(configuration))
 

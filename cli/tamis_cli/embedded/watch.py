@@ -21,7 +21,7 @@ def restart_delay(failures: int) -> float:
 
 
 def failures_in_a_row(before: int, ran_for: float) -> int:
-    """Return the number of ends in a row: 1 if the part ran for `STEADY` seconds or longer, otherwise `before` + 1."""
+    """Return how often a part has ended in a row: 1 if it ran for `STEADY` seconds or longer, else `before` + 1."""
     return 1 if ran_for >= STEADY else before + 1
 
 

@@ -50,9 +50,10 @@ class Notifications:
     """
 
     def __init__(self, engine: AsyncEngine, on_event: Callable[[str, UUID], None]) -> None:
-        """`engine` must commit each statement by itself, and allow two connections at once.
+        """Prepare the connection, without opening it.
 
-        `on_event` is called with the channel and the batch's id.
+        `engine` must commit each statement by itself, and allow two connections at once. `on_event` is called with the
+        channel and the batch's id.
         """
         self._engine = engine
         self._told = on_event
@@ -139,7 +140,7 @@ class CallResults:
     """
 
     def __init__(self, connect: Callable[[], AsyncEngine]) -> None:
-        """`connect` makes an engine that commits each statement by itself."""
+        """Prepare the reader, without a connection. `connect` makes an engine that commits each statement by itself."""
         self._connect = connect
         self._followed: dict[UUID, FollowedBatch] = {}
         self._wake = asyncio.Event()

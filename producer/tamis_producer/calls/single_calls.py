@@ -50,12 +50,15 @@ class CallQuestion:
 class CallGroups:
     """The calls of one event loop, grouped into batches.
 
-    The first call of a question starts at once, in a separate batch. While it is under way, further calls of the same
-    question share a batch.
+    The first call of a question starts at once, in a separate batch. While that call is under way, further calls of the
+    same question share a batch.
     """
 
     def __init__(self, submit: Submit, results: CallResults) -> None:
-        """`submit(question, items, at_once)` writes and dispatches a batch, with at most `at_once` items in flight."""
+        """Begin without calls.
+
+        `submit(question, items, at_once)` writes and dispatches a batch, with at most `at_once` items in flight.
+        """
         self.results = results
         self._submit = submit
         # The items of calls that become one batch.
@@ -82,7 +85,10 @@ class CallGroups:
     async def batch(
         self, question: CallQuestion, items: list[dict[str, Any]], at_once: int, within: float | None
     ) -> list[CallResult]:
-        """Return the result of each item, in order, from a separate batch. Raises the errors of `call`."""
+        """Return the result of each item, in order, from a separate batch. Raises the errors of `call`.
+
+        At most `at_once` items are in flight. `within`: longest wait in seconds; None: no limit.
+        """
         batch = await self._submitted(question, items, at_once)
         return await self._results(batch, batch.results, within)
 
@@ -138,7 +144,7 @@ class SingleCalls:
     """The single calls of one client. Any thread and any event loop may make them."""
 
     def __init__(self, settings: ProducerSettings, submit: Callable[..., SubmittedBatch]) -> None:
-        """`submit` submits a batch as `Client.submit` does."""
+        """Prepare the calls, without a connection. `submit` submits a batch as `Client.submit` does."""
         self._settings = settings
         self._submit_batch = submit
         self._groups: dict[asyncio.AbstractEventLoop, CallGroups] = {}
@@ -151,7 +157,7 @@ class SingleCalls:
         """
         (item,) = await _items([source])
         with rows_of([item], bounds=SubmissionBounds.of(self._settings), operations=[question.operation]):
-            pass  # it can be submitted, so it may share a batch
+            pass  # the item can be submitted, so it may share a batch
         return await self._here().call(question, item, within)
 
     async def ask_all(

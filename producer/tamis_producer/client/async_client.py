@@ -277,7 +277,10 @@ class AsyncClient(Mirror):
     """
 
     def __init__(self, settings: ProducerSettings | None = None) -> None:
-        """Connect on first use. Raise `ConfigurationError` if no broker or ledger is configured."""
+        """Prepare the client, which connects on first use.
+
+        Raise `ConfigurationError` if no broker or ledger is configured.
+        """
         self._bridge = Bridge(settings)
 
     @property

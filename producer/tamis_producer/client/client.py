@@ -78,7 +78,10 @@ class Client(Session):
     """
 
     def __init__(self, settings: ProducerSettings | None = None, *, pool: PoolKind = CLIENT) -> None:
-        """Connect on first use. Raise `ConfigurationError` if no broker or ledger is configured."""
+        """Prepare the client, which connects on first use.
+
+        Raise `ConfigurationError` if no broker or ledger is configured.
+        """
         super().__init__(settings, pool=pool)
         self._calls: SingleCalls | None = None
         begin_anew_after_a_fork(self)
@@ -176,7 +179,7 @@ class Client(Session):
             callback=callback if on_complete is None else sent_on_completion(on_complete, bounds=bounds),
             api_key_id=api_key_id,
             service=service,
-            items=rows_of(  # last, because it takes a while
+            items=rows_of(  # last, because reading the items takes a while
                 items, exclusions, sources=sources, bounds=bounds, operations=[question], waiting=self.waiting
             ),
         )

@@ -83,7 +83,10 @@ class BatchGlance:
         return read_snapshot_change(self._connection, self._id)
 
     def read_by_people(self) -> bool:
-        """Return whether people made decisions, or set a screening mode. Counts of these need a `Client`."""
+        """Return whether people made decisions, or set a screening mode.
+
+        If so, only a `Client` can count the decisions.
+        """
         rows = (
             "SELECT 1 AS one FROM overrides WHERE batch_id = %(batch_id)s "
             "UNION ALL SELECT 1 FROM screening_modes WHERE batch_id = %(batch_id)s LIMIT 1"

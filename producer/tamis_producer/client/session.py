@@ -75,7 +75,7 @@ class Sight(Protocol):
         """Raise `Blinded` if a decision in the batch, or in another stage of its review, is hidden from the person."""
 
     def check_records(self, connection: Connection, batch_id: UUID) -> None:
-        """Raise `Blinded` if the batch has only the records that passed an earlier stage, with hidden decisions."""
+        """Raise `Blinded` if the batch's records passed an earlier stage by decisions hidden from the person."""
 
 
 class Session:
@@ -84,7 +84,10 @@ class Session:
     sight: Sight | None = None  # None: a program, or a terminal without a person, which shows every decision
 
     def __init__(self, settings: ProducerSettings | None = None, *, pool: PoolKind = CLIENT) -> None:
-        """Connect on first use. Raise `ConfigurationError` if no broker or ledger is configured."""
+        """Prepare the connections, which open on first use.
+
+        Raise `ConfigurationError` if no broker or ledger is configured.
+        """
         self.settings = settings or ProducerSettings.load()
         self._pool = pool
         self.engine: Engine = self._connect()
@@ -103,7 +106,7 @@ class Session:
         return other
 
     def check_whole(self, batch_id: UUID) -> None:
-        """Raise `Blinded` if `sight` hides a decision. For functions whose answer depends on all decisions of a batch.
+        """Raise `Blinded` if `sight` hides a decision. Functions that need all decisions of a batch call it.
 
         Raises `LedgerUnavailable`.
         """

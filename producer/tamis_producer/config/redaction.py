@@ -40,7 +40,7 @@ class Redaction:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        """Secrets of less than six characters are ignored."""
+        """Prepare the redactor. Secrets of less than six characters are ignored."""
         self._secrets = tuple(secrets)
         self._learned: deque[str] = deque(maxlen=LEARNED)
         self._pattern = self._compiled()

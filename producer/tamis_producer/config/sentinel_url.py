@@ -28,7 +28,7 @@ OPTIONS = ("master_name", *(f"sentinel_{name}" for name in LOGIN), *TLS)
 
 @dataclass(frozen=True)
 class SentinelUrl:
-    """The parts of such a URL. Mappings hold arguments of the Redis client."""
+    """The parts of a URL with Sentinels. Mappings hold arguments of the Redis client."""
 
     hosts: tuple[tuple[str, int], ...]  # of the Sentinels
     service: str
@@ -39,7 +39,7 @@ class SentinelUrl:
 
     @classmethod
     def read(cls, url: str) -> Self | None:
-        """Return the parts of a URL; None if its scheme is another one.
+        """Return the parts of a URL; None if the URL has another scheme.
 
         Raises:
             ValueError: the URL is wrong. The message contains no secret.

@@ -67,7 +67,7 @@ class ProducerSettings(BaseModel):
     prices: Path | None = None  # file with prices of models, which override Tamis's
 
     def __init__(self, **values: Any) -> None:
-        """Keywords override variables. Variables override the files that `TAMIS_<NAME>_FILE` name."""
+        """Read the settings. Keywords override variables, and variables override the files of `TAMIS_<NAME>_FILE`."""
         super().__init__(**(settings_of(os.environ, type(self).model_fields) | values))
 
     @model_validator(mode="after")

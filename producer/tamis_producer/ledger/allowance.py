@@ -97,7 +97,7 @@ def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
 
 
 def check_models(connection: Connection, batch: Row[Any]) -> None:
-    """Raise `NotAllowed` if the key of a batch that exists may no longer ask the batch's model."""
+    """Raise `NotAllowed` if the key of an existing batch may no longer ask the batch's model."""
     key = _key(connection, batch.api_key_id)
     if key is not None:
         _check_batch(key, batch)

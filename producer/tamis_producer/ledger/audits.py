@@ -44,7 +44,7 @@ def read_audit(connection: Connection, audit_id: UUID) -> Audit:
 def find_reading_audit(connection: Connection, batch_id: UUID) -> UUID | None:
     """Return the id of the audit that people work on; None if the batch has no audit.
 
-    This is the latest audit with unjudged records. If every audit is judged, it is the latest audit.
+    People work on the latest audit with unjudged records or, if every record is judged, on the latest audit.
     """
     open_first = exists().where(audit_items.c.audit_id == audits.c.id, ~_judged()).desc()
     statement = select(audits.c.id).where(audits.c.batch_id == batch_id)

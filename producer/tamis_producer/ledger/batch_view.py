@@ -51,7 +51,7 @@ class BatchView(PossiblyUnbilled):
     elapsed_seconds: float | None  # since the round's first dispatch, by the database's clock
     live_workers: int  # number in the whole installation
     not_working: tuple[NotWorking, ...] = ()  # live workers that start nothing at the moment
-    review_id: str | None = None  # None: it belongs to no review
+    review_id: str | None = None  # None: the batch belongs to no review
     stage: int | None = None  # place in its review, from 0
     pause: Pause | None = None  # None: it is not paused
     priority: Priority = Priority.NORMAL
@@ -70,7 +70,7 @@ class BatchView(PossiblyUnbilled):
 
     @property
     def stuck(self) -> Pause | None:
-        """The batch's pause, if people must correct its cause and the batch's last call has ended."""
+        """The pause, if people must correct its cause and the batch's last call has ended; else None."""
         return self.pause if self.pause is not None and self.pause.needs_people and not self.counts.running else None
 
     @property

@@ -73,7 +73,7 @@ def read_call_results(
 
 
 def read_hindrance(connection: Connection, batch_ids: Sequence[UUID]) -> Hindrance:
-    """Return the reasons why these batches do not continue, all from one moment."""
+    """Return the reasons why these batches do not continue."""
     running = exists().where(items.c.batch_id == batches.c.id, items.c.state == ItemStatus.RUNNING)
     paused = select(batches.c.id, batches.c.pause).where(
         batches.c.id == any_(literal([*batch_ids], ARRAY(Uuid))), batches.c.state == BatchStatus.PAUSED, ~running

@@ -102,8 +102,8 @@ def _several_hosts(url: URL) -> bool:
 def _listen(engine: Engine) -> None:
     """Prepare the connections of an engine.
 
-    They read times in any date style. They end if the server becomes read-only, because another server is then the
-    primary. A text that Postgres cannot store raises `InvalidParameters`.
+    The connections read times in any date style. A connection ends if the server becomes read-only, because another
+    server is then the primary. A text that Postgres cannot store raises `InvalidParameters`.
     """
 
     @event.listens_for(engine, "connect")

@@ -19,7 +19,7 @@ def needs_no_reading(batch_id: UUID) -> ColumnElement[bool]:
 
 
 def read_copies(connection: Connection, batch_id: UUID) -> dict[int, str]:
-    """Return why each record is a copy, in a sentence, for the records that people call copies."""
+    """Return the reason, in a sentence, for each record that people call a copy, by the record's place."""
     reason = exclusions.c.exclusion.op("->>")("reason")
     return {row[0]: row[1] for row in connection.execute(copies_of(batch_id).add_columns(reason))}
 

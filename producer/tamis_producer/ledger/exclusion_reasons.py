@@ -9,7 +9,7 @@ from tamis_schemas.ledger import results
 def exclusion_reason() -> ColumnElement[str | None]:
     """Return the SQL expression for the exclusion reason in a row of `results`, for the operation `inclusion`.
 
-    It is NULL if the result does not exclude the record, or gives no reason.
+    The expression is NULL if the result does not exclude the record, or gives no reason.
     """
     excludes = results.c.detail.op("->>")("status") == InclusionStatus.EXCLUDE.value
     return cast(case((excludes, results.c.detail.op("->>")("exclusion_reason")), else_=None), Text)

@@ -245,7 +245,7 @@ def result_of(row: Row[Any]) -> EvaluationResult | FieldsResult:
 
 
 def evaluations_json() -> ColumnElement[Any]:
-    """Return the SQL expression for an item's evaluations as a JSON list. It is NULL for operations without metrics."""
+    """Return the SQL expression for an item's evaluations as a JSON list; NULL for operations without metrics."""
     of = evaluations.c
     evaluation = func.json_build_object(
         *("label", of.label, "metric_type", of.metric_type, "score", of.score),

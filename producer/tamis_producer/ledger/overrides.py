@@ -242,8 +242,8 @@ def read_places(connection: Connection, batch_id: UUID, places: Collection[int])
 def one_at_a_time(connection: Connection, batch_id: UUID) -> None:
     """Let no other transaction write people's decisions on this batch until the end of this transaction.
 
-    It waits for an earlier writer. Workers can still claim the items, because no row is locked. Raises `UnknownBatch`
-    if the batch is being purged.
+    The call waits for an earlier writer. Workers can still claim the items, because no row is locked. Raises
+    `UnknownBatch` if the batch is being purged.
     """
     connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"human decisions {batch_id}"))))
     purging = select(batches.c.id).where(batches.c.id == batch_id, batches.c.purging_at.is_not(None))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# Without these, a statement waits for hours after the server's machine or network has failed. (ms and s)
+# Without these settings, a statement waits for hours after the server's machine or network has failed. (ms and s)
 NOTICE_A_LOST_NETWORK: Mapping[str, Any] = {
     "connect_timeout": 5,
     "keepalives_idle": 10,

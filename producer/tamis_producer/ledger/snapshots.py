@@ -86,7 +86,7 @@ def read_snapshots(connection: RunsStatements, batch_id: UUID) -> tuple[ModelSna
 def read_snapshot_change(connection: RunsStatements, batch_id: UUID) -> SnapshotChange | None:
     """Return the models that answered a batch if they changed, else None.
 
-    The summaries show whether results must be read: usually they need not.
+    The results themselves are read only if the batches' summaries do not exclude a change.
     """
     batch, *pilots = connection.exec_driver_sql(_PAIR, {"batch_id": batch_id})
     before: Mapping[str, Any] = (pilots[0].models or {}) if pilots else {}

@@ -13,7 +13,7 @@ from tamis_schemas.ledger import batches, payloads
 def read_sources(batch: Row[Any]) -> tuple[Source, ...]:
     """Return the sources of a row of `batches`, in their order; empty if the batch was submitted without a source.
 
-    They lack their doubts, which may be many: the view `copy_pairs` has them.
+    The doubts of the sources, which may be many, are omitted: the view `copy_pairs` has them.
     """
     return tuple(Source.model_validate({**source, "doubts": ()}) for source in batch.source or ())
 
@@ -21,8 +21,8 @@ def read_sources(batch: Row[Any]) -> tuple[Source, ...]:
 def source_name() -> ColumnElement[str | None]:
     """Return the SQL expression for the name of an item's source. The statement must join `batches` and `payloads`.
 
-    It is NULL if the item names no source, as in a batch with at most one source. In a later stage of a review, the
-    source is that of the same record in the first stage.
+    The name is NULL if the item names no source, as in a batch with at most one source. In a later stage of a review, a
+    record has the source that it has in the first stage.
     """
     first, origin = batches.alias("first_stage"), payloads.alias("origin")
     of_first = (

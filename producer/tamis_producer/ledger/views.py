@@ -97,8 +97,8 @@ def pace(
 ) -> float | None:
     """Return the pace in items per second: (ended - 1) / max(spread, since_first / 2, shortest_call).
 
-    It is None if fewer than two items have ended, or no time has passed. It is also None until as many items have ended
-    as run at once, for half a window at most: the first of many parallel calls show no pace.
+    The pace is None if fewer than two items have ended, or no time has passed. The pace is also None until as many
+    items have ended as run at once, for half a window at most: the first of many parallel calls show no pace.
 
     The time begins with the first result, so it omits the wait for a worker and the loading of a model. Parallel calls
     end together, so the time is at least that of the shortest call. Half of `since_first` makes the pace fall when no

@@ -33,7 +33,7 @@ class WebhookView(Frozen):
 
 
 def read_all(engine: Engine, *, limit: int = 20, state: WebhookState | None = None) -> list[WebhookView]:
-    """Return the latest events, newest first. Raises `LedgerUnavailable`."""
+    """Return the latest events, newest first; with `state`, only events in this state. Raises `LedgerUnavailable`."""
     latest = select(webhooks).order_by(webhooks.c.created_at.desc(), webhooks.c.id).limit(limit)
     query = latest if state is None else latest.where(webhooks.c.state == state)
     with ledger_errors(), engine.connect() as connection:

@@ -45,7 +45,7 @@ class WorkerReport(_Worker):
 
     state_for: float | None = None  # s
     running_for: float = 0.0  # s
-    idle_for: float | None = None  # s since it last started or finished an item; None: never yet
+    idle_for: float | None = None  # s since the worker last started or finished an item; None: never yet
 
 
 class WorkerView(_Worker):

@@ -28,7 +28,7 @@ class Waiting:
         time.sleep(seconds)
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield the same items. In other ways to wait, other work may run between two of them."""
+        """Yield the same items. A subclass may let other work run between two items."""
         return iter(items)
 
 

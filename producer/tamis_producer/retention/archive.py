@@ -37,9 +37,9 @@ def archive_rows(
 ) -> Path:
     """Write the rows locked by this transaction to an archive, a new folder within `folder`. Return the new folder.
 
-    It replaces an older archive of the same batch or review. `going_on` is called for each piece of a file, and may
-    raise an error to stop. Raises `OperationFailed` if a file cannot be written, or does not contain its rows when read
-    back.
+    The archive replaces an older archive of the same batch or review. `going_on` is called for each piece of a file,
+    and may raise an error to stop. Raises `OperationFailed` if a file cannot be written, or does not contain its rows
+    when read back.
     """
     _in_one_notation(connection)
     place = folder / f"{subject.noun}-{subject.id}"

@@ -35,7 +35,7 @@ def purge(
 
     Rows left by a killed purge are deleted first. A subject is skipped if it is being retried, or if another purge has
     deleted it. Rows are deleted in slices, each in its own transaction. After each slice, `progress` receives the
-    number of items deleted in it.
+    number of deleted items.
 
     Raises:
         OperationFailed: an archive could not be written; its rows are still in the ledger.
@@ -59,8 +59,8 @@ def archive_locked(
 ) -> Purged | None:
     """Archive a subject in the folder `archive` (None: no archive), and hide it.
 
-    Return None if it may not be purged now. Both steps are in the caller's transaction, so no decision can come between
-    them.
+    Return None if the subject may not be purged now. Both steps are in the caller's transaction, so no decision can
+    come between them. `going_on` is called for each piece of a file, and may raise an error to stop.
     """
     locked = lock(connection, subject)
     if locked is None:

@@ -90,7 +90,7 @@ def find_again(connection: Connection, subject: Subject) -> Subject | None:
 def measure(connection: Connection, subject: Subject) -> int:
     """Return the bytes of all rows of a subject, as Postgres stores them, without indexes and free space.
 
-    It reads every row of the subject.
+    The query reads every row of the subject.
     """
     return sum(
         connection.execute(

@@ -1,8 +1,8 @@
 """The work that follows a batch's completion.
 
 An application registers a function in the entry points `tamis.batch_completed`. Workers call the function with an
-engine of the ledger and the id of a completed batch. It begins the batch that follows and returns that batch's id, or
-None if no batch follows. It may be called several times for the same batch, also by two workers at once.
+engine of the ledger and the id of a completed batch. The function begins the batch that follows and returns that
+batch's id, or None if no batch follows. It may be called several times for the same batch, also by two workers at once.
 """
 
 import logging

@@ -95,7 +95,7 @@ class Duration:
 class Rehearsal:
     """The figures of a batch's first round, with one call for each question. Numbers of tokens are estimates."""
 
-    model: str | None  # None: only the workers know it
+    model: str | None  # None: only the workers know the model
     samples: tuple[Sample, ...]
     items: int
     unasked: int  # items without a question

@@ -40,7 +40,8 @@ class AIEvaluationService:
     endpoint refuses the key or the model, the batch is paused, and items without a result have this reason as `error`.
 
     `max_concurrent` limits the items of a batch in flight, within the workers' own limits. `fresh` asks the model even
-    if the answer is cached; the new answer replaces the cached answer.
+    if the answer is cached; the new answer replaces the cached answer. `include_reasoning` also asks for the reasons of
+    an answer.
 
     Every method raises:
         InvalidParameters: the parameters or an item are wrong. Nothing is written, and no item is evaluated.
@@ -391,7 +392,10 @@ class ServiceClient:
     """A service's client. It connects on first use, and again on first use after `close`. Any thread may use it."""
 
     def __init__(self, client: Client | None) -> None:
-        """`client` stays open. None: a new client with the settings of the process."""
+        """Prepare the service, without a connection.
+
+        `client` stays open. None: a new client with the settings of the process.
+        """
         self._given = client
         self._own: Client | None = None
         self._lock = Lock()

@@ -68,7 +68,7 @@ class NamedTasks:
     """
 
     def __init__(self, client: Client) -> None:
-        """`client` stays open."""
+        """Prepare the tasks. `client` submits the batches, and stays open."""
         self._client = client
 
     async def evaluate(self, task_id: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ MOST = Decimal(1_000_000_000)  # dollars; the ledger's columns hold no more
 def amount_of(value: object, *, name: str = "max_cost") -> Decimal:
     """Return an amount of dollars from a number or a text (`2`, `0.50`, `$0.50`), rounded to nanodollars.
 
-    Raises `InvalidParameters`.
+    Raises `InvalidParameters` if the value is no such amount, or if the amount is negative or too large.
     """
     wrong = InvalidParameters(f"{name}: {value!r} is not an amount of dollars, for example 2.50")
     if isinstance(value, bool) or not isinstance(value, Decimal | int | float | str):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # the owner of a mapped instance has imported it already
 
 
 def to_item_at(index: int, source: object) -> dict[str, Any]:
-    """Return the item of `to_item`. Its errors name the place `index` of the source in a list."""
+    """Return `to_item(source)`. Errors name `index`, the place of the source in a list."""
     try:
         return to_item(source)
     except InvalidParameters as error:

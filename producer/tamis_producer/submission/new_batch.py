@@ -83,14 +83,14 @@ class NewBatch:
     idempotency_key: str | None = None
     use_cache: bool = True
     sources: tuple[Source, ...] = ()
-    updates: UUID | None = None  # batch whose search it updates; None: none
+    updates: UUID | None = None  # batch whose search this batch updates; None: none
     stage: Stage | None = None
     priority: Priority = Priority.NORMAL
     max_cost: Decimal | None = None  # dollars; None: no budget
     steering: Steering = NO_STEERING
     traceparent: str | None = None  # trace of its submission; None: no trace
     api_key_id: str | None = None  # gateway's key of its submission; None: no key
-    service: str | None = None  # service whose single calls it holds; None: a batch that people follow
+    service: str | None = None  # service whose single calls the batch holds; None: a batch that people follow
     callback: Callback | OnComplete | None = None  # receiver of its end; None: no callback
     pause: Pause | None = None  # reason for a pause from the start; None: not paused
     id: UUID = field(default_factory=uuid4)
@@ -103,10 +103,11 @@ class NewBatch:
 
     @cached_property
     def content_sha256(self) -> str:
-        """The digest of operation, model, steering, items and exclusions. It is compared if an idempotency key recurs.
+        """The digest of operation, model, steering, items and exclusions.
 
-        Priority, budget and tier do not count, because they do not change the work. Examples from another batch do not
-        count either, because people may have decided about more of its records since.
+        Two submissions with the same idempotency key must have the same digest. Priority, budget and tier do not count,
+        because they do not change the work. Examples from another batch do not count either, because people may have
+        decided about more of its records since.
         """
         params, steering = as_asked_for(self.params), self.steering.content
         question = [params, self.model, steering] if steering else [params, self.model]

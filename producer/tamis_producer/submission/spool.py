@@ -28,7 +28,7 @@ class Spool(Generic[T]):
     """
 
     def __init__(self, waiting: Waiting = ON_THREAD) -> None:
-        """`waiting`: lets an event loop do other work between two values that are read."""
+        """Make an empty spool. `waiting` lets an event loop do other work between two values that are read."""
         self._waiting = waiting
         self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - closed in `close`
         self._last: list[T] = []

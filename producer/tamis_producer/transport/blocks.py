@@ -46,7 +46,10 @@ def read_blocks(limiter_url: str) -> list[Block]:
 
 
 def lift_blocks(limiter_url: str, models: Collection[str | None]) -> list[Block]:
-    """Lift the blocks of these models, and return them. None among the models: of all. Raises `BrokerUnavailable`."""
+    """Lift the blocks of these models, and return the blocks. Raises `BrokerUnavailable`.
+
+    If None is among the models, all blocks are lifted.
+    """
     with _limiter(limiter_url) as client:
         blocks = [block for block in _read(client) if None in models or block.model in models]
         for block in blocks:

@@ -104,11 +104,11 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
         # Acknowledge a message only after its result is committed: if its worker dies, the broker delivers it again.
         task_acks_late=True,
         task_reject_on_worker_lost=True,
-        worker_enable_prefetch_count_reduction=False,  # it counts threads, which items do not use
+        worker_enable_prefetch_count_reduction=False,  # the reduction counts threads, which items do not use
         # Storing header results is the most expensive part of a task, and nothing reads them.
         task_ignore_result=True,
         worker_deduplicate_successful_tasks=False,  # deduplicating a header makes its chord hang
-        worker_cancel_long_running_tasks_on_connection_loss=False,  # it would lose tasks in flight
+        worker_cancel_long_running_tasks_on_connection_loss=False,  # True would lose tasks in flight
         broker_transport_options=dict(ON_AMQP) if on_amqp else _on_redis(settings, connections),
         broker_heartbeat=HEARTBEAT_ON_AMQP,
         broker_place=place(settings.broker),  # for messages; Celery has no such setting
@@ -211,7 +211,7 @@ def place(url: str) -> str:
 
 
 def what_is_wrong(error: BaseException) -> str:
-    """Return why a broker failed, in words to print after the broker's name. They do not contain any sent data."""
+    """Return why a broker failed, in words to print after the broker's name. The words do not contain any sent data."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):

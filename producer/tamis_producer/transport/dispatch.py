@@ -52,14 +52,17 @@ class Shard:
     queue: str
     items: tuple[ItemAddress, ...]
     traceparent: str | None = None  # trace of the batch's submission
-    last: bool = False  # True if it fills the window, or no shard waits behind it
+    last: bool = False  # True if the shard fills the window, or no shard waits behind it
 
 
 class Dispatcher:
     """A publisher of shards. Several processes may dispatch the same batch at once."""
 
     def __init__(self, engine: Engine, app: Celery, *, waiting: Waiting = ON_THREAD) -> None:
-        """`waiting`: lets an event loop do other work between two messages."""
+        """Prepare the publisher, without a connection.
+
+        `waiting` lets an event loop do other work between two messages.
+        """
         self._engine = engine
         self._app = app
         self._waiting = waiting
@@ -114,7 +117,7 @@ class Dispatcher:
                 self._send(producer, batch_id, operation, queue, address, row.traceparent)
 
     def request_summary(self, batch_id: UUID) -> None:
-        """Ask a worker to write the summary of a cancelled batch, if none of its items is pending or running.
+        """Ask a worker for a cancelled batch's summary. The worker writes it if no item is pending or running.
 
         Raises:
             BrokerUnavailable: nothing was published; the reconciler writes the summary later.
@@ -210,7 +213,7 @@ class Dispatcher:
         body = self._app.signature(
             wire.AGGREGATE,
             args=(str(batch_id), round_, shard),
-            immutable=True,  # it takes its numbers from the ledger, not from the header
+            immutable=True,  # the task takes its numbers from the ledger, not from the header
             ignore_result=True,
             argsrepr=wire.shard_label(str(batch_id), round_, shard),
         )

@@ -40,7 +40,10 @@ def check_servers(urls: Mapping[str, str], *, within: float) -> None:
 
 
 def is_cluster(url: str, *, within: float) -> bool:
-    """Return whether the server is a Redis Cluster; False if the user may not know. Raises as `check_servers`."""
+    """Return whether the server is a Redis Cluster; False if the user may not know.
+
+    Raises the errors of `check_servers`.
+    """
     try:
         with connect(url, socket_timeout=within, socket_connect_timeout=within) as client:
             return bool(client.info().get("cluster_enabled"))
@@ -53,7 +56,7 @@ def is_cluster(url: str, *, within: float) -> bool:
 
 
 def no_primary(url: str) -> ConfigurationError | BrokerUnavailable:
-    """Return the reason why Sentinels name no primary. It is a `ConfigurationError` if waiting does not help."""
+    """Return the error for Sentinels that name no primary: `ConfigurationError` if waiting does not help."""
     sentinels = SentinelUrl.read(url)
     assert sentinels is not None  # noqa: S101 - no other URL has Sentinels
     services: set[str] = set()

@@ -97,7 +97,7 @@ class OrderRefits:
                     return done
             future: Future[None] = Future()
             child.asked.append((request, future))
-            with suppress(OSError):  # it has just died: its listener reports that
+            with suppress(OSError):  # the child has just died: its listener reports the death
                 _send(child, request)
             return future
 

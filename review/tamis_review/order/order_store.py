@@ -53,7 +53,7 @@ class StoredOrder:
 
 
 def by_number(terms: OrderTerms, rules: Mapping[int, str | None]) -> tuple[StoredOrder, ReadingOrder]:
-    """Return the order of the batch, for blind readers: no place or figure depends on a decision. It is not stored.
+    """Return an order by record number, for blind readers: no place or figure depends on a decision.
 
     `rules`: place of each record -> the rule that excluded it, or None.
     """

@@ -102,7 +102,7 @@ def rank(
 def _why(fused: Fused) -> list[ReadingReason]:
     """Return the reason for each record's place: text, model, or both.
 
-    It is both if the smaller of the two parts of the order's figure is at least half the larger.
+    The reason is both if the smaller of the two parts of the order's figure is at least half the larger part.
     """
     if fused.text is None:
         return [ReadingReason.EXPLORATION if fused.model is None else ReadingReason.MODEL] * len(fused.rows)

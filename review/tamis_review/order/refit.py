@@ -21,7 +21,7 @@ KEPT = 100_000  # records whose features a process keeps; 50,000 abstracts need 
 
 
 class FeatureCache:
-    """The text features of the batches whose orders were computed last. They stay valid, because texts never change."""
+    """The text features of the batches whose orders were computed last. Texts never change, so features stay valid."""
 
     def __init__(self, records: int = KEPT) -> None:
         self._records = records

@@ -1,4 +1,4 @@
-"""Routes of human decisions, stored beside the model's without replacing them, and of labels and notes."""
+"""Routes of human decisions, and of labels and notes. A human decision is stored beside the model's decision."""
 
 from dataclasses import fields
 from http import HTTPStatus

@@ -67,7 +67,10 @@ def get_agreement(batch_id: BatchId, client: Of, _: Reader) -> AgreementFigures:
 def get_agreement_records(
     batch_id: BatchId, client: Of, _: Reader, query: Annotated[CellQuery, Query()]
 ) -> AgreementRecords:
-    """Return the records behind a cell. In a table of software and people, the software is the first judge."""
+    """Return the records behind a cell of a table of agreement.
+
+    In a table of software and people, the software is the first judge.
+    """
     return list_agreement_records(client.batch(batch_id), query)
 
 

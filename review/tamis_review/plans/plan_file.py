@@ -227,7 +227,7 @@ def _validated(model: type[_Model], file: YamlFile, values: object, location: Lo
 
 
 def read_schema(path: Path | str) -> dict[str, Any]:
-    """Return the JSON Schema in a JSON or YAML file. It is not checked here: `ExtractFields` does that.
+    """Return the JSON Schema in a JSON or YAML file. `ExtractFields`, not this function, checks the schema.
 
     Raises `InputError` with the line if the file is neither JSON nor YAML, or is not a mapping.
     """

@@ -104,7 +104,7 @@ class Review:
                 return
             except IllegalTransition:
                 if self._stage(verb) == stage:
-                    raise  # else it has just completed, and the review is in its next stage
+                    raise  # else the stage has just completed, and the review is in the next stage
 
     def _stage(self, verb: str) -> UUID:
         with self.session.writing() as connection:

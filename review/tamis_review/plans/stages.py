@@ -33,8 +33,8 @@ class Begun:
 def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: str, again: bool = False) -> Begun:
     """Write a review and its first stage, or return the existing review of the same plan and records.
 
-    Runs in the caller's transaction. `first`: the batch of the first stage, without its place in the review. `again`:
-    always begin a new review.
+    The function runs in the caller's transaction. `first`: the batch of the first stage, without its place in the
+    review. `again`: always begin a new review.
 
     Raises:
         IdempotencyConflict: a stage of the existing review may cost more than this plan allows.
@@ -75,8 +75,8 @@ def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
     """Return the next stage's batch. If that stage has not begun, begin it with the records that passed this batch.
 
     Return None if the batch belongs to no review, is not completed, or is the last stage, or if no record passed. In
-    the last two cases the review is marked as finished. Repeated and concurrent calls begin a single batch. Runs in the
-    caller's transaction.
+    the last two cases the review is marked as finished. Repeated and concurrent calls begin a single batch. The
+    function runs in the caller's transaction.
     """
     of_batch = (
         select(batches, reviews.c.plan, reviews.c.label.label("review"), reviews.c.finished_at.label("ended"))

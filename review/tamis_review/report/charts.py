@@ -134,7 +134,7 @@ def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
 
 
 def _corners(plot: Plot, finding: FindingFigures, top: int, across: int) -> list[str]:
-    """Return the corners of the curve, which rises by one at each include. In an unknown order it is a line."""
+    """Return the corners of the curve, which rises by one at each include. If the order is unknown, it is straight."""
     corners = [(0, 0)]
     for nth, read in enumerate(finding.finds if finding.ordered else (), 1):
         corners += [(read, nth - 1), (read, nth)]

@@ -195,7 +195,8 @@ def _counted(rows: Sequence[Any]) -> ReportFlow:
 def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[FlowSource, ...]:
     """Return a batch's sources, each with its numbers of identified records, duplicates and screened records.
 
-    The other records were removed for other reasons. A duplicate that a human restored counts as screened.
+    Records in neither of the last two numbers were removed for other reasons. A duplicate that a human restored counts
+    as screened.
     """
     sources = read_sources(batch)
     if not sources:
@@ -323,7 +324,7 @@ def _stage(
 
 
 def _between(connection: Connection, before: Row[Any], batch: Row[Any], of: OfRecords | None) -> tuple[int, int]:
-    """Return how many records of `batch` did not pass `before`, and how many that passed it are not in `batch`."""
+    """Return two numbers of records: in `batch` without passing `before`, and passed by `before` but not in `batch`."""
     earlier = outcomes(before.id).subquery("earlier")
     item = outcomes(batch.id).subquery("each")
     later = select(item.c.record).where(item.c.outcome.not_in(BEFORE_SCREENING)).subquery("later")

@@ -115,7 +115,10 @@ def _label(text: str, room: tuple[float, float, float, float], at: str) -> str:
 
 
 def arrow_svg(x: float, y: float, to_x: float, to_y: float) -> str:
-    """Return an arrow: straight down, or first down, then across if its end is to the side."""
+    """Return an arrow from (x, y) to (to_x, to_y).
+
+    The arrow goes straight down, or first down, then across if its end is to the side.
+    """
     if x == to_x:
         head = f"{to_x:g},{to_y:g} {to_x - 4:g},{to_y - 8:g} {to_x + 4:g},{to_y - 8:g}"
         line = f"M{x:g} {y:g}V{to_y - 7:g}"

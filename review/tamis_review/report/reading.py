@@ -150,7 +150,7 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
 
 
 def read_figures(connection: Connection, subject: ReportSubject) -> Figures:
-    """Return the figures of a batch or a review. They are consistent if the connection is a `snapshot`.
+    """Return the figures of a batch or a review. The figures are consistent if the connection is a `snapshot`.
 
     Raises `OperationFailed` if the ledger's own numbers do not add up.
     """

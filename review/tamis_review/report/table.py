@@ -315,8 +315,8 @@ def _marks(result: ItemResult) -> Marks:
 def _fields(item: Mapping[str, Any], marks: Marks, called: Mapping[str, str] | None = None) -> list[Row]:
     """Return the fields to show with a record, each with its marked passages.
 
-    These are the abstract and fields with marks. All fields are shown if the item has neither title nor abstract, or
-    `called` is given. `called`: field -> another name to show.
+    The abstract and the fields with marks are shown. All fields are shown if the item has neither title nor abstract,
+    or `called` is given. `called`: field -> another name to show.
     """
     names = [name for name in item if name in SHOWN or name in marks]
     if called or not any(item.get(name) for name in SHOWN):

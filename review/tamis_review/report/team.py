@@ -1,4 +1,4 @@
-"""How far people have read a batch, and what is left: for all of them, and for a person.
+"""The progress of people who read a batch, and the work left: for all people, and for one person.
 
 No number depends on a decision that is hidden from this person.
 """
@@ -35,7 +35,7 @@ class Pace(Frozen):
 
 
 class Team(Frozen):
-    """How far people have read a batch, and the work left for them. It has no decisions."""
+    """How far people have read a batch, and the work left for them. No number reveals a decision."""
 
     mode: ScreeningMode = ScreeningMode.SINGLE
     to_read: int = 0  # records for people: those that reached the screening, or the sample of the audit
@@ -53,8 +53,9 @@ class Team(Frozen):
 
 
 def read_team(connection: Connection, view: BatchView, me: str | None, *, people: bool = False) -> Team:
-    """Return how far people have read a batch. An operation that makes no decisions leaves no work, nor does a stage
-    that is closed to blind readers.
+    """Return how far people have read a batch.
+
+    No work is left if the operation makes no decisions, or if the stage is closed to blind readers.
 
     `me`: the person who asks; None for a program, which may see everything. Then `todo` has the records that wait for
     any person. `people`: also how much each person has read.

@@ -146,7 +146,7 @@ def reading_first(
 ) -> Iterable[int]:
     """Return all places in reading order: sample, records that a partner has read, other records, rule exclusions.
 
-    This is the order of `next_records.offered`, with decided records. `pairs`: whether people read in pairs.
+    The order is that of `next_records.offered`, and includes decided records. `pairs`: whether people read in pairs.
     """
     read = sorted(said, key=lambda place: said[place].first) if pairs else ()
     return chain(sample, read, (place for place in order if place not in ruled), (p for p in order if p in ruled))
@@ -188,7 +188,7 @@ def like_pattern(word: str) -> str:
 def exact_pattern(word: str) -> str:
     """Return a Postgres regular expression for the word in a JSON value. Case and accents are ignored.
 
-    It does not match field names, which precede `":`.
+    The expression does not match field names, which precede `":`.
     """
     return "".join(map(_exact, _small(word))) + r'(?![^"\\]*":)'
 
@@ -305,7 +305,7 @@ def read_matching(
     final = outcomes(batch_id).subquery("final")
 
     def ended(places: Collection[int], outcome: object) -> set[int]:
-        """Return the places, among those of records with human decisions, with this final outcome."""
+        """Return the places with this final outcome. People have decided about the records at `places`."""
         here = (final.c.idx == any_(literal([*places], ARRAY(Integer))), final.c.outcome == outcome)
         return _places(connection, select(final.c.idx).where(*here)) if places else set()
 
@@ -338,7 +338,7 @@ def search(connection: Connection, batch_id: UUID, words: Iterable[str], places:
 
 
 def _holds(words: Iterable[str]) -> ColumnElement[bool]:
-    """Return the search condition. It tests the longest word first, because fewer records contain it."""
+    """Return the search condition. The condition tests the longest word first, because fewer records contain it."""
     # A CASE tests the words in this order. Postgres's own order is slower.
     text, rarest_first = cast(payloads.c.payload, Text), sorted({*words}, key=len, reverse=True)
     small = func.lower(text.collate("C"))

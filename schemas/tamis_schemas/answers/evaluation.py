@@ -21,7 +21,7 @@ def metric_rank(label: str) -> tuple[int, str]:
 
 
 class Evaluation(Frozen):
-    """The value of one metric, or the reason why it has none; never both.
+    """The value of one metric for one result, or the reason why there is no value; never both.
 
     A score is a number from 0 to 1. A categorical value is a word from a short list.
     """

@@ -42,14 +42,14 @@ class FieldExtractions(Frozen):
 
 
 class RecallAnswer(Frozen):
-    """A model's verdict on the chunks that were shown: do they contain everything that a value needs?"""
+    """A model's judgement whether the chunks in its prompt contain everything that a value needs."""
 
     score: float = Field(ge=0.0, le=1.0)
     missing: tuple[str, ...] = ()  # items missing in the chunks
 
 
 class ExtractionDetail(Frozen):
-    """The evidence for the value or fields of an item with chunks. It is the `detail` of the item's result.
+    """The `detail` of the result of an item with chunks: the evidence for the item's value or fields.
 
     `fields` has the evidence by field name. The operation `extract` has no field names: its only key is "".
     """

@@ -7,7 +7,10 @@ from ..values.frozen import Frozen
 
 
 class AnswerEvaluation(Frozen):
-    """The evaluator's verdict on one answer. The score alone decides; `meets_criteria` is the evaluator's opinion."""
+    """The evaluator's verdict on one answer. The score alone decides whether the answer is accepted.
+
+    `meets_criteria` is only the evaluator's opinion.
+    """
 
     score: float = Field(ge=0.0, le=1.0)
     meets_criteria: bool
@@ -18,7 +21,7 @@ class AnswerEvaluation(Frozen):
 class IterationData(Frozen):
     """One attempt at an answer. Either it was evaluated, or it failed with a kind of error.
 
-    A failed attempt has no evaluation. It has an answer if only the evaluation failed.
+    A failed attempt has no evaluation. It has an answer if only its evaluation failed.
     """
 
     iteration_number: int = Field(ge=1)

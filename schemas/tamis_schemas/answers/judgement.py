@@ -43,7 +43,7 @@ def after_quotes(confidence: float, unverified: int, quotes: int) -> float:
 
 
 class Band(NamedTuple):
-    """A range of evidence quality in which a confidence is multiplied by `share` instead of the lower quality."""
+    """A range of evidence quality that lowers a confidence less: by the factor `share`, not by the quality itself."""
 
     low: float  # included
     high: float  # included

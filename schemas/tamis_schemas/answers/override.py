@@ -44,7 +44,7 @@ class Override(Frozen):
     value: Any = None  # replaces the operation's value; None in an extraction: the record does not contain the value
     withdrawn: bool = False  # True: no decision remains; `value` is None then
     reason: str | None = None  # reason why a full text is excluded, or could not be retrieved
-    settles: bool = False  # True: it counts before other reviewers' decisions
+    settles: bool = False  # True: the decision counts before other reviewers' decisions
     note: str | None = None
     reviewer: str  # name that the reviewer gave
     created_at: datetime  # by the database's clock

@@ -77,7 +77,7 @@ class UncertainReason(StrEnum):
 
 
 class Cut(NamedTuple):
-    """The length of a cut field, after the cut and before it; as JSON `[sent, of]`."""
+    """The length of a shortened field in characters, after and before the cut. As JSON: `[sent, of]`."""
 
     sent: int  # characters of the sent part
     of: int  # characters of the whole field
@@ -110,8 +110,8 @@ class Difference(Frozen):
 class Quote(Frozen):
     """A model's quote for a verdict, and whether the record contains this quote.
 
-    `field`, `start` and `end` are the place of the most similar passage in the record. They are None if the quote was
-    not found. In a list or an object, only `field` is set.
+    `field`, `start` and `end` are the place of the most similar passage in the record. All three are None if the quote
+    was not found. In a list or an object, only `field` is set.
     """
 
     text: str  # as the model wrote it
@@ -151,7 +151,7 @@ class CriterionVerdict(Frozen):
 
 
 class InclusionDecision(Frozen):
-    """The screening of one record (spec 3): status, confidence, rationale, and the criteria that decided."""
+    """The decision on one screened record (spec 3): status, confidence, rationale, and the criteria that decided."""
 
     status: InclusionStatus
     confidence: Confidence = Field(ge=0.0, le=1.0)  # lowered if a quote is altered or not in the record
@@ -225,8 +225,8 @@ class PanelVerdict(Frozen):
     """One panel model's answer on one record, or the reason of its failure, with the cost of the calls."""
 
     model: str  # as the panel names it
-    status: InclusionStatus | None = None  # for a filter `include` for yes, `exclude` for no; None: it failed
-    confidence: Confidence | None = Field(default=None, ge=0.0, le=1.0)  # confidence in this status; None: it failed
+    status: InclusionStatus | None = None  # for a filter `include` for yes, `exclude` for no; None: the model failed
+    confidence: Confidence | None = Field(default=None, ge=0.0, le=1.0)  # confidence in `status`; None: no answer
     reasoning: str | None = None
     probability: float | None = None  # probability of inclusion, from the answer's tokens; None: not available
     relevance: int | None = None  # 0 to 100, the model's grade; None: not requested
@@ -385,7 +385,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def exclusion_reason(self) -> str | None:
-        """Why the record is excluded: the filter's rule, or the first failed criterion; None if it is not excluded."""
+        """The reason of the exclusion: the filter's rule, or the first failed criterion; None if it is not excluded."""
         if self.exclusion is not None:
             return f"{self.exclusion.rule}: {self.exclusion.reason}"
         return None if self.decision is None else self.decision.exclusion_reason

@@ -68,7 +68,7 @@ class StopVerdict(StrEnum):
 
 
 class StopPrice(Frozen):
-    """The number of further records of the sample that people must read before a recall can be promised."""
+    """The price of a promised recall: the number of further records of the sample that people must read."""
 
     recall: float
     confidence: float
@@ -78,7 +78,7 @@ class StopPrice(Frozen):
 
 
 class StopEstimate(Frozen):
-    """The sequential hypergeometric test: an estimate, not a promise."""
+    """The result of the sequential hypergeometric test: an estimate, not a promise."""
 
     p: float | None  # estimated probability that the recall is not reached; None: the reading order is not known
     stops: bool  # True: p is below 1 - confidence

@@ -1,1 +1,1 @@
-"""Batches: their states, their terms, their counts, and their names in messages."""
+"""Batches: their states, plans, options and counts, and the names that processes share."""

@@ -31,16 +31,16 @@ def total(tallies: tuple[Tally, ...]) -> int:
 
 
 def tallies(counted: dict[str, int]) -> tuple[Tally, ...]:
-    """Return a tally for each name with its number."""
+    """Return a tally for each name, with the name's number."""
     return tuple(Tally(name=name, n=n) for name, n in counted.items())
 
 
-# docs/glossary.md, the figure's legend and the methods say it in these words.
+# docs/glossary.md, the figure's legend and the methods use these words.
 BY_HUMAN = "By a human: a person's decision on the record counts, whether or not the software agrees."
 
 
 class Arrow(Frozen):
-    """A branch of the flow: the number of records that arrive, and the number that take each way from there."""
+    """A branch of the flow: the number of records that arrive, and how many of them take each way."""
 
     place: str
     arrived: int
@@ -275,7 +275,7 @@ class Flow(Frozen):
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
-        for part, whole, words in self._parts():  # before the arrows, whose numbers it keeps from being negative
+        for part, whole, words in self._parts():  # first, so that no number of an arrow is negative
             if part > whole:
                 raise ValueError(words)
         for arrow in self.arrows:

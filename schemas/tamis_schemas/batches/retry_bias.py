@@ -41,7 +41,7 @@ class EndedRecord:
     year: int | None
     neighbours: int | None  # number of its two neighbours that passed; None: not two, or the operation decides nothing
     failure: ErrorKind | None
-    passed: bool | None = None  # None: it failed, or its operation decides nothing
+    passed: bool | None = None  # None: the item failed, or its operation decides nothing
 
 
 class Group(Frozen):
@@ -84,7 +84,7 @@ class RoundFailures(Frozen):
 
 
 class RetryBias(Frozen):
-    """A batch's rounds in which at least one record ended, in order."""
+    """The failures of a batch by round, in order. Rounds in which no record ended are omitted."""
 
     rounds: tuple[RoundFailures, ...] = ()
 

@@ -189,7 +189,7 @@ class Steering(Frozen):
 
     @property
     def unbound(self) -> str | None:
-        """The first field or header that could reach another model or price, as text; None: there is none."""
+        """The first field or header that could change the model or its price, as text; None if there is none."""
         fields = (f"the field {name!r} in the body" for name in self.extra_body if name not in HARMLESS_FIELDS)
         return next(iter((*fields, *(f"the header {name!r}" for name in self.extra_headers))), None)
 
@@ -205,7 +205,7 @@ class Steering(Frozen):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The fields that can change an answer. They omit the tier, which changes price and speed only."""
+        """The fields that can change an answer. The tier is omitted: it changes only price and speed."""
         return {name: value for name, value in self.set_fields.items() if not name.startswith("tier")}
 
     @property

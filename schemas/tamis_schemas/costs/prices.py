@@ -61,7 +61,7 @@ class TierPrice(Frozen):
 
 
 class ModelPrice(Frozen):
-    """US dollars per 1,000,000 tokens. A model on your own machine may cost 0."""
+    """US dollars per 1,000,000 tokens of a model. A model on your own machine may cost 0."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -41,11 +41,11 @@ CONFLICTS = frozenset({"40001", "40P01"})
 
 
 class LedgerConflict(LedgerUnavailable):
-    """Another transaction came first. A second try succeeds."""
+    """Another transaction came first. The same transaction may succeed when it is repeated."""
 
 
 def driver_outage(error: BaseException) -> LedgerUnavailable | None:
-    """Return Tamis's error if a driver's error means that the ledger is unavailable; None for any other error.
+    """Return `LedgerUnavailable` if a driver's error means that Postgres cannot answer now; None for any other error.
 
     The message is one line, without statements and passwords.
     """
@@ -66,7 +66,7 @@ def driver_outage(error: BaseException) -> LedgerUnavailable | None:
 
 
 def driver_unusable(error: BaseException) -> ConfigurationError | None:
-    """Return Tamis's error if a driver's error means that the URL has an unknown option; None for any other error."""
+    """Return `ConfigurationError` if a driver's error means that the URL has an unknown option; else None."""
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
         return ConfigurationError(f"TAMIS_DATABASE_URL is invalid: {_first_line(error)}")
     return None

@@ -18,7 +18,7 @@ __all__ = ["CONFLICTS", "OUTAGES", "LedgerConflict", "interruption", "outage", "
 
 
 def outage(error: BaseException) -> LedgerUnavailable | None:
-    """Return Tamis's error if an error means that the ledger is unavailable; None for any other error.
+    """Return `LedgerUnavailable` if an error means that Postgres cannot answer now; None for any other error.
 
     The message is one line, without statements and passwords.
     """
@@ -32,7 +32,7 @@ def outage(error: BaseException) -> LedgerUnavailable | None:
 
 
 def unusable(error: BaseException) -> ConfigurationError | None:
-    """Return Tamis's error if an error means that the URL has an unknown option; None for any other error."""
+    """Return `ConfigurationError` if an error means that the URL has an unknown option; None for any other error."""
     driver = error.orig if isinstance(error, DBAPIError) else error
     return None if driver is None else driver_unusable(driver)
 

@@ -95,15 +95,15 @@ batches = Table(
     Column("id", Uuid, primary_key=True),
     Column("idempotency_key", Text),  # unique for each `api_key_id`
     Column("api_key_id", Text),  # gateway's key of its submission; None: a program or a person here
-    Column("service", Text),  # service whose single calls it holds; None: a batch that people follow
+    Column("service", Text),  # service whose single calls the batch holds; None: a batch that people follow
     Column("callback", JSON),  # a `Callback` for its end; None: no callback
     Column("content_sha256", Text, nullable=False),  # of operation, model and items: finds reused keys
     Column("label", Text),  # name for people: a file's name
     Column("operation", Text, nullable=False),
-    Column("includes", Text),  # the operation's value that includes a record, as text; None: it decides nothing
+    Column("includes", Text),  # the operation's value that includes a record, as text; None: no value does
     Column("excludes", Text),
     Column("excluded_because", Text),  # reason of every exclusion; None: each result has its own reason
-    Column("params", JSON, nullable=False),  # JSON, not JSONB: it keeps the caller's order of names
+    Column("params", JSON, nullable=False),  # JSON, unlike JSONB, keeps the caller's order of names
     Column("model", Text),  # None: the worker's model; a panel's models in one line, for people: `params` has them
     Column("state", Text, nullable=False, server_default=BatchStatus.PENDING.value),
     Column("n_items", Integer, nullable=False),
@@ -114,7 +114,7 @@ batches = Table(
     Column("source", JSON),  # list of `Source`; None: from a program
     Column("review_id", Uuid, ForeignKey("reviews.id", ondelete="CASCADE")),
     Column("stage", Integer),  # place in its review, from 0
-    Column("updates", Uuid),  # batch whose search it updates; not a foreign key, as that batch may be purged
+    Column("updates", Uuid),  # batch whose search this batch updates; not a foreign key, as that batch may be purged
     Column("round", Integer, nullable=False, server_default="1"),
     Column("pause", JSON),  # a `Pause`; None: not paused
     Column("priority", Text, nullable=False, server_default=Priority.NORMAL.value),
@@ -332,13 +332,13 @@ overrides = Table(  # people's decisions; the view `standing_decisions` says whi
     Column("id", BigInteger, Identity(always=True), primary_key=True),
     Column("batch_id", Uuid, nullable=False),
     Column("idx", Integer, nullable=False),
-    Column("value", JSON),  # NULL: it withdraws the reviewer's earlier decision
+    Column("value", JSON),  # NULL: the row withdraws the reviewer's earlier decision
     Column("note", Text),
     Column("reviewer", Text, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("stage", Text, nullable=False, server_default=HumanStage.OWN.value),
     Column("reason", Text),  # reason why a full text is excluded, or could not be retrieved
-    Column("settles", Boolean, nullable=False, server_default=text("false")),  # True: it counts before other people's
+    Column("settles", Boolean, nullable=False, server_default=text("false")),  # True: counts before other people's
     Column("in_order", Boolean, nullable=False, server_default=text("false")),  # True: read in the reading order
     Column("decision_id", Uuid),  # the caller's id, which identifies a repeated request
     _of_item("overrides"),
@@ -388,7 +388,7 @@ remarks = Table(  # people's labels and notes on records: the last row of a text
     Column("idx", Integer, nullable=False),
     Column("kind", Text, nullable=False),
     Column("text", Text, nullable=False),
-    Column("removes", Boolean, nullable=False, server_default=text("false")),  # True: it removes the same text
+    Column("removes", Boolean, nullable=False, server_default=text("false")),  # True: the row removes the same text
     Column("reviewer", Text, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     _of_item("remarks"),
@@ -464,7 +464,7 @@ reading_orders = Table(
     Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
     Column("seed", BigInteger, nullable=False),
     Column("explore", Double, nullable=False),  # share of places for records drawn at random
-    Column("last_override", BigInteger, nullable=False),  # newest ids of `overrides` and `copy_decisions` in it, added
+    Column("last_override", BigInteger, nullable=False),  # sum of the newest ids of both kinds of decisions in it
     Column("answered", BigInteger, nullable=False),  # items with a model's decision
     Column("decided", Integer, nullable=False),  # records with people's decision
     Column("included", Integer, nullable=False),  # records that people included
@@ -559,13 +559,13 @@ workers = Table(
     Column("host", Text),
     Column("pid", Integer),
     Column("concurrency", Integer),
-    Column("in_flight", Integer),  # items whose messages it holds
+    Column("in_flight", Integer),  # items whose messages the worker holds
     Column("version", Text),  # of Tamis
     Column("state", Text, nullable=False, server_default="working"),
     Column("state_since", _INSTANT),
     Column("reason", Text),  # of a state other than working
     Column("progress_at", _INSTANT),  # last start or end of an item
-    Column("judges_from", _INSTANT),  # first of two times between which it may declare workers with expired leases dead
+    Column("judges_from", _INSTANT),  # start of the time in which it may declare workers with expired leases dead
     Column("judges_until", _INSTANT),
 )
 

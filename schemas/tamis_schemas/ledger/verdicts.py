@@ -14,7 +14,7 @@ def text_of(value: str | bool | None) -> str | None:
 
 
 def verdict_columns(kind: type[OperationKind]) -> dict[str, str | None]:
-    """Return the columns of a batch with its operation's words, from which the views read decisions."""
+    """Return a batch's columns `includes`, `excludes` and `excluded_because`. The views read decisions by them."""
     words = {"includes": text_of(kind.includes), "excludes": text_of(kind.excludes)}
     return words | {"excluded_because": kind.excluded_because}
 

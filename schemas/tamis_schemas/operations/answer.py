@@ -11,9 +11,10 @@ from .kind import OperationKind
 
 
 class Answer(OperationKind):
-    """The value is the best answer, the confidence is the answer's score, the detail is an `AnswerResult`.
+    """Generate, evaluate and refine an answer. The value is the best answer, and the confidence is the answer's score.
 
-    An item's fields are shown with the instruction as source data. An item without fields is answered too.
+    The detail is an `AnswerResult`. An item's fields are shown with the instruction as source data. An item without
+    fields is answered too.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)

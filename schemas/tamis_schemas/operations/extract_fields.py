@@ -71,7 +71,7 @@ class ExtractFields(OperationKind):
         return dict
 
     def checked_value(self, value: object) -> dict[str, Any]:
-        """Return the fields that a person entered, with None for the others.
+        """Return the fields that a person entered, with None for the fields that the person left out.
 
         Raises `InvalidParameters` for values that the schema forbids.
         """

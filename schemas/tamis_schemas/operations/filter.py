@@ -16,7 +16,7 @@ class Filter(OperationKind):
 
     includes: ClassVar[bool] = True
     excludes: ClassVar[bool] = False
-    excluded_because: ClassVar[str] = "the question is answered with no"  # it has one question and no criteria
+    excluded_because: ClassVar[str] = "the question is answered with no"  # a filter has one question and no criteria
     example: ClassVar[Mapping[str, Any]] = {"criteria": "Is it about people who have had a joint replaced?"}
 
     operation: Literal["filter"] = "filter"

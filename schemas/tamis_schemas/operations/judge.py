@@ -15,8 +15,8 @@ class Judge(OperationKind):
     """Each item is a classification. A result's value is the type of the evidence, and its detail is a `Judgement`.
 
     An item holds the classification's `value`, `confidence` (0 to 1), `reasoning` and `context` (the classified text).
-    It may also hold `cited` or `email_numbers` (the emails that the reasoning cites) and `batch_size` (the number of
-    emails).
+    The item may also hold `cited` or `email_numbers` (the emails that the reasoning cites) and `batch_size` (the number
+    of emails).
     """
 
     model_config = ConfigDict(allow_inf_nan=False)

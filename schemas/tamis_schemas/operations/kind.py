@@ -28,7 +28,7 @@ class OperationKind(Frozen):
     excluded_because: ClassVar[str | None] = None  # reason of every exclusion; None: each result has its own reason
     few_values: ClassVar[bool] = False  # True: a summary counts each value, as for deciding operations
     needs_record: ClassVar[bool] = True  # True: an item without fields for a model is an error, not a question
-    reads_chunks: ClassVar[bool] = False  # True: its values come from an item's chunks, and metrics rate them
+    reads_chunks: ClassVar[bool] = False  # True: the values come from an item's chunks, and metrics rate them
     stage_field: ClassVar[str | None] = None  # field of a review's stage that narrows down which records continue
     example: ClassVar[Mapping[str, Any]] = {}  # parameters of a short question about a trial, for `tamis doctor`
 

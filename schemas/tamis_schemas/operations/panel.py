@@ -114,7 +114,7 @@ def mean_score(votes: Sequence[Vote]) -> float:
 def confidence_in(status: InclusionStatus, score: float) -> float:
     """Return a panel's confidence in its decision, from its `score` for inclusion.
 
-    It is `score` for an include, `1 - score` for an exclude, and `1 - |2 * score - 1|` for `uncertain`.
+    The confidence is `score` for an include, `1 - score` for an exclude, and `1 - |2 * score - 1|` for `uncertain`.
     """
     match status:
         case InclusionStatus.INCLUDE:

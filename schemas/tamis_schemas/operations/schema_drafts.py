@@ -1,4 +1,4 @@
-"""The drafts of JSON Schema, with RE2's patterns. The module is separate, because its import is slow."""
+"""The validators for the drafts of JSON Schema, with patterns matched by RE2. Their import is slow."""
 
 from jsonschema import Draft6Validator, Draft7Validator, Draft201909Validator, Draft202012Validator
 from jsonschema.protocols import Validator

@@ -19,7 +19,7 @@ _REFUSED = re.compile(r"Connection refused|Connect call failed")
 
 
 def network_words(text: str) -> str | None:
-    """Return what a client's error says about the network; None for any other error.
+    """Return a description of the network error in a client's message; None for any other error.
 
     For example `no server listens at 127.0.0.1:6399`, or `no such host: db.example`.
     """

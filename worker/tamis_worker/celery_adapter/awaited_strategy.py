@@ -78,7 +78,7 @@ class SentTask:
 class AwaitedStrategy:
     """The strategy for tasks that services send by name. Call all methods on the consumer's thread.
 
-    It awaits the answer on the loop, then passes the message with the answer to Celery's own strategy.
+    The strategy awaits the answer on the loop, then passes the message with the answer to Celery's own strategy.
     """
 
     def __init__(self, loop: LoopThread, answer: Answer) -> None:
@@ -252,7 +252,10 @@ def _name(shown: str) -> str:
 
 
 def aggregate_strategy(task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
-    """Return the receiver for an aggregate's messages. It checks a message's form, then calls Celery's own receiver."""
+    """Return the receiver for an aggregate's messages.
+
+    The receiver checks a message's form, then calls Celery's own receiver.
+    """
     usual = default(task, app, consumer)
 
     def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any, **options: Any) -> None:
@@ -272,7 +275,7 @@ def send_aggregated(task: Any, came_to: str) -> None:
     """
     request = task.request
     if request.id is None:
-        return  # it was called directly
+        return  # the task was called directly
     try:
         task.send_event(
             "task-aggregated", retry=False, name=task.name, args=request.argsrepr, kwargs="{}", result=came_to

@@ -52,7 +52,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
     foreign: ForeignMessages  # set by the step that settles, before a message is taken
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
-        """Return the receiver for messages. It survives a message whose task name is a list."""
+        """Return the receiver for messages. The receiver survives a message whose task name is a list."""
         usual = super().create_task_handler(*args, **options)
 
         def receive(message: Any) -> None:
@@ -233,7 +233,7 @@ def install_resilient_qos(
     if not isinstance(channel, redis_transport.Channel):
         return
     usual = channel.qos
-    usual.restore_unacked_once()  # there is nothing yet; otherwise it would happen at the end of the process
+    usual.restore_unacked_once()  # now, while no message waits; kombu would otherwise restore messages at the end
     channel._qos = ResilientQoS(channel, usual.prefetch_count, holds_back, refused)
     read = channel.handlers["BRPOP"]
     client = channel.client
@@ -315,7 +315,7 @@ class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no 
             log.debug("a message could not be acknowledged: %s", error)
             if isinstance(error, ResponseError):
                 self._refused(error)
-            QoS.ack(self, delivery_tag)  # or it would use a place here for ever
+            QoS.ack(self, delivery_tag)  # otherwise the message would use a place here for ever
 
     def restore_unacked_once(self, stderr: Any = None) -> None:
         """Return unacknowledged messages to their queues at the end of a connection, if Redis accepts them."""

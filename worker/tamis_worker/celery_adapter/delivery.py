@@ -104,7 +104,7 @@ class Delivery:
             self.eventer.send("task-retried", uuid=self.id, exception=kind.value, traceback=None)
 
     def send_end(self) -> None:
-        """Send Celery's event for the end of the item. It contains neither the item's text nor an error's message."""
+        """Send Celery's event for the end of the item, without the item's text and without an error's message."""
         if self._eventful:
             kind, fields = _end_event(self.end, time.time() - self.started)
             self.eventer.send(kind, uuid=self.id, **fields)

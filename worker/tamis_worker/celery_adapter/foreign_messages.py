@@ -48,7 +48,7 @@ class LogAllowance:
         self._left = 0
 
     def take(self) -> bool:
-        """Return True if one more message may be described now."""
+        """Use one place of the minute's limit. Return False if no place is left."""
         now = self._clock()
         if now >= self._began + MINUTE:
             self._began, self._left = now, self._most

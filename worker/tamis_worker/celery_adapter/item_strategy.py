@@ -120,7 +120,7 @@ class ItemStrategy:
         """
         self.refused(ConnectionError("the connection was lost"))
         pause = threading.Event()
-        pause.wait(RECONNECT_EVERY)  # by then the loop has received it
+        pause.wait(RECONNECT_EVERY)  # by then the loop has received the error
         while self.backpressure.in_trouble(RequiredServer.BROKER) and goes_on():
             pause.wait(RECONNECT_EVERY)
 
@@ -252,7 +252,7 @@ class Revocations:
 
     def settled(self, delivery: Delivery) -> None:
         """Forget a settled message."""
-        if state.requests.get(delivery.id) is delivery:  # it may have been delivered again since
+        if state.requests.get(delivery.id) is delivery:  # the message may have been delivered again
             del state.requests[delivery.id]
 
     def deliveries(self) -> list[Delivery]:
@@ -260,14 +260,17 @@ class Revocations:
         return [request for request in state.requests.values() if isinstance(request, Delivery)]
 
     def revoke(self, deliveries: Collection[Delivery], *, cut: bool) -> list[Delivery]:
-        """Cancel the items of these deliveries, and return the deliveries that had not ended before."""
+        """Cancel the items of these deliveries, and return the deliveries that had not ended before.
+
+        `cut`: also cut off the items' calls in flight.
+        """
         going_on = [delivery for delivery in deliveries if delivery in self._open]
         for delivery in deliveries:  # the loop takes an unseen delivery before it runs this
             self.loop.call_soon(partial(self._revoked, delivery, cut))
         return going_on
 
     def begins(self, delivery: Delivery) -> None:
-        """Record the start of an item's evaluation."""
+        """Record the start of an item's evaluation. If the item's task was revoked before, cancel the item."""
         self._open.add(delivery)
         if delivery.id in state.revoked:
             self.cancel(delivery.key, False)

@@ -72,7 +72,7 @@ class EngineControls:
 
     report: Callable[[], Mapping[str, Any]]  # returns the engine's present figures
     settings: Callable[[], Mapping[str, Any]]  # returns the settings without secrets
-    cancel_items: Callable[[Sequence[ItemKey]], int]  # cancels the items of these keys that wait; returns the number
+    cancel_items: Callable[[Sequence[ItemKey]], int]  # cancels the waiting items with these keys; returns their number
     cancel_waiting: Callable[[Collection[UUID]], int]  # cancels all waiting items of these batches; returns the number
     is_claimed: Callable[[ItemKey], bool]  # True: the item is being evaluated in this process
     drain: Callable[[], None]  # finishes items in flight, and returns waiting ones
@@ -140,7 +140,10 @@ class RemoteControl:
         return self.revoke(panel, task_id, terminate=True)
 
     def revoke_by_stamped_headers(self, _: Any, headers: object, terminate: bool = False, **__: object) -> Reply:
-        """Cancel the items that headers name: the waiting items of all workers, and the items in this process."""
+        """Cancel the items that headers name: the waiting items of all workers, and the items in this process.
+
+        If `terminate` is True, also cut off calls in flight in this process.
+        """
         try:
             named = named_by(headers)
         except ValueError as error:
@@ -206,7 +209,7 @@ def enable_events(panel: Any) -> Reply:
     if (dispatcher := panel.consumer.event_dispatcher) is None:
         return _error("there is no connection for events at the moment")
     sent = not dispatcher.groups or "task" in dispatcher.groups
-    dispatcher.groups.clear()  # none: all of them
+    dispatcher.groups.clear()  # without groups, all events are sent
     return _ok("task events already enabled" if sent else "task events enabled")
 
 

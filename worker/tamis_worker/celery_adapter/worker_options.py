@@ -19,7 +19,7 @@ GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 POOL = "celery.concurrency.thread"  # of every worker, for aggregates: `--pool threads`
 SERVERS = {"CELERY_BROKER_URL": "TAMIS_BROKER_URL", "CELERY_RESULT_BACKEND": "TAMIS_RESULT_BACKEND_URL"}
 
-# Celery reads them before the worker is made, or they are true of every worker.
+# Options that Celery reads before the worker is made, or that hold for every worker.
 BY_CELERY = frozenset(
     {"detach", "executable", "gid", "task_events", "uid", "umask", "without_gossip", "without_mingle"}
 )

@@ -77,7 +77,7 @@ class WorkerSettings(ProducerSettings):
     temperature: float | None = Field(default=0.0, ge=0.0, le=2.0)  # "none": not sent
     max_output_tokens: int = Field(default=1024, ge=16)  # of one answer
     max_prompt_chars: int = Field(default=100_000, ge=500)  # of an item's fields; the rest is cut, with a note
-    recall_threshold: float = Field(default=RECALL_THRESHOLD, ge=0.0, le=1.0)  # below it, a model judges the recall
+    recall_threshold: float = Field(default=RECALL_THRESHOLD, ge=0.0, le=1.0)  # a model judges lower recall
     cache_breakpoint: Breakpoint | None = None  # mark of a prompt's cached part; unset: none
     max_answer_bytes: int = Field(default=8_000_000, ge=10_000)  # of one HTTP answer; a longer one fails
     call_timeout: float = Field(default=120.0, gt=0)  # of one call
@@ -185,7 +185,7 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def names_an_llm(self) -> bool:
-        """True if the environment names an LLM. Otherwise the embedded LLM answers."""
+        """True if the environment names an LLM. If not, only an embedded LLM can answer."""
         return self.llm_base_url is not None or self._names_a_key
 
     @property

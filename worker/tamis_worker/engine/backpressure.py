@@ -129,7 +129,7 @@ class BrokerProbe:
         self._backpressure = backpressure
         self._urls: dict[str, str] = {}
         self._silent: set[str] = set()
-        self._broker: str | None = None  # its place, if it is Redis
+        self._broker: str | None = None  # the broker's place; None: the broker is not Redis
         for number, url in enumerate(urls):
             if is_redis(url):
                 self._urls.setdefault(place(url), url)

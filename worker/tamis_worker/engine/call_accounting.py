@@ -113,7 +113,7 @@ def is_unanswered(reply: Reply) -> bool:
 def cost_of(prices: Prices, model: str, reply: Reply) -> Decimal | None:
     """Return the cost of a call in dollars; None if there is an answer, but its cost is unknown.
 
-    The price is that of the requested model or, if that is unknown, of the model that the answer names. The service
+    The requested model's price counts or, if it is unknown, the price of the model that the answer names. The service
     tier is the answer's. A call without an answer costs 0 here, because its tokens are unknown.
     """
     priced = reply.model if isinstance(reply, ChatAnswer) and not prices.knows(model) else model

@@ -203,7 +203,7 @@ class _Room:
         self._queued += 1
         try:
             while not (self.closed and left is not None and left <= 0):
-                # While there is capacity, it waits for its turn as at any other tier, and checks occasionally.
+                # While there is capacity, the call waits for its turn as at any other tier, and checks occasionally.
                 limit = left if left is None or left > 0 else self._waits.longest
                 try:
                     async with asyncio.timeout(limit), self._line:

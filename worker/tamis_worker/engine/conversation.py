@@ -102,7 +102,7 @@ class Conversation:
         return None if self.writer is None else self.writer.written
 
     def provenance(self) -> Provenance:
-        """Return the origin and the bill of the evaluation. The prompt hash is that of the first question's prompt."""
+        """Return the origin and the bill of the evaluation. The prompt hash belongs to the first question's prompt."""
         return Provenance(
             model=self._accounting.model,
             prompt_sha256=self._first_key,

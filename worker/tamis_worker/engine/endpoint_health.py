@@ -98,7 +98,7 @@ class EndpointHealth:
         self._trial: Admission | None = None  # half open: the trial call
         self._faults = 0  # failed calls in a row
         self._relapses = 0  # faults in a row, between which only probes were answered
-        self._first_fault = 0.0  # the end of the first of them
+        self._first_fault = 0.0  # the end of the first of these faults
         self._failed_at = -math.inf  # the end of the latest failed call
         self._probe_failed_at = -math.inf
         self._probe_answered = -math.inf  # the begin of the latest answered probe
@@ -150,7 +150,8 @@ class EndpointHealth:
     async def is_own_fault(self, failed_at: float, probe: Probe) -> bool:
         """Wait until the endpoint answers. Return whether the call that failed at `failed_at` caused its own failure.
 
-        Other calls have a second to be answered; then `probe` asks. Raises `EndpointBroken`.
+        For up to a second, an answer to any other call is enough. Without one, `probe` asks the endpoint. Raises
+        `EndpointBroken`.
         """
         until = _now() + self._grace
         while self.fault is None and self._answered < failed_at and (left := until - _now()) > 0:
@@ -274,7 +275,7 @@ class Admission:
     def record(self, reply: Reply) -> int:
         """Record the reply. Return the number of refusals in a row in this process; 0 if the reply is no refusal.
 
-        Refusals of the key, the quota or the model are counted apart from other refusals with status 403.
+        Refusals of the key, the quota or the model are counted separately from other refusals with status 403.
         """
         return self._health._record(reply, self._refused_before, self.began)
 

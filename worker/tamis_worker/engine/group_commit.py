@@ -125,7 +125,7 @@ class GroupCommit(Generic[Entry, Reply]):
                 log.debug("%s: %d wait until the ledger works again: %s", self.name, len(group), error)
                 await asyncio.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 2)
-            except Exception as error:  # the ledger rejects an entry: find it by halving the group
+            except Exception as error:  # the ledger rejects an entry: halve the group to find the entry
                 self.backpressure.worked(RequiredServer.LEDGER, self.name)
                 if len(group) > 1:
                     middle = len(group) // 2
@@ -157,7 +157,10 @@ class GroupCommit(Generic[Entry, Reply]):
 
 
 def gathering(interval: float, busy: float = GATHER_BUSY) -> float:
-    """Return the seconds to wait for entries before a statement, if an entry comes every `interval` seconds."""
+    """Return the seconds to wait for entries before a statement, if an entry comes every `interval` seconds.
+
+    `busy`: the result if entries arrive steadily.
+    """
     if interval >= QUIET:
         return 0.0
     return busy if interval < BUSY else GATHER

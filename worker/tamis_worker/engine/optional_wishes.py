@@ -30,14 +30,14 @@ def without_wishes(request: ChatRequest) -> ChatRequest:
 
 @dataclass(eq=False)
 class OptionalWishes:
-    """The experience of one worker process with optional parameters, by model. `clock` returns seconds."""
+    """A worker process's record of the models that fail because of optional parameters. `clock` returns seconds."""
 
     clock: Callable[[], float]
     _helped: Counter[str] = field(init=False, default_factory=Counter)
     _omitted_until: dict[str, float] = field(init=False, default_factory=dict)
 
     def applied(self, request: ChatRequest) -> ChatRequest:
-        """Return the request as it should be sent now."""
+        """Return the request, without its optional parameters while these are omitted for the request's model."""
         until = self._omitted_until.get(request.model)
         return request if until is None or self.clock() >= until else without_wishes(request)
 

@@ -114,7 +114,7 @@ class QuestionRunner:
 
     @contextmanager
     def _counted(self, model: str) -> Iterator[None]:
-        """Wrap a wait for permission to call."""
+        """Count a question as waiting for permission to call, inside the `with` block."""
         self._waiting[model] += 1
         try:
             yield

@@ -61,7 +61,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class RetryDecision:
-    """The consequence of a failed call. `retry`, `give_up` and `halt` make it."""
+    """The consequence of a failed call. Make an object by `retry`, `give_up` or `halt`."""
 
     then: Then
     after: float = 0.0  # seconds until the next call, or until the end of the batch's pause; 0: people end the pause
@@ -80,7 +80,10 @@ class RetryDecision:
     def retry(
         cls, after: float, counts: bool, *, blocks: bool = False, larger_budget: bool = False, anew: bool = False
     ) -> Self:
-        """Return the decision to ask again after `after` seconds."""
+        """Return the decision to ask again after `after` seconds.
+
+        The other arguments have the meaning of the fields with their names.
+        """
         return cls(Then.RETRY, after=after, counts=counts, blocks=blocks, larger_budget=larger_budget, anew=anew)
 
     @classmethod
@@ -90,7 +93,10 @@ class RetryDecision:
 
     @classmethod
     def halt(cls, kind: ErrorKind, *, after: float = 0.0) -> Self:
-        """Return the decision to pause the batch for this kind of error, and to return the item."""
+        """Return the decision to pause the batch for this kind of error, and to return the item.
+
+        `after`: seconds until the pause ends; 0: people end the pause.
+        """
         return cls(Then.HALT, after=after, kind=kind)
 
 

@@ -91,10 +91,10 @@ log = logging.getLogger(__name__)
 def aggregated_confidence(
     extractions: Iterable[ExtractionLike], aggregation_confidence: str | None = None
 ) -> Evaluation:
-    """Return the confidence in a value.
+    """Return the confidence in a value, from 0 to 1.
 
-    A single source with a confidence gives this confidence. Otherwise a word for the agreement of the sources gives it:
-    HIGH gives 0.9, MEDIUM 0.75, LOW 0.5, any other word or no word 0.7.
+    A single source's own confidence is used, if there is one. Otherwise a word for the agreement of the sources
+    decides: HIGH gives 0.9, MEDIUM 0.75, LOW 0.5, any other word or no word 0.7.
 
     The word is `aggregation_confidence`. If that is None, the word is HIGH for unanimous sources, MEDIUM for a
     majority, otherwise LOW; a single source has no word.
@@ -112,8 +112,8 @@ def aggregated_confidence(
 def semantic_validation(extractions: Iterable[ExtractionLike]) -> Evaluation:
     """Return `pass` if at least half of the values with evidence are in their evidence, else `fail`.
 
-    Return `skipped` if no value has evidence. `says` checks the values that were not already checked against their
-    chunk.
+    Return `skipped` if no value has evidence. Values that were not already checked against their chunk are checked by
+    `says`.
     """
     verdicts = [verdict for verdict in map(_verdict_of, extractions_of(extractions)) if verdict is not None]
     if not verdicts:
@@ -227,10 +227,11 @@ def _warning(chunks: Sequence[Chunk], retrieval: Retrieval) -> str | None:
 
 
 def context_relevance(chunks: Iterable[ChunkLike]) -> Evaluation:
-    """Return `0.4 * intersection + 0.5 * mean score + 0.1 * diversity`, not rounded.
+    """Return how relevant the chunks are, from 0 to 1, not rounded.
 
-    Intersection: chunks found by both search methods / chunks found by at least one. Mean score: the mean over the
-    chunks with a score, each clamped to 0 to 1. Diversity: min(1, distinct pages / 5).
+    The score is `0.4 * intersection + 0.5 * mean score + 0.1 * diversity`. Intersection: chunks found by both search
+    methods / chunks found by at least one. Mean score: the mean over the chunks with a score, each clamped to 0 to 1.
+    Diversity: min(1, distinct pages / 5).
     """
     chunks = chunks_of(chunks)
     if not chunks:
@@ -318,7 +319,10 @@ class ItemMetrics:
         self._warning = _guarded(WARNING, "categorical", recall_warning, chunks, bounds)
 
     def in_doubt(self, threshold: float) -> list[str]:
-        """Return the fields whose recall a model should judge."""
+        """Return the fields whose recall a model should judge.
+
+        These are the fields with an estimate below `threshold`; all fields if a search hit its limit.
+        """
         return [field for field, estimate in self._heuristics.items() if escalates(estimate, self._warning, threshold)]
 
     def evaluations(

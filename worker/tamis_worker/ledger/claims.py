@@ -51,7 +51,7 @@ class ClaimRefusal:
 
 
 # Claimable: pending items, and items of a worker with an expired lease, if this worker may judge that (see `recovery`).
-# Rows that another transaction is writing are skipped: it decides about them. Items of paused or cancelled batches
+# Rows that another transaction is writing are skipped: that transaction decides. Items of paused or cancelled batches
 # stay. A claim taken over from a dead worker is counted, because that worker may have paid. The reconciler, not this
 # statement, limits the claims of an item (`recovery`).
 _CLAIM = text("""
@@ -93,7 +93,7 @@ async def claim(
     """Return, in the order of the keys, a claim for each key; None if the claim is refused (see `ClaimRefusal`).
 
     A repeated key is granted once. `in_doubt`: keys that may already be claimed for this worker, after a lost reply.
-    They are granted as if they were free. Raise `LedgerUnavailable`.
+    These keys are granted as if they were free. Raise `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
         rows = await connection.execute(
@@ -173,8 +173,8 @@ class Claims:
     """The claims of one worker.
 
     If the reply to a claim is lost, the ledger may have granted the claim. The next call of `claim` requests such items
-    again. If the ledger went back in time (a failover, a restored dump), it may know claims that have ended.
-    `disown_unheld` disowns them. Otherwise no worker would take over these items while this worker is alive.
+    again. If the ledger went back in time (a failover, a restored dump), the ledger may list claims that have ended.
+    `disown_unheld` disowns these claims. Otherwise no worker would take over these items while this worker is alive.
 
     `held`: the items that the worker evaluates.
     """

@@ -47,7 +47,7 @@ WHERE endpoint = :endpoint AND model = :model AND probe_worker = :holder
 
 
 class LedgerDialects:
-    """The `DialectStore` that all workers share. It needs an engine whose statements are single transactions."""
+    """The `DialectStore` that all workers share. The engine's statements must be single transactions."""
 
     def __init__(self, engine: AsyncEngine, endpoint: str) -> None:
         """Prepare the store of one endpoint. `endpoint`: its name from `endpoint_name`."""
@@ -55,19 +55,19 @@ class LedgerDialects:
         self._endpoint = storable(endpoint)
 
     async def look(self, model: str) -> RungState | None:
-        """Implement `DialectStore`."""
+        """Return the state of a model's request format; None if no state is stored."""
         row = await self._row(_LOOK, model)
         return None if row is None else _state(row)
 
     async def lease(self, model: str, holder: str) -> Leased:
-        """Implement `DialectStore`."""
+        """Request the lease for the one call that tries a model's request format."""
         row = await self._row(_LEASE, model, holder=holder, start=START.value, lease_for=LEASE)
         if row is not None:
             return Leased(_state(row), granted=True)
         return Leased(await self.look(model) or RungState(), granted=False)
 
     async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
-        """Implement `DialectStore`."""
+        """Replace `seen` by `then`, if `seen` is still stored. Return the state that is stored afterwards."""
         row = await self._row(
             _EXCHANGE,
             model,
@@ -81,7 +81,7 @@ class LedgerDialects:
         return await self.look(model) or then if row is None else _state(row)
 
     async def release(self, model: str, holder: str) -> None:
-        """Implement `DialectStore`."""
+        """Release the lease if `holder` holds it."""
         async with transaction(self._engine) as connection:
             parameters = {"endpoint": self._endpoint, "model": storable(model), "holder": holder}
             await connection.execute(_RELEASE, parameters)

@@ -219,7 +219,10 @@ ORDER BY b.finished_at
 
 
 async def give_up_poison(connection: AsyncConnection, *, max_claims: int) -> int:
-    """Fail the items that were claimed `max_claims` times without a result, and return their number."""
+    """Fail the items that were claimed `max_claims` times without a result, and return their number.
+
+    Also delete the workers whose leases expired more than an hour ago.
+    """
     await connection.execute(_FORGET_WORKERS)
     return len((await connection.execute(_GIVE_UP, {"max_claims": max_claims})).all())
 
@@ -261,7 +264,10 @@ async def find_unfinished(connection: AsyncConnection) -> Sequence[UUID]:
 
 
 async def find_undispatched(connection: AsyncConnection, *, grace: float) -> Sequence[UUID]:
-    """Return the batches with waiting shards and fewer dispatched shards than their window allows."""
+    """Return the unfinished batches with waiting shards, and with fewer dispatched shards than their window allows.
+
+    `grace`: minimum age of a batch, in seconds.
+    """
     return (await connection.execute(_UNDISPATCHED, {"grace": grace})).scalars().all()
 
 

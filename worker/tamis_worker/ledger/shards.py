@@ -233,7 +233,7 @@ def _metrics(connection: Connection, batch_id: UUID) -> dict[str, MetricFigures]
 
 
 def _escalations(connection: Connection, batch_id: UUID) -> Proportion:
-    """Return, of the items with metrics, the share whose recall a model was asked to judge."""
+    """Return the share of items whose recall a model was asked to judge, among the items with metrics."""
     c = evaluations.c
     escalated = (c.label == LLM) & c.reason.is_distinct_from(NOT_ASKED)
     items_of = func.count(c.idx.distinct())

@@ -28,7 +28,7 @@ class BudgetChange:
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
-    """A batch's spending after a group of changes. `granted`: whether one change's reservation was granted."""
+    """A batch's spending after a group of changes. `granted`: whether the reservation of this change was granted."""
 
     granted: bool
     max_cost: Decimal

@@ -265,7 +265,7 @@ class LocalAllotment:
                 soonest = min(soonest, self._needed_at(now, idle, demand.head))
         if self._contended:
             soonest = min(soonest, self._sent_at + (GATHER if idle > 0 and not demand.waiting else LAST_POLL))
-        if self._begun > 1 and not self._paced:  # else the grants expire before the next call, and it waits
+        if self._begun > 1 and not self._paced:  # else the grants expire, and the next call waits
             soonest = min(soonest, self._sent_at + AHEAD)
         elif self._settle or self._succeeded or self._permits.token_balance or idle > 0:
             soonest = min(soonest, self._sent_at + REST)

@@ -261,7 +261,7 @@ class Limiter:
                 await self._exchange()
             except Exception:
                 # A defect in Tamis, not in Redis. Waiting calls keep waiting, and the next turn may serve them. Without
-                # this, they would wait for a dead pump.
+                # this handler, they would wait for a dead pump.
                 log.exception("the limiter failed in one turn, and continues")
                 self._allotment.mark_dirty()
 

@@ -130,7 +130,7 @@ class Vitals:
         )
 
     def _now_doing(self) -> tuple[_Doing, float | None]:
-        """Return the present state, and the time when it began. None: the state counts from its first report."""
+        """Return the present state, and the time when it began. None: the state begins with its first report."""
         if self._stopping is not None:
             return _Doing(WorkerState.STOPPING), self._stopping
         if (trouble := self.backpressure.trouble) is not None:

@@ -30,7 +30,7 @@ FRESH = 30.0  # s; a watchdog looks every 5 s, and may wait that long for an unr
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One look at the process. `at` is in seconds of a monotonic clock."""
+    """The figures of the process at one moment. `at` is in seconds of a monotonic clock."""
 
     at: float
     waiting: int | None  # messages in the queues; None: the broker did not answer
@@ -92,7 +92,7 @@ def _unbroken(seen: Sequence[Observation], gap: float) -> Sequence[Observation]:
 
 
 def _lasting(looks: Sequence[Observation], holds: Callable[[Observation], bool]) -> float:
-    """Return for how many seconds a condition has been true without interruption, up to the last observation."""
+    """Return for how many seconds `holds` has been true without interruption, up to the last observation."""
     since = looks[-1].at
     for look in reversed(looks):
         if not holds(look):

@@ -53,7 +53,7 @@ class KeySource(Protocol):
     """The source of keys."""
 
     async def current(self) -> str:
-        """Return the key for a call. Raise `NoKey`."""
+        """Return the key for a call. Raise `NoKey` if there is no key."""
 
     async def instead_of(self, refused: str) -> str | None:
         """Return another key after the endpoint refused this key; None if there is no other key."""
@@ -92,7 +92,7 @@ class RenewedKey:
         self._trouble: str | None = None  # reason why the last renewal gave no key
 
     async def current(self) -> str:
-        """Return the key for a call. Raise `NoKey`."""
+        """Return the key for a call, renewed if it has expired. Raise `NoKey` if there is no key."""
         if not self._key or self._clock() >= self._over_at:
             await self._renewed()
         elif self._clock() >= self._due_at:
@@ -108,7 +108,7 @@ class RenewedKey:
         return self._key if self._key != refused else None
 
     async def _obtain(self) -> str:
-        """Return a key from the source, new or unchanged. Raise `NoKey`."""
+        """Return a key from the source, new or unchanged. Raise `NoKey` if the source gives no key."""
         raise NotImplementedError
 
     def _begin(self) -> "asyncio.Task[None] | None":
@@ -158,7 +158,7 @@ class FileKey(RenewedKey):
         learn: Callable[[str], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin with `key`, the file's content at the start. It may be empty, because some endpoints need no key."""
+        """Begin with `key`, the file's content at the start. The key may be empty: some endpoints need no key."""
         super().__init__(_checked(key or NO_KEY), rest=0.0, learn=learn, clock=clock)
         self._path = path
         self._over_at = clock() + LOOK_EVERY

@@ -178,7 +178,7 @@ def portable(schema: Schema) -> Schema:
 
 
 def instruction(schema: Schema) -> str:
-    """Return an instruction that contains the schema. It is added to the prompt if an endpoint accepts no schema."""
+    """Return an instruction that contains the schema, for the prompt if an endpoint accepts no schema."""
     return (
         "Answer with one JSON object and nothing else: no code fence, no text before or after it. "
         f"The object must match this JSON schema:\n{json.dumps(schema, ensure_ascii=False, separators=(',', ':'))}"

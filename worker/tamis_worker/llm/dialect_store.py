@@ -71,12 +71,12 @@ class MemoryDialects:
     rows: dict[str, _Row] = field(default_factory=dict)
 
     async def look(self, model: str) -> RungState | None:
-        """Implement `DialectStore`."""
+        """Return the state of a model's request format; None if no state is stored."""
         row = self.rows.get(model)
         return None if row is None else self._now(row)
 
     async def lease(self, model: str, holder: str) -> Leased:
-        """Implement `DialectStore`."""
+        """Request the lease for the one call that tries a model's request format."""
         now = self.clock()
         row = self.rows.setdefault(model, _Row(RungState(), now))
         state = self._now(row)
@@ -87,14 +87,14 @@ class MemoryDialects:
         return Leased(state, granted)
 
     async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
-        """Implement `DialectStore`."""
+        """Replace `seen` by `then`, if `seen` is still stored. Return the state that is stored afterwards."""
         row = self.rows.setdefault(model, _Row(seen, self.clock()))
         if row.state == seen:
             row.state, row.changed_at = replace(then, due=False), self.clock()
         return self._now(row)
 
     async def release(self, model: str, holder: str) -> None:
-        """Implement `DialectStore`."""
+        """Release the lease if `holder` holds it."""
         row = self.rows.get(model)
         if row is not None and row.holder == holder:
             row.holder = None

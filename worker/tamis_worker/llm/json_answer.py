@@ -106,7 +106,7 @@ _STRING_OR_TRAILING_COMMA = re.compile(rf"({_STRING})|(?<=[\w\"\]}}])\s*,(?=\s*[
 
 
 def read_json(content: str) -> object:
-    """Return the JSON value of an answer. It may be of any type: operations refuse values other than objects.
+    """Return the JSON value of an answer. The value may be of any type: operations refuse values other than objects.
 
     Raises:
         Malformed: there is not exactly one value, or the value is cut off or contains NaN, Infinity, a repeated name,
@@ -142,7 +142,10 @@ def _value(text: str) -> object:
 
 
 def _without_fence(text: str) -> str:
-    """Return the inside of the code fence around the text; the text itself if there is no fence. Raise `Malformed`."""
+    """Return the inside of the code fence around the text; the text itself if there is no fence.
+
+    Raise `Malformed` if the fence is not closed, or text follows it.
+    """
     if not text.startswith("```"):
         return text
     fenced = _FENCED.fullmatch(text)

@@ -246,7 +246,7 @@ def warn_of(broken: tuple[str, ...]) -> None:
 
 
 def _example(client: openai.AsyncOpenAI) -> httpx2.Request:
-    from openai._models import FinalRequestOptions  # here, because a release without it must not end the worker
+    from openai._models import FinalRequestOptions  # here: a release without the module must not end the worker
 
     return client._build_request(FinalRequestOptions.construct(method="post", url=PATH, json_data={}))
 

@@ -165,7 +165,7 @@ class LlmClient:
             following = after_refusal(dialect, outcome.refusal, ("temperature", *request.options))
             if following is None:
                 return outcome.reply
-            if self._accepted[about] == accepted:  # else another call has learned it already
+            if self._accepted[about] == accepted:  # else another call has already learned the dialect
                 rung = accepted.rung if following.rung is dialect.rung else following.rung
                 self._accepted[about] = replace(following, rung=rung)
 

@@ -186,7 +186,7 @@ class SharedDialects:
                 if granted and not dialect.settled:
                     dialect.alone_until = clock() + LEASE
                     return holder
-                if granted:  # another call has just proven it
+                if granted:  # another call has just proven the format
                     self._store.release(model, holder)
                     break
                 await wait_within(dialect.changed, random.uniform(*LOOK_AGAIN))  # noqa: S311 - spreads looks

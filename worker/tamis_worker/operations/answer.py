@@ -131,7 +131,7 @@ def program(operation: Answer, item: Item, *, shown: Item | None = None) -> Oper
     sent; None: the whole item.
 
     Raises:
-        EvaluationFailed: no attempt was both generated and evaluated. The error's kind is that of the last failure.
+        EvaluationFailed: no attempt was both generated and evaluated. The error has the kind of the last failure.
     """
     history: list[IterationData] = []
     feedback: str | None = None

@@ -90,7 +90,7 @@ def hallucination(reasoning: str, cited: object, batch_size: int | None, noun: C
 def cited_numbers(cited: object) -> list[int]:
     """Return the whole numbers in a classification's citations: a number, a text ("3, 7"), or a list of these.
 
-    Citations of any other form cannot be checked. They give no numbers.
+    Citations of any other form cannot be checked, so the result omits them.
     """
     match cited:
         case bool():
@@ -173,7 +173,7 @@ def judge_prompt(
     batch_size: int | None,
     noun: CitedNoun,
 ) -> str:
-    """Return the user prompt of the specification.
+    """Return the judge's user prompt, in the specification's words.
 
     If the batch's size is unknown (None or 0), the NOTE about it is omitted.
 

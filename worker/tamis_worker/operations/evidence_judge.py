@@ -156,9 +156,9 @@ def adjust_confidence_with_evidence_quality(
 ) -> dict[str, Any]:
     """Adjust the confidence in the dictionary `classification`, and return that dictionary.
 
-    Call the function only once for a classification. It sets `confidence`, `original_confidence`, `evidence_quality`,
-    `evidence_type`, and `evidence_issue` if there is an issue. `adjusted_confidence` has the formula, which is not
-    monotone. The function logs a warning if the confidence drops by more than 20 %.
+    Call the function only once for a classification. The function sets `confidence`, `original_confidence`,
+    `evidence_quality`, `evidence_type`, and `evidence_issue` if there is an issue. `adjusted_confidence` has the
+    formula, which is not monotone. The function logs a warning if the confidence drops by more than 20 %.
 
     Raises:
         InvalidParameters: the confidence or the quality is no number. Nothing is changed.

@@ -57,7 +57,10 @@ def response_schema(operation: Extract, *, cites: bool = False) -> Schema:
 
 
 def parse(operation: Extract, data: object) -> Decided:
-    """Return the result of an answer. A value of None means "not present". Raise `InvalidAnswer`."""
+    """Return the result of an answer. A value of None means "not present".
+
+    Raise `InvalidAnswer` for an unusable answer.
+    """
     return Decided(_result(operation, validated(_Answer, data)))
 
 
@@ -65,7 +68,7 @@ program = asks_once(messages, response_schema, parse)
 
 
 def parse_citing(operation: Extract, retrieved: Retrieved, data: object) -> SourcedResult:
-    """Return the result and its extractions. Raise `InvalidAnswer`."""
+    """Return the result of an answer, and its extractions. Raise `InvalidAnswer` for an unusable answer."""
     answer = validated(_CitingAnswer, data)
     result = _result(operation, answer)
     judged = lambda _, place, value: _value(operation, value, place)  # noqa: E731

@@ -89,7 +89,10 @@ def response_schema(operation: ExtractFields, *, cites: bool = False) -> Schema:
 
 
 def parse(operation: ExtractFields, data: object) -> Decided:
-    """Return the fields of an answer, in the order of the schema's properties. Raise `InvalidAnswer`."""
+    """Return the fields of an answer, in the order of the schema's properties.
+
+    Raise `InvalidAnswer` for an unusable answer.
+    """
     return Decided(_result(operation, validated(_Answer, data)))
 
 
@@ -97,7 +100,10 @@ program = asks_once(messages, response_schema, parse)
 
 
 def parse_citing(operation: ExtractFields, retrieved: Retrieved, data: object) -> SourcedResult:
-    """Return the result, and the extractions of each field. Raise `InvalidAnswer`."""
+    """Return the result of an answer, and the extractions of each field.
+
+    Raise `InvalidAnswer` for an unusable answer.
+    """
     answer = validated(_CitingAnswer, data)
     result = _result(operation, answer)
     names = list(operation.json_schema["properties"])

@@ -48,7 +48,7 @@ def response_schema(operation: Filter) -> Schema:
 
 
 def parse(operation: Filter, data: object) -> Decided:
-    """Return the result of an answer. Raise `InvalidAnswer`."""
+    """Return the result of an answer. Raise `InvalidAnswer` for an unusable answer."""
     answer = validated(_Answer, data)
     reasoning = explanation(operation, answer.reasoning)
     result = EvaluationResult(value=answer.value, confidence=answer.confidence, reasoning=reasoning)

@@ -169,7 +169,7 @@ def answer_tokens(operation: Inclusion) -> int:
 
 
 def parse(operation: Inclusion, item: Item, data: object) -> Decided:
-    """Return the decision of an answer about this record. Raise `InvalidAnswer`."""
+    """Return the decision of an answer about this record. Raise `InvalidAnswer` for an unusable answer."""
     answer = validated(_Answer, data)
     criteria = operation.criteria.labelled()
     judged = _verdicts(criteria, answer.verdicts)

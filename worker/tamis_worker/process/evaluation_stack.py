@@ -156,7 +156,7 @@ class EvaluationStack:
     async def opened(self) -> AsyncIterator[None]:
         """Open the parts, and close them in the opposite order, also if opening fails halfway."""
         async with AsyncExitStack() as opened:
-            for close in (self._redis.aclose, self._llm.close, self.limiters.close):  # they connect on first use
+            for close in (self._redis.aclose, self._llm.close, self.limiters.close):  # these parts connect on first use
                 opened.push_async_callback(close)
             await _start(self._cache.commits, opened)
             await _start(self._budget.commits, opened)

@@ -201,7 +201,7 @@ class Runtime:
         self._loop.call_soon(self._lease.changed)
 
     async def _compare_claims(self, expired: bool) -> None:
-        """Compare the claims in the ledger with those that this process holds. Raise `LedgerUnavailable`.
+        """Compare the claims in the ledger with the claims that this process holds. Raise `LedgerUnavailable`.
 
         Stop the items that other workers took while the lease was expired. Disown claims that are not held here.
         """
@@ -237,7 +237,7 @@ def _redis_of_broker(url: str) -> "Redis | None":
 
 
 class SentTasks:
-    """The answers to tasks that services send by name. They come from a client, which connects at the first task."""
+    """The answers to tasks that services send by name. A client gets the answers, and connects at the first task."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         """Prepare the client, without a connection. Raise `ConfigurationError` if a setting is missing."""

@@ -98,9 +98,10 @@ def extended(quote: Tokens, record: Tokens, run: range) -> range:
 
 
 def leaves_out(quote: Tokens, record: Tokens, run: range) -> bool:
-    """Return whether the quote omits a word of the record before or after the run that has the quote's content.
+    """Return whether the quote omits a word of the record just before or after `run`, which has the quote's content.
 
-    Function words show it: "were mean differences" omits the "no" of "were no mean differences".
+    The function words at the quote's ends show this: "were mean differences" omits the "no" of "were no mean
+    differences".
     """
     return bool(_left_out_before(quote, record, run.start) or _left_out_behind(quote, record, run.stop - 1))
 
@@ -154,7 +155,10 @@ def _blocks(agreeing: Sequence[tuple[int, int]], quote_length: int, passage_leng
 
 
 def _same_letters(quote: Tokens, passage: Tokens, block: _Block, *, may_break_off: bool) -> bool:
-    """Return whether a block differs only in the breaks between words, as "in-hospital" and "in hospital" do."""
+    """Return whether a block differs only in the breaks between words, as "in-hospital" and "in hospital" do.
+
+    `may_break_off`: the quote may end within a word of the passage.
+    """
     letters = _letters(quote, _between(quote, block.quote))
     if letters is None:
         return False
@@ -169,7 +173,10 @@ def _same_letters(quote: Tokens, passage: Tokens, block: _Block, *, may_break_of
 
 
 def _growing(tokens: Tokens, places: Iterable[int], length: int, *, backwards: bool = False) -> Iterator[str]:
-    """Yield the letters of the first token, of the first two tokens and so on, until there are `length` letters."""
+    """Yield the letters of the first token, of the first two tokens and so on, until there are `length` letters.
+
+    `backwards`: `places` run from the last token to the first.
+    """
     letters = ""
     for place in places:
         if tokens.is_marked(place) or len(letters) >= length:

@@ -1,4 +1,4 @@
-"""The negations just outside a quote, or omitted by its ellipsis, that turn its meaning."""
+"""The negations that reverse a quote's meaning: just outside the quote, or omitted by its ellipsis."""
 
 import re
 from functools import lru_cache
@@ -61,7 +61,7 @@ def negation_ahead(folded: str, end: int) -> tuple[int, int] | None:
 def turns(text: str, folded_text: FoldedText, start: int, end: int) -> bool:
     """Return whether an ellipsis for `folded[start:end]` splices two sentences or hides a negation.
 
-    It may omit the rest of a sentence without a negation, and whole sentences.
+    An ellipsis may omit whole sentences, and the rest of a sentence if that contains no negation.
     """
     folded = folded_text.folded
 

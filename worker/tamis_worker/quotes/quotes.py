@@ -130,7 +130,7 @@ def in_order(field: QuotedField, parts: Sequence[QuotePart], match_in: MatchIn) 
 def exact(folded: str, part: QuotePart, begin: int) -> Match | None:
     """Return the first passage from `begin` on with the same whole words; None if there is no such passage.
 
-    A passage without a negation around it comes before the others.
+    A passage without a negation around it is preferred.
     """
     words, start, negated = part.words, begin - 1, None
     for _ in range(TRIED):
@@ -147,9 +147,9 @@ def exact(folded: str, part: QuotePart, begin: int) -> Match | None:
 
 
 def _in_scope(folded: str, part: QuotePart, begin: int, start: int, end: int, similarity: float = 1.0) -> Match:
-    """Return the match with the same words, altered if a negation just before or after it turns its meaning.
+    """Return the match of a passage with the same words: altered if a negation just before or after turns its meaning.
 
-    A passage from `begin` on follows an ellipsis. Then a negation before it is omitted, or in the quote.
+    If `begin` is not 0, the passage follows an ellipsis. Then a negation before the passage is not checked here.
     """
     behind, ahead = None if begin else negation_behind(folded, start), negation_ahead(folded, end)
     if behind or ahead:
@@ -200,7 +200,10 @@ def same(field: QuotedField, part: QuotePart, begin: int) -> Match:
 
 
 def nearest(field: QuotedField, part: QuotePart, begin: int) -> Match:
-    """Return the most similar passage from `begin` on, with its differences from the part."""
+    """Return the most similar passage from `begin` on, with its differences from the part.
+
+    If no passage is similar enough, return a match without a place.
+    """
     words, rest = part.words, field.folded[begin:] if begin else field.folded
     if len(rest) < len(words):  # a partial alignment would search for the field in the quote
         similarity, start, end = fuzz.ratio(words, rest) / 100, begin, len(field.folded)

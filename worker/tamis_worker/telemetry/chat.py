@@ -1,6 +1,6 @@
 """The span of one LLM call, according to the semantic conventions for generative AI.
 
-It contains no prompt and no answer.
+The span contains no prompt and no answer.
 
 Evaluations become events (`gen_ai.evaluation.result`) of a span. Langfuse, Phoenix and Grafana Tempo receive spans with
 their events, but no logs.

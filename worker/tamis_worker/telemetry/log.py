@@ -54,7 +54,7 @@ def configure(level: str = "INFO", *, redact: Redaction | None = None) -> None:
 
 
 def _printable_event(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Return the event with escaped control characters, so that no terminal interprets them."""
+    """Return the event with U+FFFD for each control character, so that no terminal interprets it."""
     event["event"] = printable(str(event.get("event", "")))
     return event
 

@@ -58,7 +58,7 @@ READ_WITHIN = 5.0  # s for a request to arrive
 log = logging.getLogger(__name__)
 
 
-# They would add an unneeded second sample to each counter.
+# Metrics of creation times would add an unneeded second sample to each counter.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # untyped in the package
 
 

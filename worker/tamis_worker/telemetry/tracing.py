@@ -44,7 +44,7 @@ def traced(
     """
     provider = None
     if wanted(environment):
-        # This loads OpenTelemetry, which commands without traces do not need.
+        # The import loads OpenTelemetry, which commands without traces do not need.
         from tamis_producer.process import tracing
 
         tracing.redact_with(redact)

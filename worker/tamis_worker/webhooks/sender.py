@@ -41,9 +41,9 @@ _refused: ContextVar[list[str]] = ContextVar("addresses that the present try mus
 
 GLOBAL_UNICAST = IPv6Network("2000::/3")  # all host addresses; the rest is local, multicast or reserved
 NAT64 = IPv6Network("64:ff9b::/96")  # an IPv4 address in the last 32 bits (RFC 6052)
-# They contain IPv4 addresses, to which a relay would send the packets (RFC 3056, RFC 4380).
+# These networks contain IPv4 addresses, to which a relay would send the packets (RFC 3056, RFC 4380).
 TUNNELS = (IPv6Network("2002::/16"), IPv6Network("2001::/32"))
-RELAYS = IPv4Network("192.88.99.0/24")  # relays to the first of these; deprecated (RFC 7526)
+RELAYS = IPv4Network("192.88.99.0/24")  # relays to the first of `TUNNELS`; deprecated (RFC 7526)
 
 
 class PrivateAddress(OSError):

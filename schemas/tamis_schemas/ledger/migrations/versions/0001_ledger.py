@@ -88,7 +88,8 @@ def _keep_tallies_of(table: str, schema: str) -> None:
 def _settling(schema: str) -> str:
     """Return the SQL of the function `settle_tallies(batch)`, which corrects tallies and merges the rows of each round.
 
-    The SQL function returns true if a tally was wrong. It counts and compares in one snapshot, and skips locked rows.
+    The SQL function returns true if a tally was wrong. The function counts and compares in one snapshot, and skips
+    locked rows.
     """
     counted = "\nUNION ALL\n".join(
         f"SELECT round, {', '.join(f'coalesce({of[name]}, 0) AS {name}' if name in of else f'0 AS {name}' for name in COLUMNS)} "
