@@ -46,7 +46,7 @@ def snapshot_change(batch: "Batch | BatchGlance") -> SnapshotChange | None:
 def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
     """Return a batch's state, people's decisions, rounds, and the summary of the present round (None: not written).
 
-    While a decision is hidden from the client's person, return only the state.
+    While people read blind and a decision is hidden from this person, return only the state.
     """
     view = batch.status()
     try:

@@ -91,7 +91,7 @@ def follow(subject: "Batch | Review", console: Console = out, *, summarise: bool
 def watch(batch: Batch, console: Console) -> BatchView:
     """Show a batch's progress until nothing more happens, and return the last state.
 
-    Raises `BatchPaused` if a person must correct something, and `LedgerUnavailable`. After a `KeyboardInterrupt`, the
+    Raises `LedgerUnavailable`, and `BatchPaused` if a person must correct something. After a `KeyboardInterrupt`, the
     batch continues.
     """
     return _shown(batch.watch(), lambda view: (view,), ("",), console)

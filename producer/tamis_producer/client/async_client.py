@@ -149,7 +149,7 @@ class Mirror(Protocol):
         """Return the synchronous counterpart, with connections from `client`."""
 
     async def run_sync(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call the function on this event loop, with the synchronous object as its first argument.
+        """Call the function on this event loop, with this object's synchronous counterpart as its first argument.
 
         Return the function's result. Use it for functions of `tamis_review`: `await batch.run_sync(override, 3,
         "include", reviewer="Reviewer A")`.
@@ -157,7 +157,7 @@ class Mirror(Protocol):
         return await self._bridge.run(function, self._blocking(self._bridge.here()), *args, **kwargs)
 
     async def run_on_thread(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call the function on a thread, with the synchronous object as its first argument, and return its result.
+        """Call the function on a thread as `run_sync` does on the loop, and return its result.
 
         Use it for long computations.
         """

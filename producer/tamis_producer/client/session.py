@@ -99,7 +99,7 @@ class Session:
         self._absence = BrokerAbsence()
 
     def seen_by(self, sight: Sight) -> Self:
-        """Return this client for a person who may see only what `sight` shows. Both share all connections."""
+        """Return a copy for a person who may see only what `sight` shows. Copy and original share all connections."""
         other = copy(self)
         other.sight = sight
         other._dispatcher = self._dispatcher  # type: ignore[method-assign]  # the one publisher of both

@@ -82,7 +82,7 @@ class BatchWatcher:
     ) -> AsyncGenerator[tuple[BatchView, ...] | None]:
         """Yield the latest batches, newest first, at every change, and None after `silence` seconds without a change.
 
-        With `of_no_review`, yield only batches without a review. Changes of other batches among the latest count too.
+        With `of_no_review`, yield only batches without a review, also when another of the latest batches changes.
         """
         unreviewed = limit if of_no_review else 0
 

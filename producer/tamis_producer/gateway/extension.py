@@ -25,4 +25,4 @@ class Application(Protocol):
         """Store in `app.state` the objects that the application's routes keep between requests."""
 
     def sight(self, key: ApiKey) -> Sight:
-        """Return the rule for what the holder of the key may see. All routes read with it."""
+        """Return the rule for what the holder of the key may see. Every route applies it when it reads."""

@@ -1,4 +1,4 @@
-"""The handling that all requests have in common: turns, limits on size and pace of the body, headers, and gzip."""
+"""What all requests have in common: their turns, the limits of their bodies, and the headers and gzip of answers."""
 
 import asyncio
 import re

@@ -85,7 +85,7 @@ def why_waiting(live: int, others: Collection[NotWorking], now: datetime | None 
 
     Args:
         live: number of live workers.
-        others: live workers that are not working.
+        others: live workers. Those in the state `working` are ignored.
         now: the reader's clock, in the reader's time zone. None: this moment.
     """
     if live == 0:

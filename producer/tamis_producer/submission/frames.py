@@ -35,8 +35,8 @@ def items_of(items: Iterable[Item] | DataFrame) -> Iterable[Item]:
 
     Raises:
         InvalidParameters: a value is not JSON (the message has its row, from 0, and column); a row has no value; two
-            columns have the same name, or several levels of names; an index has other labels and no name; or the frame
-            is lazy.
+            columns have the same name; columns have several levels of names; the labels of an index without a name are
+            not numbers; or the frame is lazy.
         ConfigurationError: Narwhals is not installed.
     """
     if hasattr(items, "collect_schema") and not hasattr(items, "__arrow_c_stream__"):

@@ -76,7 +76,7 @@ def _within_bounds(pairs: Iterable[tuple[WorkedExample, WorkedExample]]) -> Iter
 
 
 def _example(row: ItemResult) -> WorkedExample | None:
-    """Return the record as an example. None if no person decided, no model was asked, or it has no title."""
+    """Return the record as an example. None: not included or excluded by a person, no model asked, or no title."""
     human = row.override
     title = _text(row.item.get("title"), LONGEST_TITLE)
     if human is None or human.value not in (InclusionStatus.INCLUDE, InclusionStatus.EXCLUDE):

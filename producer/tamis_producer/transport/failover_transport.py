@@ -39,7 +39,7 @@ TRANSPORTS = {"redis": FailoverTransport, "rediss": FailoverTransport, "sentinel
 
 
 class FailoverConnection(kombu.Connection):  # type: ignore[misc]
-    """A connection whose URL keeps Celery's scheme, which Celery's tools read, but which uses the transports above."""
+    """A connection that uses the transports above. Its URL keeps Celery's scheme, because Celery's tools read it."""
 
     def get_transport_cls(self) -> Any:
         return TRANSPORTS.get(self.transport_cls) or super().get_transport_cls()

@@ -1,8 +1,8 @@
 """Pairs of records that may be copies, and people's verdicts on them.
 
-The view `copy_pairs` has the doubts of the deduplication and the pairs that people named, each with its last verdict.
-If that is `copies`, a trigger excludes one record as a duplicate in every stage of the review. Its state and its result
-remain, so that a later verdict brings it back.
+The view `copy_pairs` has the pairs that the deduplication doubts and the pairs that people named, with their last
+verdicts. After the verdict `copies`, a trigger excludes one record as a duplicate in every stage of the review. The
+record's state and result remain, so that a later verdict can bring the record back.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class CopyPair(Frozen):
     verdict: CopyVerdict | None  # None: no verdict, or taken back
     reviewer: str | None  # person who gave the last verdict, or took it back
     decided_at: datetime | None
-    moot: bool  # nothing to decide: one of the two was removed before screening otherwise
+    moot: bool  # nothing to decide: one of the two was removed before screening for another reason
 
     @property
     def cells(self) -> tuple[str, ...]:

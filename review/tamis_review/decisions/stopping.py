@@ -303,9 +303,9 @@ def read_stop(
 
 
 def _prices(reading: Reading) -> tuple[StopPrice, ...]:
-    """Return the price of each promise: how many more records people must read.
+    """Return for each recall and confidence how many more records people must read.
 
-    The expected number of includes comes from the newest sample. It is not known until people have read some of it.
+    The records of the newest sample give the expected number of includes. It is unknown until people have read some of them.
     """
     frame = reading.frames[-1]
     return price_list(reading, frame.found / frame.read * reading.unread if frame.read else None)

@@ -47,7 +47,7 @@ class Field:
 def remember(
     record: dict[str, Any], form: Format, fields: Iterable[Field], layout: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Store the fields of a record's file in the record, in order, and return the record.
+    """Store in a record its fields as the file has them, in the file's order, and return the record.
 
     `layout`: facts about the file that the format's writer needs.
     """

@@ -13,8 +13,8 @@ chance, each at a sixth of `SIGNIFICANCE`.
 | databases | how many of each database are labelled | hypergeometric, exact |
 
 The last two tests are two-sided, and divide their level among the groups (Bonferroni). The test for blocks is omitted
-if more than half the batch is labelled. If it finds blocks, the other tests test whether the blocks were drawn at
-random, by the middle record of each block.
+if more than half the batch is labelled. If it finds blocks, the other tests ask whether the blocks were drawn at
+random. Then the middle record of a block represents the block.
 
 Source: Stevens, W. L. (1939), Distribution of groups in a sequence of alternatives, Annals of Eugenics 9, 10-17; Mann,
 H. B., Whitney, D. R. (1947), On a test of whether one of two random variables is stochastically larger than the other,

@@ -55,10 +55,10 @@ class Team(Frozen):
 def read_team(connection: Connection, view: BatchView, me: str | None, *, people: bool = False) -> Team:
     """Return how far people have read a batch.
 
-    No work is left if the operation makes no decisions, or if the stage is closed to blind readers.
+    The result is empty if the operation makes no decisions, or if the stage is closed to `me`.
 
-    `me`: the person who asks; None for a program, which may see everything. Then `todo` has the records that wait for
-    any person. `people`: also how much each person has read.
+    `me`: the person who asks; None for a program, which may see everything. Then `todo` counts the records that wait
+    for any person. `people`: also return how much each person has read.
     """
     batch_id, own, judged = UUID(view.id), human_decisions.c, audit_decisions.c
     closed = view.stage and me is not None and is_closed(connection, batch_id, me)

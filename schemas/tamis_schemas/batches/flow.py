@@ -180,9 +180,9 @@ class FlowSource(Frozen):
 
 
 class PreviousVersion(Frozen):
-    """The results of earlier versions of a review, which an update extends."""
+    """The totals of a review's earlier versions, which an update extends."""
 
-    batch_id: str  # of the earlier version
+    batch_id: str  # of the latest earlier version
     identified: int = Field(ge=0)  # records, in all versions
     included: int = Field(ge=0)  # reports, or records if there are no reports
     studies: int = Field(ge=0)

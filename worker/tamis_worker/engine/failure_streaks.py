@@ -1,7 +1,8 @@
 """The pause of a batch whose latest items all failed, so that people look before more items fail.
 
 Each process counts the failed items of a batch in a row. From the fifth on, it asks the ledger for the latest items of
-all processes. If as many as the limit failed in a row, the batch is paused. The pause names the setting that may help.
+all processes. If the number of failed items in a row reaches the limit, the batch is paused. The pause names the setting
+that may help.
 """
 
 import logging
@@ -37,7 +38,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class FailureStreaks:
-    """The failed items in a row, by batch; one per worker process, on its loop.
+    """The numbers of failed items in a row, by batch. Each worker process has one such object, on its loop.
 
     `latest` returns the error kinds of a batch's latest results, the newest first; None for a decided item. `limit`:
     failed items in a row after which a batch is paused.

@@ -236,7 +236,7 @@ class ThreadMailbox(Mailbox[T]):
         return super().take()
 
     def wait(self, within: float) -> None:
-        """Wait until there is an item, at most `within` seconds."""
+        """Wait until something is put in, at most `within` seconds."""
         self._wakeup_reader.settimeout(within)
         with suppress(TimeoutError):
             self._wakeup_reader.recv(1)

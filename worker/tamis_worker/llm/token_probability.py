@@ -71,7 +71,7 @@ class _Shares:
 
 
 class _Odd(ValueError):
-    """The error of data that is no list of tokens with probabilities."""
+    """Raised if data is not a list of tokens with probabilities."""
 
 
 def options(of_caller: Mapping[str, Any]) -> dict[str, Any]:
