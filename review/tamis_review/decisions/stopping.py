@@ -305,7 +305,8 @@ def read_stop(
 def _prices(reading: Reading) -> tuple[StopPrice, ...]:
     """Return for each recall and confidence how many more records people must read.
 
-    The records of the newest sample give the expected number of includes. It is unknown until people have read some of them.
+    The records of the newest sample give the expected number of includes. It is unknown until people have read some of
+    them.
     """
     frame = reading.frames[-1]
     return price_list(reading, frame.found / frame.read * reading.unread if frame.read else None)

@@ -1,8 +1,8 @@
 """The pause of a batch whose latest items all failed, so that people look before more items fail.
 
 Each process counts the failed items of a batch in a row. From the fifth on, it asks the ledger for the latest items of
-all processes. If the number of failed items in a row reaches the limit, the batch is paused. The pause names the setting
-that may help.
+all processes. If the number of failed items in a row reaches the limit, the batch is paused. The pause names the
+setting that may help.
 """
 
 import logging
