@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from weakref import WeakValueDictionary
 
+from anyio import CapacityLimiter
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
@@ -27,7 +28,8 @@ DOWNLOADS = ("/results", "/report", "/records")  # ends of the paths of these re
 LONGEST_TURN = 0.1  # s; then the next request begins, even if this one still computes
 WITHOUT_TURN = frozenset({"/healthz", "/readyz", "/metrics"})  # probes, which have no key
 LARGE = 200_000  # bytes of a body: a hundred abstracts
-LARGE_AT_ONCE = 2  # large bodies that are read at the same time; their records are in memory
+LARGE_AT_ONCE = 2  # large bodies that are read at the same time
+UPLOADS_AT_ONCE = 4  # small uploads that are read at the same time; their records are in the gateway's memory
 MOST_VALUES = 100_000  # JSON values in a body, approximately: 4,500 items with 20 fields each
 SMALLEST = 1_000  # bytes of a whole answer; gzip gains nothing for a smaller one
 LEVEL = 4  # JSON is a seventh smaller than at level 1, and hardly larger than at 6, which takes three times as long
@@ -250,12 +252,14 @@ class TurnQueue:
 class LargeBodies:
     """Turns of large bodies to be read: one body of a key at a time, and few bodies of all keys together.
 
-    Further bodies wait in the order of their arrival. They are on disk, so they need little memory meanwhile.
+    Further bodies wait in the order of their arrival. They are on disk, so they need little memory meanwhile. Small
+    uploads are read on `threads`.
     """
 
     def __init__(self) -> None:
         self._keys: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._together = asyncio.Semaphore(LARGE_AT_ONCE)
+        self.threads = CapacityLimiter(UPLOADS_AT_ONCE)
 
     @asynccontextmanager
     async def turn(self, request: Request, size: int) -> AsyncIterator[None]:
