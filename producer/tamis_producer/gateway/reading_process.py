@@ -36,7 +36,7 @@ from ..config.settings import ProducerSettings
 from ..ledger.pool_kinds import PoolKind
 from ..process import tracing
 from . import problems
-from .frame import LARGE, LARGE_AT_ONCE
+from .frame import LARGE, LARGE_AT_ONCE, disconnected
 from .streams import Pieces, pieces_of
 
 PROGRAM = (sys.executable, "-m", "tamis_producer.gateway.reading_process")
@@ -90,7 +90,7 @@ async def _run(request: Request, job: bytes, answer: IO[bytes]) -> None:
     """Let a process write the answer of a pickled job. The process has ended when this returns or raises."""
     with TemporaryFile() as errors:
         process = await asyncio.create_subprocess_exec(*PROGRAM, stdin=subprocess.PIPE, stdout=answer, stderr=errors)
-        ended, gone = asyncio.ensure_future(process.wait()), asyncio.ensure_future(_disconnected(request))
+        ended, gone = asyncio.ensure_future(process.wait()), asyncio.ensure_future(disconnected(request))
         assert process.stdin is not None  # noqa: S101 - it is a pipe
         try:
             process.stdin.write(job)  # not closed: its end tells the process that the gateway has ended
@@ -114,11 +114,6 @@ async def _run(request: Request, job: bytes, answer: IO[bytes]) -> None:
             "the process that read the upload has ended, probably for want of memory: nothing or everything is "
             "recorded; send it again, with the same Idempotency-Key or in smaller parts"
         )
-
-
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 class _Pickler(pickle.Pickler):

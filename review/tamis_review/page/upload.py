@@ -14,15 +14,20 @@ from fastapi import HTTPException, Request
 from fastapi.concurrency import contextmanager_in_threadpool
 from pydantic import BaseModel
 from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartParser
 
 from tamis_producer.client.client import Client
 from tamis_producer.gateway.description import component
+from tamis_producer.gateway.frame import LARGE
 from tamis_producer.gateway.reading_process import answered
 from tamis_producer.gateway.submission_body import decoded, validated
 from tamis_schemas import InvalidParameters, InvalidRequest
 
-from ..intake.record_count import RecordCount, TooLarge
+from ..intake.record_count import BINARY, PIECE, RecordCount, TooLarge
 
+MultiPartParser.spool_max_size = (
+    4_096  # bytes of a file in memory; the default of 1 MB counts for each of a form's files
+)
 MEDIA_TYPE = "multipart/form-data"
 Answer = TypeVar("Answer")
 Asked = TypeVar("Asked", bound=BaseModel)
@@ -44,8 +49,10 @@ def form_body(terms: type[BaseModel], file: str, *, several: bool = False) -> di
 @asynccontextmanager
 async def uploaded(
     request: Request, client: Client, kind: type[Asked]
-) -> AsyncIterator[tuple[Asked, list[UploadFile]]]:
-    """Yield a form's `terms` and its files in order. The files stay on disk until the end of `with`.
+) -> AsyncIterator[tuple[Asked, list[UploadFile], int]]:
+    """Yield a form's `terms`, its files in order, and the bytes that reading them costs at least.
+
+    The files stay on disk until the end of `with`.
 
     Raises:
         HTTPException: 413 for files that are too large together, 415 for another media type.
@@ -68,8 +75,16 @@ async def uploaded(
         if not isinstance(terms, str):
             raise InvalidParameters("terms: missing; send the settings as JSON")
         checked = validated(kind, decoded(terms, "terms"), "terms: ")
-        async with request.app.state.large_bodies.turn(request, size):
-            yield checked, files
+        cost = max(size, LARGE + 1 if any(map(_is_binary, files)) else 0)
+        async with request.app.state.large_bodies.turn(request, cost):
+            yield checked, files, cost
+
+
+def _is_binary(file: UploadFile) -> bool:
+    """Return whether the file is an archive or a database, whose contents may be much larger than the file."""
+    beginning = file.file.read(PIECE)
+    file.file.seek(0)
+    return beginning.startswith(BINARY)
 
 
 async def answered_by_files(
@@ -94,7 +109,7 @@ async def answered_by_files(
     Raises `InvalidParameters` if there are too many files, and the errors of `uploaded` and `read`. Errors have the
     files' original names.
     """
-    async with uploaded(request, client, kind) as (terms, files):
+    async with uploaded(request, client, kind) as (terms, files, cost):
         if only is None:
             names = names_of(files)
         elif len(files) > 1:
@@ -102,8 +117,7 @@ async def answered_by_files(
         else:
             names = [files[0].filename or "the file"]
         async with contextmanager_in_threadpool(_on_disk(client, files, names)) as called, together or nullcontext():
-            size = sum(file.size or 0 for file in files)
-            return await answered(request, size, partial(_read, read, client, terms, called))
+            return await answered(request, cost, partial(_read, read, client, terms, called))
 
 
 def _read(

@@ -108,6 +108,22 @@ def test_a_large_file_becomes_a_batch_that_no_process_outlives(http: httpx.Clien
     assert psutil.Process().children() == before
 
 
+@pytest.mark.parametrize(("content", "apart"), [(TABLE, False), (b"PK\x03\x04" + TABLE, True)])
+def test_a_small_archive_is_read_apart_for_what_may_be_in_it(
+    http: httpx.Client, monkeypatch: pytest.MonkeyPatch, content: bytes, apart: bool
+) -> None:
+    begun = list[bytes]()
+
+    async def run(request: Request, job: bytes, answer: IO[bytes]) -> None:
+        begun.append(job)
+        await performed(request, job, answer)
+
+    monkeypatch.setattr(reading_process, "_run", run)
+    answer = http.post("/v1/duplicates", data={"terms": "{}"}, files={"file": ("a.csv", content)})
+    assert answer.status_code == (422 if apart else 200)
+    assert len(begun) == apart
+
+
 async def read(client: Client, call: Callable[[], object], gone: asyncio.Event | None = None) -> Any:
     """The answer to a large upload, whose caller leaves when `gone` is set."""
     state = SimpleNamespace(client=client, large_bodies=LargeBodies())
