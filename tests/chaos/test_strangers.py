@@ -311,8 +311,8 @@ def expected(kind: str, name: str) -> set[int]:
         return {0, 401}
     if kind != "reviewer" if name == "project" else kind not in SUBMITTERS:
         return {0, 403}
-    return {"ris": {201}, "project": {422},  # no record of the batch has its ids
-, "submission": {201}, "service": {202, 403, 503}}.get(name, {200})
+    # No record of the batch has the project's ids.
+    return {"ris": {201}, "project": {422}, "submission": {201}, "service": {202, 403, 503}}.get(name, {200})
 
 
 def service_items(size: int) -> bytes:
