@@ -1,13 +1,13 @@
 """Uploads: forms from a browser or `curl --form`, with settings as JSON (`terms`) and files."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from anyio import CapacityLimiter
 from fastapi import HTTPException, Request
@@ -31,6 +31,7 @@ MultiPartParser.spool_max_size = (
 MEDIA_TYPE = "multipart/form-data"
 Answer = TypeVar("Answer")
 Asked = TypeVar("Asked", bound=BaseModel)
+Reading: TypeAlias = Callable[[Client, Asked, Mapping[Path, str]], Answer]
 LONGEST_TERMS = 1_000_000  # bytes: ten times the longest parameters
 LONGEST_NAME = 200
 MOST_FILES = 100  # in a form; a review searches about a dozen sources
@@ -46,17 +47,28 @@ def form_body(terms: type[BaseModel], file: str, *, several: bool = False) -> di
     return {"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": schema}}}}
 
 
-@asynccontextmanager
-async def uploaded(
-    request: Request, client: Client, kind: type[Asked]
-) -> AsyncIterator[tuple[Asked, list[UploadFile], int]]:
-    """Yield a form's `terms`, its files in order, and the bytes that reading them costs at least.
+async def answered_by_files(
+    request: Request,
+    client: Client,
+    kind: type[Asked],
+    read: Reading[Asked, Answer],
+    *,
+    only: str | None = None,
+    together: CapacityLimiter | None = None,
+) -> Answer:
+    """Return the answer of `read` to a form with `terms` and files: see `reading_process.answered`.
 
-    The files stay on disk until the end of `with`.
+    Args:
+        request: its body is the form.
+        client: passed to `read`.
+        kind: the class of the form's terms.
+        read: answers terms, and a mapping from each file's path to its original name.
+        only: the noun for the contents of the only allowed file. None: the form may have several files.
+        together: limits the number of calls of `read`.
 
-    Raises:
+    Raises the errors of `read` and `answered`, with the files' original names, and:
         HTTPException: 413 for files that are too large together, 415 for another media type.
-        InvalidParameters: a field is missing or invalid, or a file is empty.
+        InvalidParameters: a field is missing or invalid, a file is empty, or there are too many files.
     """
     largest = client.settings.max_file_bytes
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -75,9 +87,16 @@ async def uploaded(
         if not isinstance(terms, str):
             raise InvalidParameters("terms: missing; send the settings as JSON")
         checked = validated(kind, decoded(terms, "terms"), "terms: ")
+        if only is not None and len(files) > 1:
+            raise InvalidParameters(f"file: send one file of {only} at a time")
+        names = names_of(files) if only is None else [files[0].filename or "the file"]
         cost = max(size, LARGE + 1 if any(map(_is_binary, files)) else 0)
-        async with request.app.state.large_bodies.turn(request, cost):
-            yield checked, files, cost
+        async with (
+            request.app.state.large_bodies.turn(request, cost),
+            contextmanager_in_threadpool(_on_disk(client, files, names)) as called,
+            together or nullcontext(),
+        ):
+            return await answered(request, cost, partial(_read, read, client, checked, called))
 
 
 def _is_binary(file: UploadFile) -> bool:
@@ -87,45 +106,7 @@ def _is_binary(file: UploadFile) -> bool:
     return beginning.startswith(BINARY)
 
 
-async def answered_by_files(
-    request: Request,
-    client: Client,
-    kind: type[Asked],
-    read: Callable[[Client, Asked, Mapping[Path, str]], Answer],
-    *,
-    only: str | None = None,
-    together: CapacityLimiter | None = None,
-) -> Answer:
-    """Return the answer of `read` to a form: see `reading_process.answered`.
-
-    Args:
-        request: its body is the form.
-        client: passed to `read`.
-        kind: the class of the form's terms.
-        read: answers terms, and a mapping from each file's path to its original name.
-        only: the noun for the contents of the only allowed file. None: the form may have several files.
-        together: limits the number of calls of `read`.
-
-    Raises `InvalidParameters` if there are too many files, and the errors of `uploaded` and `read`. Errors have the
-    files' original names.
-    """
-    async with uploaded(request, client, kind) as (terms, files, cost):
-        if only is None:
-            names = names_of(files)
-        elif len(files) > 1:
-            raise InvalidParameters(f"file: send one file of {only} at a time")
-        else:
-            names = [files[0].filename or "the file"]
-        async with contextmanager_in_threadpool(_on_disk(client, files, names)) as called, together or nullcontext():
-            return await answered(request, cost, partial(_read, read, client, terms, called))
-
-
-def _read(
-    read: Callable[[Client, Asked, Mapping[Path, str]], Answer],
-    client: Client,
-    terms: Asked,
-    called: Mapping[Path, str],
-) -> Answer:
+def _read(read: Reading[Asked, Answer], client: Client, terms: Asked, called: Mapping[Path, str]) -> Answer:
     with _as_called(called):
         return read(client, terms, called)
 
