@@ -28,6 +28,7 @@ from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.frame import LARGE, LargeBodies
 from tamis_producer.gateway.reading_process import Job, answered, most_memory, perform
 from tamis_producer.gateway.submission_terms import REPLAYED
+from tamis_review.decisions.visibility import PersonalSight
 from tamis_schemas import Filter, Unavailable
 
 TABLE = b"id,title,include\n1,Sieves,1\n2,Screens,0\n1,Sieves,1\n"
@@ -137,6 +138,15 @@ async def read(client: Client, call: Callable[[], object], gone: asyncio.Event |
     response: Any = await answered(request, LARGE + 1, call)
     body = b"".join([piece async for piece in response.body_iterator])
     return response.status_code, json.loads(body)
+
+
+def test_a_client_is_the_same_person_s_in_the_process_and_has_connections_of_its_own(client: Client) -> None:
+    seen = client.seen_by(PersonalSight("Anna"))
+    job = pickle.loads(reading_process.pickled(Job(partial(repr, seen), client.settings, None, None, None)))  # noqa: S301
+    with job.call.args[0] as opened:
+        assert opened.sight == PersonalSight("Anna")
+        assert opened.settings == client.settings
+        assert opened.engine is not client.engine
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limits are Linux's")
