@@ -228,9 +228,9 @@ def test_bodies_that_cost_more_than_their_bytes_are_refused_in_little_memory_all
 
 
 UNDER = [
-    # records of each file, fields of the widest, bytes of the service's items, and whether every file is sent
-    pytest.param(9_000, 30_000, 200, False, id="short"),
-    pytest.param(249_000, 2_000_000, 15_000, True, id="long", marks=pytest.mark.night),
+    # records of each file, fields of the widest, items of the service, and whether every file is sent
+    pytest.param(9_000, 30_000, 500, False, id="short"),
+    pytest.param(249_000, 2_000_000, 49_000, True, id="long", marks=pytest.mark.night),
 ]
 PRICED = "gpt-5-mini"
 KINDS: dict[str, tuple[list[Scope], Restrictions | None]] = {
@@ -316,10 +316,10 @@ def expected(kind: str, name: str) -> set[int]:
     return {"ris": {201}, "project": {422}, "submission": {201}, "service": {202, 403} | busy}.get(name, {200})
 
 
-def service_items(size: int) -> bytes:
-    """A hundred and more abstracts that fill what a request may have."""
-    item = b'{"title": "x", "abstract": "%s"},' % (b"x" * size)
-    return b'{"criteria": "Is it?", "max_cost": 1, "items": [' + item * 1_000 + b'{"title": "x"}]}'
+def service_items(n: int) -> bytes:
+    """Items of which 49,000 fill what a request may have, in bytes and in values."""
+    item = b'{"t":"%s"},' % (b"x" * 310)
+    return b'{"criteria": "Is it?", "max_cost": 1, "items": [' + item * n + b'{"title": "x"}]}'
 
 
 def files_under_the_bounds(folder: Path, records: int, fields: int) -> dict[str, Path]:

@@ -125,7 +125,7 @@ class WaitingRequest:
         batch = await run_in_threadpool(
             self._client.submit,
             operation,
-            [to_item(item) for item in items],
+            map(to_item, items),  # on the thread: 50,000 items take a tenth of a second
             model=model,
             shard_size=MAX_CONCURRENT,
             window=1,
