@@ -4,15 +4,19 @@ The ordinary form has a part of the callers, and grants others two seconds, for 
 all of them, and prints what it measured.
 """
 
+import json
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from decimal import Decimal
+from functools import partial
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -27,7 +31,7 @@ from stage.gateway_process import serving
 from stage.strangers import Strangers, Waits, first_bytes, somebody_else, status_of, strangers
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.gateway import api_keys
-from tamis_producer.gateway.api_keys import Scope
+from tamis_producer.gateway.api_keys import Restrictions, Scope
 from tamis_schemas import Filter
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
@@ -201,14 +205,13 @@ def test_bodies_that_cost_more_than_their_bytes_are_refused_in_little_memory_all
         with file.open("rb") as content:
             return send(path, data={"terms": terms}, files={"file": (file.name, content)})
 
-    of_json = {"Content-Type": "application/json"}
     with Peak(scene.pid) as most, ThreadPoolExecutor(8) as pool, strangers(scene.url) as them, healthy(scene) as waits:
         sent = [
             pool.submit(send_file, decisions, project, '{"reviewer": "Anna"}'),
             *(pool.submit(send_file, path, short_records, terms) for path in ("/v1/files", "/v1/dry-run", "/v1/files")),
             pool.submit(send_file, decisions, short_records, '{"reviewer": "Anna"}'),
-            pool.submit(send, "/api/tablizer/filter", content=b'{"items":[' + b"{}," * 5_300_000, headers=of_json),
-            pool.submit(send, "/v1/batches", content=body_of(items * MB, "application/json"), headers=of_json),
+            pool.submit(send, "/api/tablizer/filter", content=b'{"items":[' + b"{}," * 5_300_000, headers=OF_JSON),
+            pool.submit(send, "/v1/batches", content=body_of(items * MB, "application/json"), headers=OF_JSON),
         ]
         results = f"/v1/batches/{scene.batch_id}/results"
         _ = [them.ask(results, scene.key(n)) for n in range(callers.get("stalled", 0))]
@@ -222,6 +225,129 @@ def test_bodies_that_cost_more_than_their_bytes_are_refused_in_little_memory_all
     assert most.rss <= MOST_MEMORY_OF_ALL
     if callers:
         assert waits.longest <= HEALTHY_WITHIN
+
+
+UNDER = [
+    # records of each file, fields of the widest, items of the service, and whether every file is sent
+    pytest.param(9_000, 30_000, 500, False, id="short"),
+    pytest.param(249_000, 2_000_000, 49_000, True, id="long", marks=pytest.mark.night),
+]
+PRICED = "gpt-5-mini"
+KINDS: dict[str, tuple[list[Scope], Restrictions | None]] = {
+    "reader": ([Scope.READ], None),
+    "submitter": ([Scope.SUBMIT], None),
+    "operator": ([Scope.CONTROL], None),
+    "reviewer": ([Scope.DECIDE], None),
+    "of a model": ([Scope.SUBMIT], Restrictions(models=(PRICED,))),
+    "of a budget": ([Scope.SUBMIT], Restrictions(monthly_cost=Decimal(100_000))),
+}
+SUBMITTERS = ("submitter", "of a model", "of a budget")
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize(("records", "fields", "items", "all_files"), UNDER)
+def test_bodies_just_under_the_bounds_are_read_in_little_memory_from_all_kinds_of_keys_all_at_once(
+    scene: Scene, tmp_path: Path, records: int, fields: int, items: int, all_files: bool
+) -> None:
+    keys = {kind: api_keys.create(scene.client.engine, kind, *rights) for kind, rights in KINDS.items()}
+    keys |= {"revoked": api_keys.create(scene.client.engine, "revoked", list(Scope)), "wrong": "tamis_00_x"}
+    api_keys.revoke(scene.client.engine, keys["revoked"].split("_")[1])
+    terms = json.dumps({"operation": json.loads(TERMS)["operation"], "model": PRICED, "max_cost": 1_000})
+    files = files_under_the_bounds(tmp_path, records, fields)
+    decisions = f"/v1/batches/{scene.batch_id}/decisions"
+
+    def send(kind: str, path: str, **body: Any) -> int:
+        headers = {"Authorization": f"Bearer {keys[kind]}", "Prefer": "respond-async", **body.pop("headers", {})}
+        try:
+            return httpx.post(scene.url + path, headers=headers, timeout=1_800, **body).status_code
+        except httpx.TransportError:  # the refused body was not read to its end
+            return 0
+
+    def send_file(kind: str, path: str, file: Path, terms: str) -> int:
+        with file.open("rb") as content:
+            return send(kind, path, data={"terms": terms}, files={"file": (file.name, content)})
+
+    def service(kind: str) -> int:
+        return send(kind, "/api/tablizer/filter", content=service_items(items), headers=OF_JSON)
+
+    def submission(kind: str) -> int:
+        body = (
+            TERMS[:-1]
+            + b', "max_cost": 1000, "model": "%s", "items": [' % PRICED.encode()
+            + b"{}," * (records - 1)
+            + b"{}]}"
+        )
+        return send(kind, "/v1/batches", content=body, headers=OF_JSON)
+
+    senders: dict[str, Callable[[str], int]] = {
+        "project": lambda kind: send_file(kind, decisions, files["project"], "{}"),
+        "ris": lambda kind: send_file(kind, "/v1/files", files["ris"], terms),
+        "service": service,
+        "submission": submission,
+    }
+    for name in files.keys() - senders.keys() if all_files else ["fields"]:
+        senders[name] = partial(send_file, path="/v1/duplicates?limit=1", file=files[name], terms="{}")
+    with Peak(scene.pid) as most, ThreadPoolExecutor(24) as pool, healthy(scene) as waits:
+        sent, others, submitters = {}, sorted(keys.keys() - SUBMITTERS), cycle(SUBMITTERS)
+        for name, send_body in senders.items():
+            for kind in (next(submitters), *others):
+                sent[kind, name] = pool.submit(send_body, kind)
+        statuses = {sending: answer.result() for sending, answer in sent.items()}
+    print(f"/healthz: {waits}; RSS at most {most.rss / 2**20:.0f} MB")  # noqa: T201
+    assert {sending: status for sending, status in statuses.items() if status not in expected(*sending)} == {}
+    scene.check_connections()
+    assert psutil.Process(scene.pid).children() == []
+    assert most.rss <= MOST_MEMORY_OF_ALL
+    if all_files:
+        assert waits.longest <= HEALTHY_WITHIN
+
+
+OF_JSON = {"Content-Type": "application/json"}
+
+
+def expected(kind: str, name: str) -> set[int]:
+    """The statuses of an answer to this kind of key."""
+    busy = {503} if name == "service" else set[int]()  # large bodies in memory are read before the key, and few at once
+    if kind in ("wrong", "revoked"):
+        return {0, 401} | busy
+    if kind != "reviewer" if name == "project" else kind not in SUBMITTERS:
+        return {0, 403} | busy
+    # No record of the batch has the project's ids; a service asks no model that the key names.
+    return {"ris": {201}, "project": {422}, "submission": {201}, "service": {202, 403} | busy}.get(name, {200})
+
+
+def service_items(n: int) -> bytes:
+    """Items of which 49,000 fill what a request may have, in bytes and in values."""
+    item = b'{"t":"%s"},' % (b"x" * 310)
+    return b'{"criteria": "Is it?", "max_cost": 1, "items": [' + item * n + b'{"title": "x"}]}'
+
+
+def files_under_the_bounds(folder: Path, records: int, fields: int) -> dict[str, Path]:
+    """Short records in each format, and one file of many fields."""
+    parts = {
+        "ris": (b"", b"TY  - JOUR\nTI  - x\nER  - \n", b""),
+        "xml": (b"<xml><records>", b"<record><titles><title>x</title></titles></record>", b"</records></xml>"),
+        "csv": (b"id,title\n", b"1,x\n", b""),
+        "json": (b"[", b'{"title":"x"},', b'{"title":"x"}]'),
+        "jsonl": (b"", b'{"title":"x"}\n', b""),
+        "fields": (b"TY  - JOUR\nTI  - x\n", b"KW  - x\n" * (fields // records), b"ER  - \n"),
+    }
+    for name, (begin, record, end) in parts.items():
+        with (folder / name).open("wb") as file:
+            file.write(begin)
+            file.writelines(record for _ in range(records - 1))
+            file.write(end)
+    results = folder / "results.db"
+    with closing(sqlite3.connect(results)) as database, database:
+        database.execute("CREATE TABLE record (record_id INTEGER PRIMARY KEY, title TEXT, doi TEXT)")
+        database.execute("CREATE TABLE results (record_id INTEGER UNIQUE, label INTEGER, note TEXT, user_id INTEGER)")
+        places = [(place,) for place in range(records)]
+        database.executemany("INSERT INTO record VALUES (?, 'x', NULL)", places)
+        database.executemany("INSERT INTO results VALUES (?, 1, NULL, NULL)", places)
+    with ZipFile(folder / "project", "w", ZIP_DEFLATED) as archive:
+        archive.writestr("project.json", '{"project_file_version": 3, "reviews": [{"id": "ab12"}]}')
+        archive.write(results, "results.db")
+    return {name: folder / name for name in (*parts, "project")}
 
 
 PROBE = """

@@ -4,11 +4,12 @@ import asyncio
 import re
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from weakref import WeakValueDictionary
 
+from anyio import CapacityLimiter
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
@@ -27,7 +28,9 @@ DOWNLOADS = ("/results", "/report", "/records")  # ends of the paths of these re
 LONGEST_TURN = 0.1  # s; then the next request begins, even if this one still computes
 WITHOUT_TURN = frozenset({"/healthz", "/readyz", "/metrics"})  # probes, which have no key
 LARGE = 200_000  # bytes of a body: a hundred abstracts
-LARGE_AT_ONCE = 2  # large bodies that are read at the same time; their records are in memory
+LARGE_AT_ONCE = 2  # large bodies that are read at the same time
+UPLOADS_AT_ONCE = 4  # small uploads that are read at the same time; their records are in the gateway's memory
+MOST_HELD = 24_000_000  # bytes of all bodies in memory together; a text may take ten times its bytes while it is read
 MOST_VALUES = 100_000  # JSON values in a body, approximately: 4,500 items with 20 fields each
 SMALLEST = 1_000  # bytes of a whole answer; gzip gains nothing for a smaller one
 LEVEL = 4  # JSON is a seventh smaller than at level 1, and hardly larger than at 6, which takes three times as long
@@ -73,6 +76,7 @@ class RequestLimits:
         self._app = app
         self._largest = largest
         self._largest_of = largest_of
+        self._held = 0  # bytes of the bodies in memory
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -91,7 +95,24 @@ class RequestLimits:
             await refusal(scope, receive, framed)
         else:
             is_limited = scope["method"] == "POST" and self._path(scope) in self._largest_of
-            await self._app(scope, _paced(receive, None if is_limited else ValueCount()), framed)
+            await (self._app(scope, _paced(receive), framed) if is_limited else self._hold(scope, receive, framed))
+
+    async def _hold(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request whose body is in memory until its answer."""
+        values, size = ValueCount(), 0
+
+        def add(part: bytes) -> None:
+            nonlocal size
+            values.add(part)
+            size += len(part)
+            self._held += len(part)
+            if self._held > MOST_HELD:
+                raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, "too many large requests at once: send it again")
+
+        try:
+            await self._app(scope, _paced(receive, add), send)
+        finally:
+            self._held -= size
 
     def _path(self, scope: Scope) -> str:
         return _BATCH.sub("/{batch_id}/", scope["path"])
@@ -141,10 +162,10 @@ class ValueCount:
             raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
 
 
-def _paced(receive: Receive, count: ValueCount | None) -> Receive:
+def _paced(receive: Receive, add: Callable[[bytes], object] = len) -> Receive:
     """Return a version of `receive` that answers 408 if the body is too slow. Only time spent in `receive` counts.
 
-    `count` counts the body's values.
+    `add` is called with each part of the body.
     """
     waited, size, whole = 0.0, 0, False
 
@@ -162,8 +183,7 @@ def _paced(receive: Receive, count: ValueCount | None) -> Receive:
         waited += time.monotonic() - began
         part = message.get("body", b"")
         size += len(part)
-        if count is not None:
-            count.add(part)
+        add(part)
         whole = not message.get("more_body", False)
         return message
 
@@ -247,15 +267,23 @@ class TurnQueue:
         self._free += 1
 
 
+async def disconnected(request: Request) -> None:
+    """Wait until the caller has disconnected. The body must have been read before."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
 class LargeBodies:
     """Turns of large bodies to be read: one body of a key at a time, and few bodies of all keys together.
 
-    Further bodies wait in the order of their arrival. They are on disk, so they need little memory meanwhile.
+    Further bodies wait in the order of their arrival. They are on disk, so they need little memory meanwhile. Small
+    uploads are read on `threads`.
     """
 
     def __init__(self) -> None:
         self._keys: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._together = asyncio.Semaphore(LARGE_AT_ONCE)
+        self.threads = CapacityLimiter(UPLOADS_AT_ONCE)
 
     @asynccontextmanager
     async def turn(self, request: Request, size: int) -> AsyncIterator[None]:

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http import HTTPStatus
+from typing import IO, Any
 
 import anyio
+from anyio import to_thread
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -14,6 +16,7 @@ from .api_keys import ApiKey
 
 MOST_OF_A_KEY = 16
 RETRY_AFTER = 5  # s
+PIECE = 65_536  # bytes of a file sent at once
 
 
 class OpenStreams:
@@ -40,11 +43,32 @@ class OpenStreams:
                 del self._open[key.id]
 
 
-class Stream(StreamingResponse):
-    """An answer in pieces, or 429 if the key has too many open streams.
+async def pieces_of(file: IO[bytes], open_file: ExitStack) -> AsyncGenerator[str | bytes]:
+    """Yield the rest of a file in pieces, then close it with `open_file`."""
+    with open_file:
+        while piece := await to_thread.run_sync(file.read, PIECE):
+            yield piece
 
-    When the answer ends, the source of the pieces is closed.
-    """
+
+class Pieces(StreamingResponse):
+    """An answer in pieces. When the answer ends, the source of the pieces is closed."""
+
+    def __init__(self, pieces: AsyncGenerator[str | bytes], *args: Any, **kwargs: Any) -> None:
+        super().__init__(pieces, *args, **kwargs)
+        self._pieces = pieces
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the answer to its end, or until the reader disconnects."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            # On cancellation too, so that its resources do not wait for the garbage collector.
+            with anyio.CancelScope(shield=True):
+                await self._pieces.aclose()
+
+
+class Stream(Pieces):
+    """An answer in pieces, or 429 if the key has too many open streams."""
 
     def __init__(
         self,
@@ -56,22 +80,13 @@ class Stream(StreamingResponse):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(pieces, media_type=media_type, headers=headers)
-        self._pieces = pieces
         self._streams = of
         self._key = key
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the answer to its end, or until the reader disconnects."""
         with self._streams.one_more(self._key) as granted:
-            if not granted:
-                await _too_many(scope, receive, send)
-                return
-            try:
-                await super().__call__(scope, receive, send)
-            finally:
-                # On cancellation too, so that its resources do not wait for the garbage collector.
-                with anyio.CancelScope(shield=True):
-                    await self._pieces.aclose()
+            await (super().__call__ if granted else _too_many)(scope, receive, send)
 
 
 async def _too_many(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,6 +1,8 @@
 """Routes of human decisions, and of labels and notes. A human decision is stored beside the model's decision."""
 
+from collections.abc import Mapping
 from dataclasses import fields
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,7 +28,7 @@ from ..decisions.copy_pairs import CopyPair
 from ..decisions.decision_words import NamedWords
 from ..decisions.foreign_file import TableColumns
 from ..decisions.import_decisions import Everything, Imported
-from .upload import answered_by_file, form_body
+from .upload import answered_by_files, form_body
 
 PREFIX, RESPONSES = "/v1/batches/{batch_id}", problems.KEYED | problems.UNKNOWN
 decision_router = APIRouter(prefix=PREFIX, tags=["human decisions"], responses=RESPONSES)
@@ -121,17 +123,18 @@ def decide_copies(batch_id: BatchId, new: NewVerdict, client: Of, key: Reviewer)
 )
 async def import_decisions(batch_id: BatchId, request: Request, client: Of, _: Reviewer) -> Imported:
     """Record a file's decisions, all or none. Rows that match no record, or several, are listed and skipped."""
+    return await answered_by_files(request, client, DecisionTerms, partial(_imported, batch_id), only="decisions")
 
-    def imported(terms: DecisionTerms, path: Path, __: str) -> Imported:
-        return imported_decisions.import_decisions(
-            client.batch(batch_id),
-            path,
-            columns=TableColumns(*(getattr(terms, f"{column.name}_column") for column in fields(TableColumns))),
-            words=NamedWords(tuple(terms.include), tuple(terms.exclude), tuple(terms.uncertain)),
-            **terms.model_dump(include={"reviewer", "stage", "settles", "everything", "dry_run"}),
-        )
 
-    return await answered_by_file(request, client, DecisionTerms, "decisions", imported)
+def _imported(batch_id: str, client: Client, terms: DecisionTerms, called: Mapping[Path, str]) -> Imported:
+    (path,) = called
+    return imported_decisions.import_decisions(
+        client.batch(batch_id),
+        path,
+        columns=TableColumns(*(getattr(terms, f"{column.name}_column") for column in fields(TableColumns))),
+        words=NamedWords(tuple(terms.include), tuple(terms.exclude), tuple(terms.uncertain)),
+        **terms.model_dump(include={"reviewer", "stage", "settles", "everything", "dry_run"}),
+    )
 
 
 @decision_router.post(

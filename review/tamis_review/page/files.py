@@ -1,17 +1,16 @@
 """Routes that read files: bibliographic files become a new batch, a file of criteria becomes criteria."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Header, Request, Response
-from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
-from starlette.datastructures import UploadFile
 
 from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
@@ -34,11 +33,10 @@ from ..intake.stated_source import StatedSource
 from ..plans.criteria_file import read_criteria
 from ..plans.criteria_lint import doubts
 from ..plans.reviews import submit_review
-from .upload import as_called, form_body, on_disk, uploaded
+from .upload import answered_by_files, as_called, form_body
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
 
-LONGEST_NAME = 200
 LONGEST_TITLE = 300
 NOTES_TOLD = 100  # notes of a file; the counts are complete
 LONGEST_CRITERIA = 100_000  # characters of a file of criteria
@@ -155,6 +153,7 @@ class CriteriaRead(BaseModel):
     "/files",
     operation_id="submit_file",
     status_code=HTTPStatus.CREATED,
+    response_model=FileBatchView,
     summary="Submit bibliographic files: a form with the files, and terms that say what to ask about the records",
     openapi_extra=FILE_FORM,
     responses=SUBMITTED
@@ -165,17 +164,15 @@ class CriteriaRead(BaseModel):
 )
 async def submit_file(
     request: Request,
-    response: Response,
     client: Of,
     key: Submitter,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
-) -> FileBatchView:
+) -> Response:
     """Submit a batch of the files' records. Duplicates are removed and counted; unreadable records are listed.
 
     The form's field `terms` is JSON.
     """
-    async with uploaded(request, client, FileTerms) as (terms, files):
-        return await run_in_threadpool(_submitted, client, key, terms, files, idempotency_key, response)
+    return await answered_by_files(request, client, FileTerms, partial(_submitted, key, idempotency_key))
 
 
 @router.post("/criteria", operation_id="read_criteria", summary="Read a file of criteria, and show the result")
@@ -192,14 +189,9 @@ def criteria(file: CriteriaText, _: Submitter) -> CriteriaRead:
 
 
 def _submitted(
-    client: Client,
-    key: ApiKey,
-    terms: FileTerms,
-    files: Sequence[UploadFile],
-    idempotency_key: str | None,
-    response: Response,
-) -> FileBatchView:
-    identified = identified_of(client, terms, files)
+    key: ApiKey, idempotency_key: str | None, client: Client, terms: FileTerms, called: Mapping[Path, str]
+) -> Response:
+    identified, response = identified_of(client, terms, called), Response()
     if terms.review is None or (plan := terms.plan) is None:
         view = submit_terms(
             client,
@@ -208,7 +200,7 @@ def _submitted(
             identified.records,
             response,
             idempotency_key=idempotency_key,
-            label=terms.label or label_of(names_of(files)),
+            label=terms.label or label_of([*called.values()]),
             exclusions=identified.exclusions,
             source=identified.sources,
             updates=terms.updates,
@@ -229,24 +221,25 @@ def _submitted(
             api_key_id=key.id,
         )
         view = answer(begun.stages()[0], response, replayed=begun.replayed)
-    return FileBatchView(**dict(view), **notes_of(identified))
+    whole = FileBatchView(**dict(view), **notes_of(identified))
+    del response.headers["content-length"]
+    return JSONResponse(whole.model_dump(mode="json"), HTTPStatus.CREATED, response.headers)
 
 
-def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile]) -> Identified:
-    """Return the records of a form's files, read as `terms` say. Raise `InvalidParameters` if a file is unreadable."""
+def identified_of(client: Client, terms: FileTerms, called: Mapping[Path, str]) -> Identified:
+    """Return the records of a form's files, read as `terms` say. Raise `InputError` if a file is unreadable."""
     operation = terms.operation
     rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
     earlier = None if terms.updates is None else known_records(client, terms.updates)
-    with on_disk(client, files, names_of(files)) as called:
-        return identify(
-            stated_of(terms.sources, called),
-            keep_duplicates=terms.keep_duplicates,
-            initial_filter=rules,
-            names=called,
-            max_bytes=client.settings.max_file_bytes,
-            strict=terms.strict,
-            known=earlier,
-        )
+    return identify(
+        stated_of(terms.sources, called),
+        keep_duplicates=terms.keep_duplicates,
+        initial_filter=rules,
+        names=called,
+        max_bytes=client.settings.max_file_bytes,
+        strict=terms.strict,
+        known=earlier,
+    )
 
 
 def notes_of(identified: Identified) -> dict[str, Any]:
@@ -254,16 +247,6 @@ def notes_of(identified: Identified) -> dict[str, Any]:
     notes = [FileNote(file=file.name, **asdict(note)) for file in identified.files for note in file.intake.notes]
     counts = {name: sum(getattr(file.intake, name) for file in identified.files) for name in ("skipped", "lost")}
     return {**counts, "notes": tuple(notes[:NOTES_TOLD])}
-
-
-def names_of(files: Sequence[UploadFile]) -> list[str]:
-    """Return the names of the files. Raise `InvalidParameters` if a name is unprintable or used twice."""
-    names = [file.filename or "" for file in files]
-    if any(not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME for name in names):
-        raise InvalidParameters(f"file: a file name must have 1 to {LONGEST_NAME} printable characters")
-    if twice := [name for name, n in Counter(names).items() if n > 1]:
-        raise InvalidParameters(f"file: two files are called {twice[0]!r}; give each its own name")
-    return names
 
 
 def stated_of(sources: Sequence[StatedSource], called: Mapping[Path, str]) -> list[StatedSource]:

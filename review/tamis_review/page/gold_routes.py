@@ -1,8 +1,10 @@
 """Routes of labels: the sample for a person to label, and the quality of a batch's decisions by such labels."""
 
 import secrets
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from io import StringIO
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader
 from tamis_producer.gateway.description import BatchId
@@ -30,7 +33,7 @@ from ..quality.pilot import Calibration
 from ..quality.words import FigureRow
 from ..report.charts import draw_reliability
 from ..report.gold_page import EvaluationWords, write_gold_page
-from .upload import answered_by_file, form_body
+from .upload import answered_by_files, form_body
 from .written import csv_table
 
 
@@ -171,20 +174,22 @@ async def evaluate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: EvaluationForm = EvaluationForm.JSON
 ) -> EvaluationView | Response:
     """Return rates, lost includes, calibration and agreement, in figures and in words. Nothing is stored."""
+    return await answered_by_files(request, client, LabelTerms, partial(_evaluated, batch_id, form), only="labels")
 
-    def evaluated(terms: LabelTerms, path: Path, name: str) -> EvaluationView | Response:
-        batch = client.batch(batch_id)
-        view, figures = batch.status(), evaluation.evaluate(batch, path, terms.column)
-        if form is EvaluationForm.SVG:
-            return Response(draw_reliability(figures.reliability), media_type="image/svg+xml", headers=SEALED)
-        if form is EvaluationForm.HTML:
-            page, title = StringIO(), view.label or f"batch {view.id[:8]}"
-            write_gold_page(figures, page, name=title, batch_id=view.id, labels=name, written=datetime.now(UTC))
-            return Response(page.getvalue(), media_type="text/html", headers=SEALED)
-        sentences = EvaluationWords.of(figures)
-        return EvaluationView(**dict(figures), batch_id=view.id, finished=view.finished, labels=name, words=sentences)
 
-    return await answered_by_file(request, client, LabelTerms, "labels", evaluated)
+def _evaluated(
+    batch_id: str, form: EvaluationForm, client: Client, terms: LabelTerms, called: Mapping[Path, str]
+) -> EvaluationView | Response:
+    batch, ((path, name),) = client.batch(batch_id), called.items()
+    view, figures = batch.status(), evaluation.evaluate(batch, path, terms.column)
+    if form is EvaluationForm.SVG:
+        return Response(draw_reliability(figures.reliability), media_type="image/svg+xml", headers=SEALED)
+    if form is EvaluationForm.HTML:
+        page, title = StringIO(), view.label or f"batch {view.id[:8]}"
+        write_gold_page(figures, page, name=title, batch_id=view.id, labels=name, written=datetime.now(UTC))
+        return Response(page.getvalue(), media_type="text/html", headers=SEALED)
+    sentences = EvaluationWords.of(figures)
+    return EvaluationView(**dict(figures), batch_id=view.id, finished=view.finished, labels=name, words=sentences)
 
 
 @router.post(
@@ -198,29 +203,33 @@ async def calibrate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: TableForm = TableForm.JSON
 ) -> CalibrationView | Response:
     """Return the threshold. If there is none, `refusal` says why, and the CSV of kept records is refused."""
+    return await answered_by_files(
+        request, client, CalibrationTerms, partial(_calibrated, batch_id, form), only="labels"
+    )
 
-    def calibrated(terms: CalibrationTerms, path: Path, name: str) -> CalibrationView | Response:
-        batch = client.batch(batch_id)
-        view, pilot = batch.status(), evaluation.calibrate(batch, path, terms.recall, terms.delta, column=terms.column)
-        figures = pilot.calibration
-        refused = figures.refusal is not None
-        if form is TableForm.CSV:
-            if figures.refusal is not None:
-                raise InvalidRequest(figures.refusal)
-            return csv_table(lambda stream: write_kept(pilot, stream))
-        return CalibrationView(
-            **dict(figures),
-            batch_id=view.id,
-            finished=view.finished,
-            labels=name,
-            below_ids=() if refused else tuple(record.item_id for record in pilot.records if not pilot.kept(record)),
-            words=CalibrationWords(
-                rows=tuple(words.threshold_rows(figures)),
-                remarks=tuple(words.remarks(figures.matching)),
-                sampling=words.sampling_remark(figures.sampling),
-                holds=None if refused else words.holds_for(figures.sampling),
-                score=words.score_remark(figures.score),
-            ),
-        )
 
-    return await answered_by_file(request, client, CalibrationTerms, "labels", calibrated)
+def _calibrated(
+    batch_id: str, form: TableForm, client: Client, terms: CalibrationTerms, called: Mapping[Path, str]
+) -> CalibrationView | Response:
+    batch, ((path, name),) = client.batch(batch_id), called.items()
+    view, pilot = batch.status(), evaluation.calibrate(batch, path, terms.recall, terms.delta, column=terms.column)
+    figures = pilot.calibration
+    refused = figures.refusal is not None
+    if form is TableForm.CSV:
+        if figures.refusal is not None:
+            raise InvalidRequest(figures.refusal)
+        return csv_table(lambda stream: write_kept(pilot, stream))
+    return CalibrationView(
+        **dict(figures),
+        batch_id=view.id,
+        finished=view.finished,
+        labels=name,
+        below_ids=() if refused else tuple(record.item_id for record in pilot.records if not pilot.kept(record)),
+        words=CalibrationWords(
+            rows=tuple(words.threshold_rows(figures)),
+            remarks=tuple(words.remarks(figures.matching)),
+            sampling=words.sampling_remark(figures.sampling),
+            holds=None if refused else words.holds_for(figures.sampling),
+            score=words.score_remark(figures.score),
+        ),
+    )

@@ -3,18 +3,18 @@
 They show what a batch would ask, its cost and its time; the records in the files; and certain or possible duplicates.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from decimal import Decimal
+from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import anyio
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
-from starlette.datastructures import UploadFile
 
 from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
@@ -27,8 +27,8 @@ from tamis_schemas.values.frozen import Frozen
 
 from ..filter.duplicate_pairs import PairKind, PlacedRecord, find_pairs, write_pairs
 from ..intake.sourced_records import FileRead, SourceRead
-from .files import FILE_FORM, NOTES_TOLD, FileNote, FileTerms, Sources, identified_of, names_of, notes_of, stated_of
-from .upload import form_body, on_disk, uploaded
+from .files import FILE_FORM, NOTES_TOLD, FileNote, FileTerms, Sources, identified_of, notes_of, stated_of
+from .upload import answered_by_files, form_body
 from .written import csv_table
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
@@ -97,8 +97,7 @@ async def dry_run(request: Request, client: Of, _: Submitter) -> DryRun:
     """Return the prompts of three records, and estimates of tokens, cost and time. No model is asked."""
     rehearse: Rehearse = request.app.state.rehearse
     limiter: anyio.CapacityLimiter = request.app.state.dry_runs
-    async with uploaded(request, client, FileTerms) as (terms, files):
-        return await to_thread.run_sync(_rehearsed, client, terms, files, rehearse, limiter=limiter)
+    return await answered_by_files(request, client, FileTerms, partial(_rehearsed, rehearse), together=limiter)
 
 
 def rehearsable(asked: Iterable[Item]) -> list[Item]:
@@ -127,8 +126,8 @@ def estimated(planned: Planned, records: int, max_cost: Decimal | None, rehearse
     )
 
 
-def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], rehearse: Rehearse) -> DryRun:
-    identified = identified_of(client, terms, files)
+def _rehearsed(rehearse: Rehearse, client: Client, terms: FileTerms, called: Mapping[Path, str]) -> DryRun:
+    identified = identified_of(client, terms, called)
     items = rehearsable(identified.asked)
     operation = client.with_examples(terms.operation)
     planned = Planned(operation, items, terms.model, use_cache=terms.use_cache, steering=terms.steering)
@@ -270,19 +269,17 @@ async def find_duplicates(
     limit: Annotated[int | None, Query(ge=1, description="The most pairs of each kind in JSON. Default: all.")] = None,
 ) -> PairsView | Response:
     """Return the duplicates and the doubtful pairs among the records of all files together, as in a screening."""
-    async with uploaded(request, client, DuplicateTerms) as (terms, files):
-        return await to_thread.run_sync(_found, client, terms, files, form, limit)
+    return await answered_by_files(request, client, DuplicateTerms, partial(_found, form, limit))
 
 
 def _found(
-    client: Client, terms: DuplicateTerms, files: Sequence[UploadFile], form: TableForm, limit: int | None
+    form: TableForm, limit: int | None, client: Client, terms: DuplicateTerms, called: Mapping[Path, str]
 ) -> PairsView | Response:
-    with on_disk(client, files, names_of(files)) as called:
-        stated = stated_of(terms.sources, called)
-        result = find_pairs(stated, names=called, max_bytes=client.settings.max_file_bytes, strict=terms.strict)
-        kinds = {kind: result.of(kind) for kind in PairKind}
-        shown = [pair for of_kind in kinds.values() for pair in (of_kind if form is TableForm.CSV else of_kind[:limit])]
-        pairs = [pair.called(called) for pair in shown]
+    stated = stated_of(terms.sources, called)
+    result = find_pairs(stated, names=called, max_bytes=client.settings.max_file_bytes, strict=terms.strict)
+    kinds = {kind: result.of(kind) for kind in PairKind}
+    shown = [pair for of_kind in kinds.values() for pair in (of_kind if form is TableForm.CSV else of_kind[:limit])]
+    pairs = [pair.called(called) for pair in shown]
     if form is TableForm.CSV:
         return csv_table(lambda stream: write_pairs(pairs, stream))
     return PairsView(

@@ -1,28 +1,39 @@
 """Uploads: forms from a browser or `curl --form`, with settings as JSON (`terms`) and files."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
+from anyio import CapacityLimiter
 from fastapi import HTTPException, Request
-from fastapi.concurrency import run_in_threadpool
+from fastapi.concurrency import contextmanager_in_threadpool
 from pydantic import BaseModel
 from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartParser
 
 from tamis_producer.client.client import Client
 from tamis_producer.gateway.description import component
+from tamis_producer.gateway.frame import LARGE
+from tamis_producer.gateway.reading_process import answered
 from tamis_producer.gateway.submission_body import decoded, validated
-from tamis_schemas import InputError, InvalidParameters
+from tamis_schemas import InvalidParameters, InvalidRequest
 
-from ..intake.record_count import RecordCount, TooLarge
+from ..intake.record_count import BINARY, PIECE, RecordCount, TooLarge
 
+MultiPartParser.spool_max_size = (
+    4_096  # bytes of a file in memory; the default of 1 MB counts for each of a form's files
+)
 MEDIA_TYPE = "multipart/form-data"
-Asked = TypeVar("Asked", bound=BaseModel)
 Answer = TypeVar("Answer")
+Asked = TypeVar("Asked", bound=BaseModel)
+Reading: TypeAlias = Callable[[Client, Asked, Mapping[Path, str]], Answer]
 LONGEST_TERMS = 1_000_000  # bytes: ten times the longest parameters
+LONGEST_NAME = 200
 MOST_FILES = 100  # in a form; a review searches about a dozen sources
 
 
@@ -36,15 +47,28 @@ def form_body(terms: type[BaseModel], file: str, *, several: bool = False) -> di
     return {"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": schema}}}}
 
 
-@asynccontextmanager
-async def uploaded(
-    request: Request, client: Client, kind: type[Asked]
-) -> AsyncIterator[tuple[Asked, list[UploadFile]]]:
-    """Yield a form's `terms` and its files in order. The files stay on disk until the end of `with`.
+async def answered_by_files(
+    request: Request,
+    client: Client,
+    kind: type[Asked],
+    read: Reading[Asked, Answer],
+    *,
+    only: str | None = None,
+    together: CapacityLimiter | None = None,
+) -> Answer:
+    """Return the answer of `read` to a form with `terms` and files: see `reading_process.answered`.
 
-    Raises:
+    Args:
+        request: its body is the form.
+        client: passed to `read`.
+        kind: the class of the form's terms.
+        read: answers terms, and a mapping from each file's path to its original name.
+        only: the noun for the contents of the only allowed file. None: the form may have several files.
+        together: limits the number of calls of `read`.
+
+    Raises the errors of `read` and `answered`, with the files' original names, and:
         HTTPException: 413 for files that are too large together, 415 for another media type.
-        InvalidParameters: a field is missing or invalid, or a file is empty.
+        InvalidParameters: a field is missing or invalid, a file is empty, or there are too many files.
     """
     largest = client.settings.max_file_bytes
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -63,47 +87,54 @@ async def uploaded(
         if not isinstance(terms, str):
             raise InvalidParameters("terms: missing; send the settings as JSON")
         checked = validated(kind, decoded(terms, "terms"), "terms: ")
-        async with request.app.state.large_bodies.turn(request, size):
-            yield checked, files
+        if only is not None and len(files) > 1:
+            raise InvalidParameters(f"file: send one file of {only} at a time")
+        names = names_of(files) if only is None else [files[0].filename or "the file"]
+        cost = max(size, LARGE + 1 if any(map(_is_binary, files)) else 0)
+        async with (
+            request.app.state.large_bodies.turn(request, cost),
+            contextmanager_in_threadpool(_on_disk(client, files, names)) as called,
+            together or nullcontext(),
+        ):
+            return await answered(request, cost, partial(_read, read, client, checked, called))
 
 
-async def answered_by_file(
-    request: Request, client: Client, kind: type[Asked], noun: str, answer: Callable[[Asked, Path, str], Answer]
-) -> Answer:
-    """Call `answer` on a thread, with a form's terms and the path and name of its only file, and return the result.
+def _is_binary(file: UploadFile) -> bool:
+    """Return whether the file is an archive or a database, whose contents may be much larger than the file."""
+    beginning = file.file.read(PIECE)
+    file.file.seek(0)
+    return beginning.startswith(BINARY)
 
-    Raises `InvalidParameters` if there are several files, and the errors of `uploaded`, `on_disk` and `answer`.
-    """
 
-    def answered(terms: Asked, file: UploadFile) -> Answer:
-        with on_disk(client, [file], [name := file.filename or "the file"]) as called:
-            (path,) = called
-            return answer(terms, path, name)
-
-    async with uploaded(request, client, kind) as (terms, files):
-        if len(files) > 1:
-            raise InvalidParameters(f"file: send one file of {noun} at a time")
-        return await run_in_threadpool(answered, terms, files[0])
+def _read(read: Reading[Asked, Answer], client: Client, terms: Asked, called: Mapping[Path, str]) -> Answer:
+    with _as_called(called):
+        return read(client, terms, called)
 
 
 @contextmanager
-def on_disk(client: Client, files: Sequence[UploadFile], names: Sequence[str]) -> Iterator[dict[Path, str]]:
-    """Write the uploaded files to disk until the end of `with`. Yield a mapping from path to original name.
-
-    An `InputError` in the `with` block becomes `InvalidParameters`, with the original names.
-    """
+def _on_disk(client: Client, files: Sequence[UploadFile], names: Sequence[str]) -> Iterator[dict[Path, str]]:
+    """Write the uploaded files to disk until the end of `with`. Yield a mapping from path to original name."""
     with TemporaryDirectory(prefix="tamis-files-") as folder:
         called = {Path(folder) / f"{place:03}": name for place, name in enumerate(names)}
         count = RecordCount(client.settings.max_file_bytes)
-        try:
+        with _as_called(called):
             for path, file in zip(called, files, strict=True):
                 with path.open("wb") as copy:
                     count.copy(file.file, copy, path)
-            yield called
-        except TooLarge as error:
-            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, as_called(str(error), called)) from error
-        except InputError as error:
-            raise InvalidParameters(as_called(str(error), called)) from error
+        yield called
+
+
+@contextmanager
+def _as_called(called: Mapping[Path, str]) -> Iterator[None]:
+    """Raise the errors of readers as problems of the request, with the files' original names."""
+    try:
+        yield
+    except TooLarge as error:
+        raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, as_called(str(error), called)) from error
+    except InvalidRequest as error:
+        if (message := as_called(str(error), called)) == str(error):
+            raise
+        raise InvalidParameters(message) from error
 
 
 def as_called(message: str, called: Mapping[Path, str]) -> str:
@@ -111,3 +142,13 @@ def as_called(message: str, called: Mapping[Path, str]) -> str:
     for path, name in called.items():
         message = message.replace(str(path), name)
     return message
+
+
+def names_of(files: Sequence[UploadFile]) -> list[str]:
+    """Return the names of the files. Raise `InvalidParameters` if a name is unprintable or used twice."""
+    names = [file.filename or "" for file in files]
+    if any(not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME for name in names):
+        raise InvalidParameters(f"file: a file name must have 1 to {LONGEST_NAME} printable characters")
+    if twice := [name for name, n in Counter(names).items() if n > 1]:
+        raise InvalidParameters(f"file: two files are called {twice[0]!r}; give each its own name")
+    return names

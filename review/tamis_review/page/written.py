@@ -10,8 +10,9 @@ import anyio
 from anyio import to_thread
 from fastapi.responses import Response
 
+from tamis_producer.gateway.streams import pieces_of
+
 WRITTEN_AT_ONCE = 2  # for all callers
-PIECE = 65_536  # bytes sent at once
 
 
 def csv_table(write: Callable[[TextIO], object]) -> Response:
@@ -24,13 +25,7 @@ def csv_table(write: Callable[[TextIO], object]) -> Response:
 async def written(write: Callable[[TextIO], object], limiter: anyio.CapacityLimiter) -> AsyncGenerator[str | bytes]:
     """Let `write` fill a temporary file, and return the file's bytes in pieces. Raise the errors of `write`."""
     with ExitStack() as stack:
-        file = stack.enter_context(TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline=""))
+        file: TextIO = stack.enter_context(TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline=""))
         await to_thread.run_sync(write, file, limiter=limiter)
         await to_thread.run_sync(file.seek, 0)
-        return _pieces(file, stack.pop_all())
-
-
-async def _pieces(file: TextIO, open_file: ExitStack) -> AsyncGenerator[str | bytes]:
-    with open_file:
-        while piece := await to_thread.run_sync(file.buffer.read, PIECE):
-            yield piece
+        return pieces_of(file.buffer, stack.pop_all())

@@ -140,6 +140,40 @@ def test_values_are_counted_before_a_route_reads_them_except_where_it_counts_its
     assert read == ([] if refused else [body])
 
 
+async def test_bodies_in_memory_are_few_together_and_none_counts_after_its_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(frame_module, "MOST_HELD", 10)
+    answers, held = asyncio.Event(), list[int]()
+
+    async def reads(scope: Scope, receive: Receive, send: Send) -> None:
+        held.append(len((await receive())["body"]))
+        await answers.wait()
+
+    async def send(message: Message) -> None:
+        raise AssertionError(message)
+
+    frame = RequestLimits(reads, largest=10, largest_of=LARGEST_OF)
+
+    def post(size: int, path: str = "/v1/batches/3f2a91c0/pause") -> "asyncio.Future[None]":
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"x" * size, "more_body": False}
+
+        headers = [(b"content-length", b"%d" % size)]
+        return asyncio.ensure_future(
+            frame({"type": "http", "method": "POST", "path": path, "headers": headers}, receive, send)
+        )
+
+    waiting = [post(4), post(6), post(100, "/v1/batches")]
+    await let_others_run()
+    with pytest.raises(HTTPException, match="at once") as refused:
+        await post(1)
+    assert refused.value.status_code == 503
+    answers.set()
+    await asyncio.gather(*waiting, post(10))
+    assert held == [4, 6, 100, 10]
+
+
 START: Message = {"type": "http.response.start", "status": 200, "headers": []}
 BODY: Message = {"type": "http.request", "body": b"", "more_body": False}
 
