@@ -1,0 +1,153 @@
+"""The control sample: the rule at every placement of a small review, and the cases that it refuses."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from itertools import combinations
+from math import comb
+
+import pytest
+
+from tamis_review.quality.certificate import Reading
+from tamis_review.quality.control_sample import (
+    CONTROL,
+    ControlReading,
+    control_sample,
+    fewest_missing,
+    may_stop,
+    most_behind,
+    propose,
+)
+from tamis_schemas import InvalidParameters
+
+Order = Callable[[int, set[int], frozenset[int]], Iterator[int]]  # records, sample, includes -> places of the order
+
+
+def by_number(records: int, inside: set[int], includes: frozenset[int]) -> Iterator[int]:
+    yield from range(records)
+
+
+def by_the_sample_among_reached(records: int, inside: set[int], includes: frozenset[int]) -> Iterator[int]:
+    """Take the lowest number after a record of the sample, and the highest after another record."""
+    left, place = deque(range(records)), 0
+    while left:
+        place = left.popleft() if place in inside else left.pop()
+        yield place
+
+
+def by_the_sample_among_excludes(records: int, inside: set[int], includes: frozenset[int]) -> Iterator[int]:
+    """Know the sample among all excludes, and read its excludes first."""
+    yield from sorted(range(records), key=lambda place: (place in includes, place not in inside | includes, place))
+
+
+def with_the_samples_includes_first(records: int, inside: set[int], includes: frozenset[int]) -> Iterator[int]:
+    """Know decisions that the order has not reached: not allowed."""
+    yield from sorted(range(records), key=lambda place: not (place in inside and place in includes))
+
+
+def too_early(records: int, size: int, includes: Iterable[int], recall: float, doubt: float, order: Order) -> Fraction:
+    """Return the share of all samples with which people could stop too early, looking after every record."""
+    wrong, true = 0, frozenset(includes)
+    for drawn in combinations(range(records), size):
+        inside = set(drawn)
+        found, behind, unread = len(inside & true), len(inside & true), records - size
+        for place in order(records, inside, true):
+            reading = ControlReading(records, size, found, behind, unread)
+            if found < recall * len(true) and reading.promises(recall, doubt):
+                wrong += 1
+                break
+            behind -= place in inside and place in true
+            found += place not in inside and place in true
+            unread -= place not in inside
+    return Fraction(wrong, comb(records, size))
+
+
+@pytest.mark.parametrize("order", [by_number, by_the_sample_among_reached, by_the_sample_among_excludes])
+@pytest.mark.parametrize("recall", [0.5, 0.75, 1.0])
+def test_at_every_placement_of_the_includes_at_most_the_doubt_of_all_samples_stops_too_early(
+    recall: float, order: Order
+) -> None:
+    for number in range(7):
+        for includes in combinations(range(6), number):
+            for size in (2, 4):
+                assert too_early(6, size, includes, recall, 0.3, order) <= Fraction("0.3")
+
+
+def test_the_bound_is_reached_where_the_hypergeometric_probability_equals_the_doubt() -> None:
+    # At a recall of 0.75, one of 6 includes may be missing. Two outside 4 of 9 have the probability C(7, 4) / C(9, 4).
+    doubt = Fraction(comb(7, 4), comb(9, 4))
+    assert too_early(9, 4, range(3, 9), 0.75, float(doubt) + 1e-6, by_number) == doubt
+
+
+def test_an_order_that_learned_a_decision_that_it_has_not_reached_would_break_the_promise() -> None:
+    wrong = [too_early(9, 4, range(6), 0.75, 0.3, order) for order in (by_number, with_the_samples_includes_first)]
+    assert wrong[0] <= Fraction("0.3") < wrong[1]
+
+
+@pytest.mark.parametrize("recall", [0.5, 0.8, 0.95, 0.98, 1.0])
+def test_d_is_the_fewest_includes_that_are_missing_from_too_few(recall: float) -> None:
+    wanted = Fraction(str(recall))
+    for found in range(200):
+        totals = (total for total in range(found, 3 * found + 3) if found < wanted * total)
+        first = next(totals)
+        allowed = max(have for have in range(first + 1) if have < wanted * first)
+        assert fewest_missing(found, recall) == first - allowed
+        assert fewest_missing(found, recall) <= fewest_missing(found + 1, recall)
+
+
+def test_more_missing_includes_allow_more_behind_the_order() -> None:
+    allowed = [most_behind(200, 1_000, missing, 0.05) for missing in range(1, 40)]
+    assert allowed == sorted(allowed)
+    assert allowed[0] == -1 < allowed[-1]
+
+
+def test_a_sample_is_the_beginning_of_a_larger_one_and_ignores_the_order_of_the_records() -> None:
+    small, large = (control_sample(range(100), size, seed=4) for size in (10, 20))
+    assert len(small) == 10
+    assert small < large == control_sample(reversed(range(100)), 20, seed=4) != control_sample(range(100), 20, seed=5)
+    with pytest.raises(InvalidParameters):
+        control_sample(range(100), 0, seed=4)
+
+
+ENOUGH = {"records": 1_000, "size": 500, "found": 400, "behind": 2, "unread": 300}
+
+
+def test_people_may_stop_only_when_the_whole_sample_is_read_and_total_and_records_stay_the_same() -> None:
+    assert ControlReading(**ENOUGH).promises(0.95, 0.05)
+    assert not ControlReading(**ENOUGH, waiting=1).promises(0.95, 0.05)
+    for changed in ({"changed": 1}, {"added": 1}):
+        refused = ControlReading(**ENOUGH, **changed)
+        assert not refused.promises(0.95, 0.05)
+        assert "1 " in (refused.refusal or "")
+    assert ControlReading(**ENOUGH).refusal is None
+
+
+@pytest.mark.parametrize("wrong", [{"behind": 401}, {"waiting": 501}, {"size": 1_001}, {"behind": -1}])
+def test_impossible_counts_are_no_sample(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="no sample"):
+        ControlReading(**{**ENOUGH, **wrong})
+
+
+def test_the_control_sample_and_later_samples_divide_the_doubt() -> None:
+    nothing = Reading(found=400, unread=300)
+    assert may_stop(ControlReading(**ENOUGH), nothing)
+    assert not may_stop(ControlReading(**ENOUGH, changed=1), nothing)
+    assert may_stop(ControlReading(**ENOUGH, changed=1), Reading(found=400, unread=0))
+    # At the whole doubt one sample just suffices, at its part it does not.
+    just = next(size for size in range(1, 1_000) if most_behind(size, 1_000, fewest_missing(100, 0.95), 0.05) >= 0)
+    at_limit = ControlReading(1_000, just, found=100, behind=0, unread=800 - just)
+    assert at_limit.promises(0.95, 0.05)
+    assert not at_limit.promises(0.95, 0.05 * CONTROL)
+    assert not may_stop(at_limit, Reading(found=100, unread=800 - just))
+
+
+def test_a_proposal_states_the_cost_under_three_guesses() -> None:
+    proposal = propose(1_000, 60)
+    assert proposal is not None
+    assert list(proposal.costs) == [30, 60, 120]
+    assert proposal.size / 1_000 < proposal.costs[60] < 1
+    assert proposal == propose(1_000, 60)
+
+
+def test_a_sample_that_saves_nothing_is_not_proposed() -> None:
+    assert propose(10, 1) is None
