@@ -18,9 +18,10 @@ from functools import cache
 from math import comb
 from statistics import median
 
-from tamis_review.quality.control_sample import AREA, CONTROL, ControlReading, fewest_missing, propose
+from tamis_review.quality.control_sample import CONTROL, ControlReading, fewest_missing
 
 from . import simulated_reviews
+from .control_proposal import AREA, propose
 from .simulated_reviews import KINDS, Kind, Review, plain, review_of
 from .simulated_team import CONFIDENCE, RECALL, Team
 
@@ -87,7 +88,7 @@ def read_with_control(review: Review, draw: random.Random, hostile: Hostile, dou
             continue
         # Between two includes the answer changes only if less is unread than must be missing.
         if new or unread < fewest_missing(found, RECALL):
-            reading = ControlReading(records, size, found, behind, unread, changed=changed, added=added)
+            reading = ControlReading(records, size, found, behind, unread, changed=changed + added)
             if reading.promises(RECALL, doubt):
                 return Stop(found / includes if includes else 1.0, (records - unread) / records)
         new = true[place]

@@ -1,8 +1,9 @@
 """The control sample: a promise of recall that costs nothing for looking, because the sample is drawn before reading.
 
-Before people read, a seed chooses n of the N records. People decide these n records too. The reading order may learn
-a decision only after the order itself has reached the record. At any moment, people have found F includes, in the
-order and in the sample. B of them are in the sample, at places that the order has not reached. Let
+Before people read, a seed chooses n of the N records in hash order (`random_order.sample`). People decide these n
+records too. The reading order may learn a decision only after the order itself has reached the record. At any moment,
+people have found F includes, in the order and in the sample. B of them are in the sample, at places that the order has
+not reached. Let
 
     T = floor(F / recall) + 1,    d = T - ceil(recall T) + 1
 
@@ -26,7 +27,8 @@ the sample. It falls as d grows. It rises with B, because a further include can 
 **How much the order may know.** In step 3 the order may depend on all texts and scores, on the decisions that it has
 reached, and even on the sample's places among reached records and among excludes. For fixed places of the excludes, the
 sample among the includes is simple random. A choice of the next include from the revealed places leaves the sequence of
-places exchangeable. A decision on a sample's include that the order has not reached breaks the proof.
+places exchangeable. A decision on an include that the order has not reached breaks the proof, in this sample or in a
+later one.
 
 **Where the proof does not hold.** T must be one number at all moments, or there is one event for each d(T). So these
 cases are refused:
@@ -44,42 +46,20 @@ sample, the rest for all later samples. By Bonferroni's inequality both are righ
 
 Source: we know of no publication of this rule. The nearest is the quantile binomial coverage bound: Lewis, D. D., Yang,
 E., Frieder, O. (2021), Certifying one-phase technology-assisted reviews, CIKM, arXiv:2108.12746. Its sample has a fixed
-number of includes, and its bound is binomial. Curve of the estimated cost: Hanley, J. A. (1988), The robustness of the
-"binormal" assumptions used in fitting ROC curves, Medical Decision Making 8, 197-203.
+number of includes, and its bound is binomial.
 """
 
-import random
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from math import ceil, floor, sqrt
-from statistics import NormalDist, fmean
-
-from tamis_schemas.records.random_order import check_draw, sample
+from math import ceil, floor
 
 from .certificate import Reading, certify
 from .exact import largest, probability_up_to
 
 CONTROL = 0.9  # the part of the doubt for the control sample; the rest is for later samples
-SHARES = tuple(percent / 100 for percent in range(2, 100, 3))  # sample sizes that a proposal compares
-AREA = 0.9  # under the curve of the reading order, assumed for the cost
 ROUNDING = 1e-9  # of a probability, on the safe side
-DRAWS = 10  # of a sample, for the cost
-GUESSES = (0.5, 1, 2)  # times the expected number of includes
-NEAR = (0.8, 1, 1.25)  # the same, for the choice of the size: a number of includes is never known exactly
 
 
-def control_sample(records: Iterable[int], size: int, *, seed: int) -> frozenset[int]:
-    """Return the places of a control sample: the first `size` records in hash order. The order of input is irrelevant.
-
-    Raises `InvalidParameters` if the size or the seed is invalid.
-    """
-    check_draw(size, seed)
-    return frozenset(sample(records, size, seed=seed))
-
-
-@lru_cache(maxsize=4_096)
 def fewest_missing(includes: int, recall: float) -> int:
     """Return d of the module: the fewest includes that are missing if this number of includes is too few."""
     wanted = Fraction(str(recall))
@@ -87,7 +67,6 @@ def fewest_missing(includes: int, recall: float) -> int:
     return total - ceil(wanted * total) + 1
 
 
-@lru_cache(maxsize=4_096)  # people look often, and a proposal repeats the same questions
 def most_behind(size: int, records: int, missing: int, doubt: float) -> int:
     """Return the largest B with which people may stop, if at least `missing` includes are missing; -1 if there is none.
 
@@ -95,11 +74,12 @@ def most_behind(size: int, records: int, missing: int, doubt: float) -> int:
     """
     if missing > records - size:
         return size  # so many records are not outside the sample
+    limit = doubt * (1 - ROUNDING)
 
     def rejects(behind: int) -> bool:
-        return probability_up_to(behind, size, records, missing + behind, doubt) <= doubt * (1 - ROUNDING)
+        return behind < 0 or probability_up_to(behind, size, records, missing + behind, doubt) <= limit
 
-    return largest(-1, size, lambda behind: behind < 0 or rejects(behind))
+    return largest(-1, size, rejects)
 
 
 @dataclass(frozen=True)
@@ -112,28 +92,17 @@ class ControlReading:
     behind: int  # B: of these, includes of the sample that the order has not reached
     unread: int  # undecided records
     waiting: int = 0  # of these, records of the sample
-    changed: int = 0  # records whose decision changed between include and exclude, or includes named copies
-    added: int = 0  # records added after the draw
+    changed: int = 0  # decisions changed between include and exclude, includes named copies, and records added
 
     def __post_init__(self) -> None:
         if not 0 <= self.behind <= min(self.found, self.size) or not self.waiting <= self.size <= self.records:
             raise ValueError(f"{self!r} is no sample")
 
-    @property
-    def refusal(self) -> str | None:
-        """Return why the control sample promises nothing any more. Return None if it can promise a recall."""
-        if self.added:
-            return f"{self.added:,} records were added after the control sample was drawn"
-        if self.changed:
-            return f"{self.changed:,} decisions were changed after the control sample was drawn"
-        return None
-
     def promises(self, recall: float, doubt: float) -> bool:
         """Return whether the control sample promises this recall, wrong in at most the share `doubt` of reviews."""
         missing = fewest_missing(self.found, recall)
-        if self.refusal or self.waiting:
-            return False
-        return self.unread < missing or self.behind <= most_behind(self.size, self.records, missing, doubt)
+        enough = self.unread < missing or self.behind <= most_behind(self.size, self.records, missing, doubt)
+        return enough and not self.waiting and not self.changed
 
 
 def may_stop(control: ControlReading, later: Reading, recall: float = 0.95, confidence: float = 0.95) -> bool:
@@ -143,59 +112,3 @@ def may_stop(control: ControlReading, later: Reading, recall: float = 0.95, conf
     """
     fallback = certify(later, recall, 1 - (1 - confidence) * (1 - CONTROL))
     return fallback.verdict == "enough" or control.promises(recall, (1 - confidence) * CONTROL)
-
-
-@dataclass(frozen=True)
-class ControlProposal:
-    """A proposed size of a control sample, with its estimated cost."""
-
-    size: int  # records
-    costs: dict[int, float]  # guess of the number of includes -> share of the records that people read
-
-
-def propose(
-    records: int, includes: int, recall: float = 0.95, confidence: float = 0.95, area: float = AREA
-) -> ControlProposal | None:
-    """Return the sample size that is cheapest near the expected number of includes, with its cost under `GUESSES`.
-
-    Return None if no size saves reading. A wrong number costs reading, but the promise holds. `area`: the area under
-    the curve of the reading order.
-    """
-
-    def costs(size: int, times: tuple[float, ...]) -> dict[int, float]:
-        guesses = sorted({min(records, max(1, round(guess * includes))) for guess in times})
-        doubt = (1 - confidence) * CONTROL
-        return {guess: expected_cost(records, size, guess, recall, doubt, area) for guess in guesses}
-
-    sizes = sorted({ceil(share * records) for share in SHARES})
-    size = min(sizes, key=lambda size: fmean(costs(size, NEAR).values()))
-    proposal = ControlProposal(size, costs(size, GUESSES))
-    return proposal if min(proposal.costs.values()) < 1 else None
-
-
-def expected_cost(records: int, size: int, includes: int, recall: float, doubt: float, area: float) -> float:
-    """Return the mean share of records that people read, over `DRAWS` seeded draws and a binormal order."""
-    return fmean(_share_read(records, size, includes, recall, doubt, area, seed) for seed in range(DRAWS))
-
-
-def _share_read(records: int, size: int, includes: int, recall: float, doubt: float, area: float, seed: int) -> float:
-    draw = random.Random(seed)  # noqa: S311 - an estimate
-    inside = [0]  # of the last includes of the order: how many are in the sample
-    for after in range(includes):
-        inside.append(inside[-1] + (draw.random() * (records - after) < size - inside[-1]))
-    for unreached in range(includes, -1, -1):
-        behind = inside[unreached]
-        missing = fewest_missing(includes - (unreached - behind), recall)
-        if behind <= most_behind(size, records, missing, doubt):
-            place = _place((includes - unreached) / (includes + 1), includes / records, area)
-            return size / records + (1 - size / records) * place
-    return 1.0
-
-
-def _place(reached: float, prevalence: float, area: float) -> float:
-    """Return the share of records before the place at which a binormal order has reached this share of includes."""
-    if not reached:
-        return 0.0
-    normal = NormalDist()
-    wrong = normal.cdf(normal.inv_cdf(reached) - sqrt(2) * normal.inv_cdf(area))
-    return prevalence * reached + (1 - prevalence) * wrong

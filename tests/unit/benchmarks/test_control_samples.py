@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import simulated_reviews
+from benchmarks.control_proposal import propose
 from benchmarks.control_samples import HOSTILE, Hostile, cost, coverage, includes_enough, read_with_control
 from benchmarks.simulated_reviews import plain
 
@@ -52,3 +53,15 @@ def test_the_page_gives_the_range_in_which_the_kinds_keep_the_promise() -> None:
     )
     assert int(kinds) == len(HOSTILE)
     assert 95 <= float(low) <= float(high) <= 100
+
+
+def test_a_proposal_states_the_cost_under_three_guesses() -> None:
+    proposal = propose(1_000, 60)
+    assert proposal is not None
+    assert list(proposal.costs) == [30, 60, 120]
+    assert proposal.size / 1_000 < proposal.costs[60] < 1
+    assert proposal == propose(1_000, 60)
+
+
+def test_a_sample_that_saves_nothing_is_not_proposed() -> None:
+    assert propose(10, 1) is None
