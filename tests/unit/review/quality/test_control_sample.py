@@ -8,7 +8,7 @@ from math import comb
 
 import pytest
 
-from tamis_review.quality.certificate import Reading
+from tamis_review.quality.certificate import Reading, certify
 from tamis_review.quality.control_sample import (
     CONTROL,
     ControlReading,
@@ -16,6 +16,8 @@ from tamis_review.quality.control_sample import (
     may_stop,
     most_behind,
 )
+from tamis_review.quality.sampling_frame import SamplingFrame
+from tamis_schemas import StopVerdict
 
 Order = Callable[[int, set[int], frozenset[int]], Iterator[int]]  # records, sample, includes -> places of the order
 
@@ -124,3 +126,25 @@ def test_the_control_sample_and_later_samples_divide_the_doubt() -> None:
     assert at_limit.promises(0.95, 0.05)
     assert not at_limit.promises(0.95, 0.05 * CONTROL)
     assert not may_stop(at_limit, Reading(found=100, unread=800 - just))
+
+
+def test_a_later_sample_must_keep_its_own_part_of_the_doubt() -> None:
+    """The sample is just long enough for the control sample's part, and later for its own part."""
+
+    def after(read: int) -> Reading:
+        return Reading(400, 300 - read, (SamplingFrame(300, (False,) * read, 400),))
+
+    def enough(doubt: float) -> int:
+        confidence = 1 - doubt
+        return next(n for n in range(300) if certify(after(n), 0.95, confidence).verdict is StopVerdict.ENOUGH)
+
+    changed = ControlReading(**ENOUGH, changed=1)
+    short, long = enough(0.05 * CONTROL), enough(0.05 * (1 - CONTROL))
+    assert short < long
+    assert not may_stop(changed, after(short))
+    assert may_stop(changed, after(long))
+
+
+def test_people_may_stop_when_fewer_records_are_unread_than_must_be_missing() -> None:
+    assert not ControlReading(records=10, size=3, found=3, behind=0, unread=1).promises(0.95, 0.05)
+    assert ControlReading(records=10, size=3, found=3, behind=0, unread=0).promises(0.95, 0.05)
