@@ -38,7 +38,7 @@ Kind: TypeAlias = Callable[[random.Random, int], Review]
 
 def plain(prevalence: float) -> Kind:
     """Return a kind of reviews with this share of includes. Three areas under the curve take turns."""
-    return lambda draw, number: _review(draw, prevalence, lambda _: AREAS[number % len(AREAS)])
+    return lambda draw, number: review_of(draw, prevalence, lambda _: AREAS[number % len(AREAS)])
 
 
 def with_topics(draw: random.Random, number: int) -> Review:
@@ -50,7 +50,7 @@ def with_topics(draw: random.Random, number: int) -> Review:
         topic_of[place] = draw.randrange(TOPICS)
         return 0.5 if topic_of[place] < late else 0.95
 
-    made = _review(draw, 0.05, area)
+    made = review_of(draw, 0.05, area)
     others = [draw.randrange(TOPICS) if draw.random() < 0.2 else -1 for _ in made.true]  # records near a topic
     topics = tuple(topic_of.get(place, other) for place, other in enumerate(others))
     return replace(made, topics=topics)
@@ -59,12 +59,12 @@ def with_topics(draw: random.Random, number: int) -> Review:
 def with_drift(draw: random.Random, number: int) -> Review:
     """Return a review in which scores separate includes well at the beginning of the batch, and hardly at the end."""
     best, worst = DRIFT
-    return _review(draw, 0.05, lambda place: best + (worst - best) * place / RECORDS)
+    return review_of(draw, 0.05, lambda place: best + (worst - best) * place / RECORDS)
 
 
 def with_second_database(draw: random.Random, number: int) -> Review:
     """Return a review whose last quarter was appended. The includes there have low scores."""
-    return _review(draw, 0.05, lambda place: APPENDED_AREA if place >= RECORDS * (1 - APPENDED) else 0.95)
+    return review_of(draw, 0.05, lambda place: APPENDED_AREA if place >= RECORDS * (1 - APPENDED) else 0.95)
 
 
 def with_misses(draw: random.Random, number: int) -> Review:
@@ -74,14 +74,14 @@ def with_misses(draw: random.Random, number: int) -> Review:
 
 def read_by_one(draw: random.Random, number: int) -> Review:
     """Return a review that one person reads, who overlooks one include in twenty. Another reads the first tenth too."""
-    made = _review(draw, 0.05, lambda _: AREAS[number % len(AREAS)])
+    made = review_of(draw, 0.05, lambda _: AREAS[number % len(AREAS)])
     first, second = (tuple(true and draw.random() >= MISSES for true in made.true) for _ in range(2))
     return replace(made, first=first, second=second, read_twice=RECORDS // 10)
 
 
 def with_late_includes(area: float) -> Kind:
     """Return a kind of reviews in which a tenth of the includes scores below other records, with this area."""
-    return lambda draw, number: _review(draw, 0.05, lambda _: area if draw.random() < LATE else 0.95)
+    return lambda draw, number: review_of(draw, 0.05, lambda _: area if draw.random() < LATE else 0.95)
 
 
 KINDS: Mapping[str, Kind] = {
@@ -96,7 +96,7 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
-def _review(draw: random.Random, prevalence: float, area: Callable[[int], float]) -> Review:
+def review_of(draw: random.Random, prevalence: float, area: Callable[[int], float]) -> Review:
     """Return a review with random includes. `area`: the area under the curve for the scores at a place."""
     normal = NormalDist()
     true = tuple(draw.random() < prevalence for _ in range(RECORDS))

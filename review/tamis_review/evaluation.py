@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from tamis_producer import ledger
 from tamis_producer.client.batch import Batch
 from tamis_schemas import InvalidRequest
+from tamis_schemas.operations import check_decides
 
 from .decisions import human_agreement, sheets
 from .decisions.human_agreement import AgreementFigures, AgreementRecords, CellQuery
@@ -13,7 +14,7 @@ from .decisions.visibility import visible
 from .quality import gold_evaluation, pilot
 from .quality.gold_evaluation import GoldEvaluation
 from .quality.gold_labels import Labels, labels_of
-from .quality.matching import Matched, check_decides, match
+from .quality.matching import Matched, match
 from .quality.panel_figures import PanelFigures
 from .quality.pilot import Calibrated
 
@@ -97,7 +98,7 @@ def measure_panel(batch: Batch, labels: Labels | None = None, column: str | None
 
 
 def _match(batch: Batch, labels: Labels, column: str | None) -> Matched:
-    check_decides(batch.id, batch.status().operation)
+    check_decides(batch.id, batch.status().operation, "An evaluation by labels")
     return match(batch.results(), labels_of(labels, column, max_bytes=batch.session.settings.max_file_bytes))
 
 

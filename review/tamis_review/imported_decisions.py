@@ -7,7 +7,8 @@ from sqlalchemy import func, select
 from tamis_producer.client.batch import Batch
 from tamis_producer.ledger import read_operation
 from tamis_producer.ledger.overrides import one_at_a_time, standing
-from tamis_schemas import Blinded, HumanStage, InputError, InvalidParameters, InvalidRequest
+from tamis_schemas import Blinded, HumanStage, InputError, InvalidParameters
+from tamis_schemas.operations import check_decides
 
 from .decisions.decision_words import NamedWords, meaning_by_word, meanings_of
 from .decisions.foreign_file import ForeignFile, TableColumns, read_foreign
@@ -55,11 +56,8 @@ def import_decisions(
         if visible(connection, batch).blind:
             raise Blinded("people read blind: only a person who may see all decisions can import a file")
         operation = read_operation(connection, batch.uuid)
-        if stage is HumanStage.OWN and not operation.decides():
-            raise InvalidRequest(
-                f"batch {batch.id} has the operation {operation.operation}: only `tamis filter` and `tamis screen` "
-                "decide on records"
-            )
+        if stage is HumanStage.OWN:
+            check_decides(batch.id, operation.operation, "An import of decisions")
         word = None if everything is None else Everything(everything).value
         file = read_foreign(path, columns, everything=word, max_bytes=batch.session.settings.max_file_bytes)
         reviewers = _reviewers(file, reviewer, path)

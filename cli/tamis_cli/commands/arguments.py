@@ -24,7 +24,6 @@ Record = typer.Argument(
 Reviewer = Annotated[
     str | None, typer.Option(help="Your name.", envvar=["TAMIS_REVIEWER", "TAMIS_PERSON"], metavar="NAME")
 ]
-RANDOM_SEED_BITS = 31  # of a default seed: short enough to copy by hand
 KeyId = Annotated[str, typer.Argument(metavar="KEY", help="The key's id, from `tamis keys list`.")]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="One or several files of records.")]
 

@@ -1,6 +1,5 @@
 """`tamis audit`: a random sample of the software's exclusions, judged by a human, and the resulting bound."""
 
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,10 +16,11 @@ from tamis_review.decisions.record_overrides import RefusedDecision
 from tamis_review.decisions.sheets import FilledIn, read_sample, write_sample
 from tamis_review.overrides import read_visible
 from tamis_schemas import Audit, InputError, Stratum
+from tamis_schemas.records.random_order import seed_or_new
 from tamis_schemas.records.record_number import indexed_words, record_words
 
 from .app import app, err, out
-from .arguments import RANDOM_SEED_BITS, BatchId, Reviewer, to_file
+from .arguments import BatchId, Reviewer, to_file
 from .connected import connected
 from .opened import opened
 from .override import NOT_FOLLOWING
@@ -65,8 +65,7 @@ def draw(
 ) -> Iterator[object]:
     """Draw a sample of the excluded records, as a table for a person to fill in."""
     with opened(batch_id) as batch:
-        seed = secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed
-        drawn = draw_audit(batch, n, seed=seed, stratum=stratum)
+        drawn = draw_audit(batch, n, seed=seed_or_new(seed), stratum=stratum)
         output = output or Path(f"audit-{short(drawn.id)}.csv")
         _write(batch, drawn, output, with_reasons=with_reasons)
     yield lambda: _facts(drawn) | {"written_to": output}

@@ -1,6 +1,5 @@
 """`tamis pilot`: a random sample of a batch's records for a human to label, without the model's decisions."""
 
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -12,10 +11,11 @@ from tamis_producer.results.results_file import replacing
 from tamis_review import draw_pilot
 from tamis_review.decisions.sheets import write_pilot
 from tamis_review.overrides import read_visible
-from tamis_review.quality.matching import check_decides
+from tamis_schemas.operations import check_decides
+from tamis_schemas.records.random_order import seed_or_new
 
 from .app import app, err
-from .arguments import RANDOM_SEED_BITS, BatchId, is_new, to_file
+from .arguments import BatchId, is_new, to_file
 from .connected import connected
 from .tables import short
 
@@ -35,10 +35,10 @@ def pilot(
     with connected() as client:
         batch = client.batch(batch_id)
         view = batch.status()
-        check_decides(view.id, view.operation)
+        check_decides(view.id, view.operation, "A pilot")
         output = output or Path(f"pilot-{short(view.id)}.csv")
         is_new(output, may_hold="labels")
-        drawn = draw_pilot(batch, n, seed=secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed)
+        drawn = draw_pilot(batch, n, seed=seed_or_new(seed))
         with replacing(output) as stream:
             write_pilot(drawn, read_visible(batch, drawn.places), stream)
     facts = {"batch": view.id, "seed": drawn.seed, "population": drawn.population, "places": drawn.places}

@@ -1,6 +1,5 @@
 """`tamis retry` and `tamis failures`: ask about failed items or a sample again, and list failures."""
 
-import secrets
 import sys
 from collections.abc import Iterator
 from decimal import Decimal
@@ -16,9 +15,10 @@ from tamis_producer.submission.budget import amount_of
 from tamis_review import has_later_stage, read_failures
 from tamis_review.quality.repetition import ask_again, compare_again
 from tamis_schemas import InvalidRequest, dollars
+from tamis_schemas.records.random_order import seed_or_new
 
 from .app import EXIT_FAILED, EXIT_OK, app, err, out
-from .arguments import RANDOM_SEED_BITS, BatchId, NewBudget
+from .arguments import BatchId, NewBudget
 from .connected import connected
 from .facts import batch_facts
 from .json_document import AsJson, print_json
@@ -76,8 +76,7 @@ def retry(
             raise typer.Exit(_all_failed(client, kinds, ask=not yes, as_json=as_json))
         batch = batch_of(client, batch_id)
         if sample is not None:
-            seed = secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed
-            raise typer.Exit(_sample(client, batch, sample, seed, amount, watch=watch, as_json=as_json))
+            raise typer.Exit(_sample(client, batch, sample, seed_or_new(seed), amount, watch=watch, as_json=as_json))
         count = batch.retry(kinds, cancelled=cancelled, max_cost=amount)
         if as_json:
             code = follow(batch, err, summarise=False) if watch else EXIT_OK

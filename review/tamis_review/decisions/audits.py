@@ -22,7 +22,7 @@ from tamis_schemas import (
     Stratum,
 )
 from tamis_schemas.ledger import audit_decisions, batches
-from tamis_schemas.operations import kind_of
+from tamis_schemas.operations import check_decides, kind_of
 from tamis_schemas.records.record_number import indexed_words
 from tamis_schemas.values.frozen import Frozen
 
@@ -154,11 +154,7 @@ def read_population(connection: Connection, batch_id: UUID, stratum: Stratum) ->
     Raises `InvalidRequest` if the operation excludes nothing, the batch is not completed, or there is no such record.
     """
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
-    if not kind_of(batch.operation).decides():
-        raise InvalidRequest(
-            f"batch {batch_id} has the operation {batch.operation}, which excludes nothing. An audit needs a batch of "
-            "`tamis screen` or `tamis filter`"
-        )
+    check_decides(batch_id, batch.operation, "An audit")
     if batch.state != BatchStatus.COMPLETED:
         raise InvalidRequest(
             f"batch {batch_id} is {batch.state}: an audit covers all exclusions, so wait until it is completed. "

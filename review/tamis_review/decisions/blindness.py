@@ -8,9 +8,9 @@ from sqlalchemy import ARRAY, Connection, Integer, any_, insert, literal, select
 from tamis_producer.ledger.audits import read_unjudged
 from tamis_producer.ledger.copies import needs_no_reading
 from tamis_producer.ledger.overrides import one_at_a_time, read_operation_name, standing_at
-from tamis_schemas import InvalidRequest, ScreeningMode, ScreeningModeSet
+from tamis_schemas import ScreeningMode, ScreeningModeSet
 from tamis_schemas.ledger import items, screening_modes
-from tamis_schemas.operations import kind_of
+from tamis_schemas.operations import check_decides
 
 from .record_overrides import checked_words
 
@@ -54,11 +54,8 @@ def set_mode(connection: Connection, batch_id: UUID, mode: ScreeningMode, *, set
     """
     name, _ = checked_words(set_by, None)
     one_at_a_time(connection, batch_id)
-    operation = read_operation_name(connection, batch_id)
-    if mode is not ScreeningMode.SINGLE and not kind_of(operation).decides():
-        raise InvalidRequest(
-            f"batch {batch_id} has the operation {operation}: people decide blind only on filters and screenings"
-        )
+    if mode is not ScreeningMode.SINGLE:
+        check_decides(batch_id, read_operation_name(connection, batch_id), "Blind reading")
     if read_mode(connection, batch_id) is not mode:
         connection.execute(insert(screening_modes).values(batch_id=batch_id, mode=mode.value, set_by=name))
     return read_mode_set(connection, batch_id)

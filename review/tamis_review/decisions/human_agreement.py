@@ -14,9 +14,9 @@ from sqlalchemy import ARRAY, Connection, Integer, any_, func, literal, select
 
 from tamis_producer.ledger import read_audits, read_operation
 from tamis_producer.ledger.overrides import human_decisions, read_operation_name, standing
-from tamis_schemas import Audit, HumanStage, InclusionStatus, InvalidParameters, InvalidRequest
+from tamis_schemas import Audit, HumanStage, InclusionStatus, InvalidParameters
 from tamis_schemas.ledger import items, payloads
-from tamis_schemas.operations import kind_of, panel_of, verdict
+from tamis_schemas.operations import check_decides, panel_of, verdict
 from tamis_schemas.values.frozen import Frozen
 
 from ..quality.agreement import Agreement, agreement
@@ -72,11 +72,7 @@ def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], d
 
     Raises `InvalidRequest` if the operation neither includes nor excludes.
     """
-    operation = read_operation_name(connection, batch_id)
-    if not kind_of(operation).decides():
-        raise InvalidRequest(
-            f"batch {batch_id} has the operation {operation}: only `tamis filter` and `tamis screen` decide on records"
-        )
+    check_decides(batch_id, read_operation_name(connection, batch_id), "Agreement")
     decided, audits = _decided(connection, batch_id), read_audits(connection, batch_id)
     unseen = {index: says for index, says in _blind(connection, batch_id).items() if index in decided}
     overridden = {index: INCLUDE if says else EXCLUDE for index, says in (decided | unseen).items() if says is not None}

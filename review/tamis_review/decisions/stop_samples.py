@@ -9,7 +9,6 @@ audit's results before they decide whether to use it. So each such audit counts 
 allowed probability of a wrong promise (1 - confidence).
 """
 
-import secrets
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,8 +42,8 @@ from tamis_schemas import (
     Stratum,
 )
 from tamis_schemas.ledger import batches, items, overrides
-from tamis_schemas.operations import kind_of, verdict
-from tamis_schemas.records.random_order import check_draw, sample
+from tamis_schemas.operations import check_decides, kind_of, verdict
+from tamis_schemas.records.random_order import check_draw, sample, seed_or_new
 
 from ..quality.certificate import DoubleRead, Reading, certify
 from ..quality.sampling import chosen_by_kind
@@ -252,7 +251,6 @@ def take_decisions(connection: Connection, batch_id: UUID, operation: str, audit
         record(connection, batch_id, decisions)
 
 
-RANDOM_SEED_BITS = 31  # short enough to copy by hand
 USUAL = Promise(recall=0.95, confidence=0.95)
 
 
@@ -289,7 +287,7 @@ def draw_sample(
     """
     one_at_a_time(connection, batch_id)
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
-    operation = checked_operation(batch_id, batch.operation)
+    check_decides(batch_id, batch.operation, "A promise of recall")
     if not BatchStatus(batch.state).terminal:
         raise InvalidRequest(
             f"batch {batch_id} is {batch.state}: a sample of unread records can be drawn when it is finished. "
@@ -298,8 +296,8 @@ def draw_sample(
     promise = promise_of(read_frames(connection, batch_id), recall, confidence)
     _check_seed(open_frame(read_frames(connection, batch_id)), seed, audit)
     if audit is not None:
-        _begin_with(connection, batch_id, operation, audit, promise)
-    state = read_reading_state(connection, batch_id, operation, hidden)
+        _begin_with(connection, batch_id, batch.operation, audit, promise)
+    state = read_reading_state(connection, batch_id, batch.operation, hidden)
     frames = read_frames(connection, batch_id)
     frame = open_frame(frames)
     number = next_number(frames, seen_audits(connection, batch_id, frames))
@@ -310,7 +308,7 @@ def draw_sample(
     if certificate.verdict is StopVerdict.ENOUGH:
         return
     if frame is None:
-        seed = secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed
+        seed = seed_or_new(seed)
         order = sample(state.unread, len(state.unread), seed=seed)
         insert_frame(connection, batch_id, number=number, seed=seed, promise=promise, records=order)
         frame = read_frames(connection, batch_id)[-1]
@@ -440,13 +438,3 @@ def _frame(frame: StoredFrame, state: ReadingState) -> SamplingFrame:
         found_outside=state.found - sum(state.included.get(place, False) for place in frame.records),
         unread_outside=sum(place not in inside for place in state.unread),
     )
-
-
-def checked_operation(batch_id: UUID, operation: str) -> str:
-    """Return a batch's operation. Raise `InvalidRequest` if it decides about no records."""
-    if not kind_of(operation).decides():
-        raise InvalidRequest(
-            f"batch {batch_id} has the operation {operation}, which includes and excludes nothing. A promise of recall "
-            "needs a batch of `tamis screen` or `tamis filter`"
-        )
-    return operation

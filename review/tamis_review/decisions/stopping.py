@@ -21,13 +21,13 @@ from tamis_schemas import (
     StopVerdict,
 )
 from tamis_schemas.ledger import batches
+from tamis_schemas.operations import check_decides
 
 from ..quality.certificate import Reading, certify, price_list
 from ..quality.estimates import RECENT, expected_from_yield, missed_recall_p
 from .final_outcome import Outcome
 from .stop_samples import (
     MEASURABLE,
-    checked_operation,
     next_number,
     promise_of,
     read_reading_state,
@@ -271,7 +271,8 @@ def read_stop(
         InvalidParameters: an invalid recall or confidence.
         InvalidRequest: the batch decides about no records.
     """
-    operation = checked_operation(batch_id, read_operation_name(connection, batch_id))
+    operation = read_operation_name(connection, batch_id)
+    check_decides(batch_id, operation, "A promise of recall")
     state = read_reading_state(connection, batch_id, operation, hidden)
     frames = read_frames(connection, batch_id)
     promise = promise_of(frames, recall, confidence)

@@ -23,11 +23,11 @@ from sqlalchemy import (
 
 from tamis_producer.ledger import read_operation
 from tamis_producer.ledger.overrides import standing, standing_decisions
-from tamis_schemas import InvalidRequest, ItemStatus, Operation
+from tamis_schemas import ItemStatus, Operation
 from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.ledger import exclusions, items, payloads, results
 from tamis_schemas.ledger.verdicts import is_value
-from tamis_schemas.operations import OperationKind, kind_of
+from tamis_schemas.operations import OperationKind, check_decides, kind_of
 from tamis_schemas.records.item import shown_fields, shown_text
 
 from ..intake.record import CANONICAL
@@ -111,11 +111,7 @@ def read_rules(connection: Connection, batch_id: UUID) -> dict[int, str | None]:
 def checked_operation(connection: Connection, batch_id: UUID) -> Operation:
     """Return a batch's operation. Raise `InvalidRequest` if it does not include or exclude."""
     operation = read_operation(connection, batch_id)
-    if not operation.decides():
-        raise InvalidRequest(
-            f"batch {batch_id} has the operation {operation.operation!r}, which includes and excludes nothing. "
-            "A reading order needs a batch of `tamis screen` or `tamis filter`"
-        )
+    check_decides(batch_id, operation.operation, "A reading order")
     return operation
 
 

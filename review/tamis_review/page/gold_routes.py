@@ -1,6 +1,5 @@
 """Routes of labels: the sample for a person to label, and the quality of a batch's decisions by such labels."""
 
-import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -20,15 +19,14 @@ from tamis_producer.gateway.result_forms import TableForm
 from tamis_review import evaluation
 from tamis_review.overrides import read_visible
 from tamis_schemas import InvalidRequest
-from tamis_schemas.records.random_order import LARGEST_SEED
+from tamis_schemas.operations import check_decides
+from tamis_schemas.records.random_order import LARGEST_SEED, seed_or_new
 from tamis_schemas.values.frozen import Frozen
 from tamis_schemas.values.whole_number import WholeNumber
 
 from ..decisions.sheets import content_of, text_of, write_kept, write_pilot
-from ..decisions.stop_samples import RANDOM_SEED_BITS
 from ..quality import words
 from ..quality.gold_evaluation import GoldEvaluation
-from ..quality.matching import check_decides
 from ..quality.pilot import Calibration
 from ..quality.words import FigureRow
 from ..report.charts import draw_reliability
@@ -145,9 +143,8 @@ def draw_pilot(
 ) -> PilotView | Response:
     """Draw a random sample to label. As CSV, it is the table to fill in for `evaluation` and `calibration`."""
     batch = client.batch(batch_id)
-    check_decides(batch.id, batch.status().operation)
-    seed = secrets.randbits(RANDOM_SEED_BITS) if wanted.seed is None else wanted.seed
-    drawn = evaluation.draw_pilot(batch, wanted.n, seed=seed)
+    check_decides(batch.id, batch.status().operation, "A pilot")
+    drawn = evaluation.draw_pilot(batch, wanted.n, seed=seed_or_new(wanted.seed))
     rows = {row.index: row for row in read_visible(batch, drawn.places)}
     if form is TableForm.CSV:
         return csv_table(lambda stream: write_pilot(drawn, list(rows.values()), stream))

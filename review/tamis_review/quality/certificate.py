@@ -132,14 +132,9 @@ def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) ->
     """
     promise = _Promise(reading, recall, confidence)
     most_true = promise.most_true
-    verdict, reason = StopVerdict.NOT_YET, promise.refusal()
-    needed: tuple[int, ...] = ()
-    if promise.kept:
-        verdict, reason = StopVerdict.ENOUGH, None
-    elif reason is not None:
-        verdict = StopVerdict.IMPOSSIBLE
-    else:
-        needed = tuple(promise.needed(further) for further in range(FURTHER))
+    reason = None if promise.kept else promise.refusal()
+    verdict = StopVerdict.ENOUGH if promise.kept else StopVerdict.IMPOSSIBLE if reason else StopVerdict.NOT_YET
+    prices = FURTHER if verdict is StopVerdict.NOT_YET else 0
     return Certificate(
         verdict=verdict,
         reason=reason,
@@ -151,7 +146,7 @@ def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) ->
         includes=most_true,
         promised=0.0 if most_true is None else reading.found / most_true if most_true else 1.0,
         miss_rate=promise.miss_rate,
-        needed=needed,
+        needed=tuple(promise.needed(further) for further in range(prices)),
     )
 
 
@@ -265,13 +260,11 @@ def _price(promise: _Promise, expected: float | None) -> StopPrice:
     words = {"recall": promise.recall, "confidence": promise.confidence}
     if promise.refusal():
         return StopPrice(**words, none_found=None, as_expected=None, finds=None)
-    if promise.kept:
-        return StopPrice(**words, none_found=0, as_expected=0, finds=0)
     finds = 0
     cost = none_found = promise.needed(0)
-    if expected is None or not reading.unread:
+    if none_found and expected is None:
         return StopPrice(**words, none_found=none_found, as_expected=None, finds=None)
-    while finds < round(expected * cost / reading.unread):
+    while none_found and finds < round((expected or 0) * cost / reading.unread):
         finds += 1
         cost = promise.needed(finds)
     return StopPrice(**words, none_found=none_found, as_expected=cost, finds=finds)

@@ -62,11 +62,7 @@ def lower_bound(count: float, total: float, level: float = 0.95) -> float:
     0. Raises the errors of `upper_bound`.
     """
     check_proportion(count, total, level)
-    if count == 0:
-        return 0.0
-    if count == total:
-        return float((1 - level) ** (1 / total))
-    return _quantile(1 - level, count, total - count + 1)
+    return 1 - upper_bound(total - count, total, level)
 
 
 @lru_cache(maxsize=4_096)  # the search for a threshold repeats the same bounds

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tamis_schemas import InvalidRequest, ItemResult
-from tamis_schemas.operations import kind_of
 from tamis_schemas.records.item import UNKNOWN_ID
 from tamis_schemas.records.random_order import sample
 from tamis_schemas.records.record_number import indexed_words
@@ -44,15 +43,6 @@ class Matched:
     matching: Matching
     seed: int | None = None  # of the draw, if `tamis pilot` drew exactly the labelled records
     score: ScoreBasis = field(default_factory=ScoreBasis)  # for the whole batch
-
-
-def check_decides(batch_id: str, operation: str) -> None:
-    """Raise `InvalidRequest` if labels cannot evaluate the operation: it does not include or exclude records."""
-    if not kind_of(operation).decides():
-        raise InvalidRequest(
-            f"batch {batch_id} has the operation {operation!r}, which labels cannot evaluate: only `tamis screen` and "
-            "`tamis filter` include or exclude records"
-        )
 
 
 def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:

@@ -4,7 +4,7 @@ from typing import Annotated, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from ..errors import InvalidParameters
+from ..errors import InvalidParameters, InvalidRequest
 from .answer import Answer
 from .extract import Extract
 from .extract_fields import ExtractFields
@@ -33,6 +33,7 @@ __all__ = [
     "UnclearPolicy",
     "UnverifiedPolicy",
     "as_asked_for",
+    "check_decides",
     "first_complaint",
     "kind_of",
     "models_in",
@@ -59,6 +60,15 @@ def kind_of(name: str) -> type[OperationKind]:
     For a name from a later release, return a class that decides nothing.
     """
     return _KINDS.get(name, OperationKind)
+
+
+def check_decides(batch_id: object, operation: str, purpose: str) -> None:
+    """Raise `InvalidRequest` if a batch's operation does not include or exclude records. `purpose` needs this."""
+    if not kind_of(operation).decides():
+        raise InvalidRequest(
+            f"batch {batch_id} has the operation {operation}, which includes and excludes nothing. {purpose} needs a "
+            "batch of `tamis screen` or `tamis filter`"
+        )
 
 
 def verdict(value: object) -> bool | None:

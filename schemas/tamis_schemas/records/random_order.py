@@ -1,5 +1,6 @@
 """The order of a random draw of records for people: the same on every machine."""
 
+import secrets
 from collections.abc import Iterable
 from hashlib import sha256
 from heapq import nsmallest
@@ -7,6 +8,7 @@ from heapq import nsmallest
 from ..errors import InvalidParameters
 
 LARGEST_SEED = 2**63 - 1
+NEW_SEED_BITS = 31  # short enough to copy by hand
 
 
 def sample(population: Iterable[int], n: int, *, seed: int) -> list[int]:
@@ -15,6 +17,11 @@ def sample(population: Iterable[int], n: int, *, seed: int) -> list[int]:
     With the same seed, a smaller sample is the beginning of a larger one.
     """
     return nsmallest(n, population, key=lambda place: sha256(f"{seed}:{place}".encode()).digest())
+
+
+def seed_or_new(seed: int | None) -> int:
+    """Return the seed, or a random new seed if it is None."""
+    return secrets.randbits(NEW_SEED_BITS) if seed is None else seed
 
 
 def check_draw(n: int, seed: int) -> None:

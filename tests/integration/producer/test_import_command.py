@@ -96,7 +96,10 @@ def test_a_filter_knows_no_uncertain_and_an_extraction_no_decisions(run: Run, cl
     assert "a.csv: line 2: 'uncertain' is not a decision" in done.err
     score = written_batch(client, [Ledgered({"id": "r0"}, value=0.5)], operation=Score(criteria="x"))
     done = run("import-decisions", score.id, "a.csv", "--reviewer", "A")
-    assert (done.code, "has the operation score: only `tamis filter` and `tamis screen` decide" in done.err) == (
+    assert (
+        done.code,
+        "has the operation score, which includes and excludes nothing" in done.err,
+    ) == (
         2,
         True,
     )

@@ -71,7 +71,7 @@ def test_what_cannot_be_evaluated_is_refused_with_its_reason(client: Client, tmp
         evaluate(batch, tmp_path / "missing.csv")
     scores = written_batch(client, [Ledgered({"id": "a"}, value=0.5)], operation=Score(criteria="How well?"))
     for refused in (evaluate, calibrate):
-        with pytest.raises(InvalidRequest, match="has the operation 'score', which labels cannot evaluate"):
+        with pytest.raises(InvalidRequest, match="has the operation score, which includes and excludes nothing"):
             refused(scores, LABELS)
 
 

@@ -246,7 +246,7 @@ def test_a_query_that_makes_no_sense_is_refused(batch: Batch, how: dict[str, obj
 
 def test_a_batch_that_decides_nothing_has_no_order(client: Client) -> None:
     scored = written(client, [Ledgered(record(0, FISH), value=0.5)], operation=Score(criteria="x"))
-    with pytest.raises(InvalidRequest, match="has the operation 'score', which includes and excludes nothing"):
+    with pytest.raises(InvalidRequest, match="has the operation score, which includes and excludes nothing"):
         next_records(scored)
 
 

@@ -97,7 +97,7 @@ def test_an_operation_that_decides_nothing_has_no_agreement(client: Client) -> N
     batch = batch_of(client, operation=Extract(instruction="The year"))
     with signed_in(client, "Reviewer A", Scope.READ) as http:
         answer = http.get(f"/v1/batches/{batch.id}/agreement")
-    assert (answer.status_code, "decide on records" in answer.json()["detail"]) == (422, True)
+    assert (answer.status_code, "includes and excludes nothing" in answer.json()["detail"]) == (422, True)
 
 
 def test_failures_are_told_round_by_round(client: Client) -> None:
