@@ -52,6 +52,10 @@ Stage = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="Stop at a record that cannot be read. Otherwise it is skipped and reported.")
 ]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="The encoding of files that are not UTF-8, such as mac_roman."),
+]
 NewBudget = Annotated[
     str | None,
     typer.Option("--max-cost", help="A new budget in dollars, if the batch has one."),

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from tamis_producer import ProducerSettings, ReviewView
+from tamis_producer import ReviewView
 from tamis_producer.runs.dry_run import Planned
 from tamis_review import find_review, list_reviews, submit_review
 from tamis_review.filter.identification import identify
@@ -45,9 +45,8 @@ def run(
         planned.sources,
         keep_duplicates=planned.keep_duplicates,
         initial_filter=criteria,
-        max_bytes=ProducerSettings.load().max_file_bytes,
-        strict=submission.strict,
         known=submission.known(),
+        **submission.reading,
     )
     say_what_was_read(identified, BY_PLAN)
     if submission.dry_run:

@@ -15,13 +15,15 @@ from tamis_producer.runs.dry_run import Planned
 from tamis_producer.submission.budget import amount_of
 from tamis_review import known_records
 from tamis_review.filter.known_records import KnownRecords
+from tamis_review.intake.reading import ReadingOptions
 from tamis_schemas import Callback, InvalidParameters, Item, Operation, Priority, Steering, Tier, TierFallback
 from tamis_schemas.batches.steering import TIER_PATIENCE
 from tamis_schemas.operations import Inclusion
 
-from .arguments import CallbackUrl, Strict, callback_of
+from .arguments import CallbackUrl, Encoding, Strict, callback_of
 from .commands import signed
 from .connected import connected
+from .intake import reading_of
 from .json_document import AsJson
 
 P = ParamSpec("P")
@@ -72,6 +74,7 @@ class SubmissionOptions:
         bool, typer.Option("--keep-duplicates", help="Ask about every copy of a record, not only one.")
     ] = False
     strict: Strict = False
+    encoding: Encoding = None
     updates: Annotated[
         str | None,
         typer.Option(
@@ -135,6 +138,11 @@ class SubmissionOptions:
         """Return the keyword arguments of `Client.submit`."""
         same = ("model", "idempotency_key", "use_cache", "priority", "callback", "max_cost", "steering", "updates")
         return {name: getattr(self, name) for name in same}
+
+    @property
+    def reading(self) -> ReadingOptions:
+        """Return the options of `read_file`."""
+        return reading_of(strict=self.strict, encoding=self.encoding)
 
     def known(self) -> KnownRecords | None:
         """Return the records of the earlier search that this batch updates; None if it updates no search."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer import Batch, ProducerSettings
+from tamis_producer import Batch
 from tamis_review.filter.identification import identify, label_of
 from tamis_review.intake.stated_source import StatedSource
 from tamis_review.plans.criteria_file import read_criteria
@@ -257,9 +257,8 @@ def submit(
         files,
         keep_duplicates=submission.keep_duplicates,
         initial_filter=initial_filter,
-        max_bytes=ProducerSettings.load().max_file_bytes,
-        strict=submission.strict,
         known=submission.known(),
+        **submission.reading,
     )
     say_what_was_read(identified)
     if submission.dry_run:

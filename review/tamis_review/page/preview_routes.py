@@ -13,7 +13,7 @@ import anyio
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import ConfigDict, Field
 from starlette.datastructures import UploadFile
 
 from tamis_producer.client.client import Client
@@ -27,7 +27,17 @@ from tamis_schemas.values.frozen import Frozen
 
 from ..filter.duplicate_pairs import PairKind, PlacedRecord, find_pairs, write_pairs
 from ..intake.sourced_records import FileRead, SourceRead
-from .files import FILE_FORM, NOTES_TOLD, FileNote, FileTerms, Sources, identified_of, names_of, notes_of, stated_of
+from .files import (
+    FILE_FORM,
+    NOTES_TOLD,
+    FileNote,
+    FileTerms,
+    ReadingTerms,
+    identified_of,
+    names_of,
+    notes_of,
+    stated_of,
+)
 from .upload import form_body, on_disk, uploaded
 from .written import csv_table
 
@@ -214,13 +224,10 @@ def _shown(value: object) -> str | None:
     return text[:LONGEST_SHOWN] or None
 
 
-class DuplicateTerms(BaseModel):
+class DuplicateTerms(ReadingTerms):
     """How to read the files."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{}]})
-
-    strict: StrictBool = Field(default=False, description="An unreadable record is an error.")
-    sources: Sources = Field(default_factory=list)
 
 
 class RecordFacts(Frozen):
@@ -279,7 +286,7 @@ def _found(
 ) -> PairsView | Response:
     with on_disk(client, files, names_of(files)) as called:
         stated = stated_of(terms.sources, called)
-        result = find_pairs(stated, names=called, max_bytes=client.settings.max_file_bytes, strict=terms.strict)
+        result = find_pairs(stated, names=called, **terms.reading(client))
         kinds = {kind: result.of(kind) for kind in PairKind}
         shown = [pair for of_kind in kinds.values() for pair in (of_kind if form is TableForm.CSV else of_kind[:limit])]
         pairs = [pair.called(called) for pair in shown]
