@@ -19,6 +19,30 @@ MEDIUM_CONFIDENCE_THRESHOLD = 0.6  # a keyword in the abstract
 
 GAP_WORDS = 8
 
+# Beyond the specification: "in aged Wistar rats", "in dairy cows", "in the guinea pig", "mouse liver", "rat models".
+_WORD = r"(?:[\w/-]+\s+)"
+OTHER_SPECIES = (
+    rf"\bin\s+(?:{_WORD}{{0,3}}(?:rats|mice|rabbits|piglets|minipigs|swine|monkeys|macaques|marmosets|baboons|"
+    r"primates|chimpanzees|hamsters|gerbils|guinea[ -]pigs|ferrets|zebrafish|drosophila|beagles)|"
+    rf"{_WORD}?(?:dogs|cats|pigs|cattle|cows|heifers|calves|sheep|lambs|ewes|goats|horses|chickens|broilers)|"
+    rf"the\s+{_WORD}{{0,2}}(?:rat|mouse|rabbit|guinea[ -]pig|hamster|gerbil|ferret|monkey|macaque|dog|pig|sheep|goat)"
+    rf")\b|\b(?:rat|mouse|murine|rodent|rabbit|hamster|gerbil|guinea[ -]pig|monkey|macaque|primate)\s+{_WORD}?"
+    r"(?:models?|strains?|embryos?|brain|hippocampus|amygdala|cortex|cochlea|ear|retina|liver|hepatocytes|heart|kidney|muscle|lung|"
+    r"tissues?|mutants?)\b"
+)
+# "in a 17-year-old boy", "in a patient with measles", "report of two cases", "a rare case of measles".
+SINGLE_CASES = (
+    rf"\bin\s+an?\s+{_WORD}{{0,3}}(?:patient|man|woman|boy|girl|infant|neonate|newborn|child|adolescent|teenager|male|female)"
+    r"(?:\s*(?:$|[:.,;)\]])|\s+(?:-|with|who|on|after|following|receiving|treated|taking|due|without|undergoing|presenting|"
+    r"having|suffering|using|caused|secondary)\b)|"
+    rf"\breports?\s+of\s+(?:an?|one|two|three|four|five|[1-5])\s+{_WORD}{{0,2}}(?:cases?|patients?)\b|"
+    rf"\b(?:an?|two|three|four|[2-4])\s+{_WORD}{{0,2}}cases?\s+(?:of|with)\b"
+)
+REPLIES = (
+    r"^(?:in\s+reply\b|repl(?:y|ies)(?:\s*(?:$|[:.,])|\s+(?:to|from|by)\b)|(?:the\s+)?authors?'?s?'?\s+(?:reply|response)\b|"
+    r"response\s+to\s+(?:the\s+)?(?:letter|comment)|re\s*:|comments?\s+on\b|letters?\s*:)"
+)
+
 DEFINITIVE_TITLE_PATTERNS: list[str] = [
     r"^case report[:\s]",
     r"^a case of\b",
@@ -33,6 +57,9 @@ DEFINITIVE_TITLE_PATTERNS: list[str] = [
     r"^(?:retracted(?: article| paper| chapter)?|withdrawn)\s?[:\]]",
     r"^(?:retraction|retraction note|retraction notice|notice of retraction)(?: to| of)?:",
     r"\[retract(?:ed|ion)\b[^\]]*\]",
+    OTHER_SPECIES,
+    SINGLE_CASES,
+    REPLIES,
 ]
 
 # Words between a context and its mention: `_FEW` within a phrase, `_LIST` over the commas of an enumeration.

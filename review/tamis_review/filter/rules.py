@@ -6,12 +6,15 @@ from enum import StrEnum
 
 from tamis_schemas.answers.filter_result import FilterRule
 
+from .patterns import OTHER_SPECIES, REPLIES, SINGLE_CASES
+
 
 class Weight(StrEnum):
     """The condition under which a mention of a keyword rejects the paper."""
 
     ASKED_FOR = "asked for"  # a caller's own keyword: any mention rejects
     SUBJECT = "subject"  # rejects if the paper does not mention people, or studies the subject in its own work
+    SPECIES = "species"  # rejects in a title without people, unless the abstract studies people
     HINT = "hint"  # as SUBJECT, but in an abstract only if the paper mentions animals or works with them
     WEAK_HINT = "weak hint"  # rejects if the paper mentions no people, and animals; a title needs no animals
     DESIGN = "design"  # rejects in a title without another design, or in an abstract about its own paper
@@ -126,6 +129,11 @@ TITLE_MEANINGS: Mapping[str, KeywordMeaning] = {
     r"^(?:retracted(?: article| paper| chapter)?|withdrawn)\s?[:\]]": _RETRACTED,
     r"^(?:retraction|retraction note|retraction notice|notice of retraction)(?: to| of)?:": _RETRACTED,
     r"\[retract(?:ed|ion)\b[^\]]*\]": _RETRACTED,
+    OTHER_SPECIES: KeywordMeaning(
+        FilterRule.ANIMAL, Weight.SPECIES, (r"\bhuman\b.*{keyword}", r"{keyword}.*\bhuman\b")
+    ),
+    SINGLE_CASES: _CASE_REPORT,
+    REPLIES: MEANINGS["letter to editor"],
 }
 OWN_PATTERN = KeywordMeaning(FilterRule.TITLE_PATTERN, Weight.ASKED_FOR)
 
