@@ -19,7 +19,7 @@ from .app import app, out
 from .connected import connected
 from .dry_run import dry_run, rehearsal_facts
 from .facts import review_facts
-from .intake import BY_PLAN, say_what_was_read
+from .intake import BY_PLAN, reading_of, say_what_was_read
 from .json_document import AsJson, print_json
 from .progress import attend, follow
 from .render import paid, paused, state_words
@@ -46,7 +46,7 @@ def run(
         keep_duplicates=planned.keep_duplicates,
         initial_filter=criteria,
         known=submission.known(),
-        **submission.reading,
+        **reading_of(strict=submission.strict, encoding=submission.encoding),
     )
     say_what_was_read(identified, BY_PLAN)
     if submission.dry_run:

@@ -15,7 +15,6 @@ from tamis_producer.runs.dry_run import Planned
 from tamis_producer.submission.budget import amount_of
 from tamis_review import known_records
 from tamis_review.filter.known_records import KnownRecords
-from tamis_review.intake.reading import ReadingOptions
 from tamis_schemas import Callback, InvalidParameters, Item, Operation, Priority, Steering, Tier, TierFallback
 from tamis_schemas.batches.steering import TIER_PATIENCE
 from tamis_schemas.operations import Inclusion
@@ -23,7 +22,6 @@ from tamis_schemas.operations import Inclusion
 from .arguments import CallbackUrl, Encoding, Strict, callback_of
 from .commands import signed
 from .connected import connected
-from .intake import reading_of
 from .json_document import AsJson
 
 P = ParamSpec("P")
@@ -138,11 +136,6 @@ class SubmissionOptions:
         """Return the keyword arguments of `Client.submit`."""
         same = ("model", "idempotency_key", "use_cache", "priority", "callback", "max_cost", "steering", "updates")
         return {name: getattr(self, name) for name in same}
-
-    @property
-    def reading(self) -> ReadingOptions:
-        """Return the options of `read_file`."""
-        return reading_of(strict=self.strict, encoding=self.encoding)
 
     def known(self) -> KnownRecords | None:
         """Return the records of the earlier search that this batch updates; None if it updates no search."""

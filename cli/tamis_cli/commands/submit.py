@@ -35,7 +35,7 @@ from .app import app
 from .arguments import Files, validated
 from .connected import connected
 from .dry_run import dry_run
-from .intake import say_what_was_read, sources_of
+from .intake import reading_of, say_what_was_read, sources_of
 from .progress import attend
 from .submission import SubmissionOptions, submitting, with_examples
 from .tables import counted
@@ -258,7 +258,7 @@ def submit(
         keep_duplicates=submission.keep_duplicates,
         initial_filter=initial_filter,
         known=submission.known(),
-        **submission.reading,
+        **reading_of(strict=submission.strict, encoding=submission.encoding),
     )
     say_what_was_read(identified)
     if submission.dry_run:

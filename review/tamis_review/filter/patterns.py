@@ -1,4 +1,4 @@
-"""The words and patterns of the initial filter, under the names of its specification.
+"""The words and patterns of the initial filter, under the names of its specification. `rules` has their meanings.
 
 The three lists may be changed before an `InitialFilter` is made:
 
@@ -10,6 +10,8 @@ Patterns use RE2's syntax (no lookaround, no backreferences) and ignore case. `(
 most `GAP_WORDS` words. No context extends beyond the sentence of its mention.
 """
 
+from .rules import MEANINGS, TITLE_MEANINGS
+
 MIN_ABSTRACT_LENGTH = 50  # characters; without a title, a shorter abstract is too little to screen
 
 # The confidence of a rejection, by its cause.
@@ -19,48 +21,7 @@ MEDIUM_CONFIDENCE_THRESHOLD = 0.6  # a keyword in the abstract
 
 GAP_WORDS = 8
 
-# Beyond the specification: "in aged Wistar rats", "in dairy cows", "in the guinea pig", "mouse liver", "rat models".
-_WORD = r"(?:[\w/-]+\s+)"
-OTHER_SPECIES = (
-    rf"\bin\s+(?:{_WORD}{{0,3}}(?:rats|mice|rabbits|piglets|minipigs|swine|monkeys|macaques|marmosets|baboons|"
-    r"primates|chimpanzees|hamsters|gerbils|guinea[ -]pigs|ferrets|zebrafish|drosophila|beagles)|"
-    rf"{_WORD}?(?:dogs|cats|pigs|cattle|cows|heifers|calves|sheep|lambs|ewes|goats|horses|chickens|broilers)|"
-    rf"the\s+{_WORD}{{0,2}}(?:rat|mouse|rabbit|guinea[ -]pig|hamster|gerbil|ferret|monkey|macaque|dog|pig|sheep|goat)"
-    rf")\b|\b(?:rat|mouse|murine|rodent|rabbit|hamster|gerbil|guinea[ -]pig|monkey|macaque|primate)\s+{_WORD}?"
-    r"(?:models?|strains?|embryos?|brain|hippocampus|amygdala|cortex|cochlea|ear|retina|liver|hepatocytes|heart|kidney|muscle|lung|"
-    r"tissues?|mutants?)\b"
-)
-# "in a 17-year-old boy", "in a patient with measles", "report of two cases", "a rare case of measles".
-SINGLE_CASES = (
-    rf"\bin\s+an?\s+{_WORD}{{0,3}}(?:patient|man|woman|boy|girl|infant|neonate|newborn|child|adolescent|teenager|male|female)"
-    r"(?:\s*(?:$|[:.,;)\]])|\s+(?:-|with|who|on|after|following|receiving|treated|taking|due|without|undergoing|presenting|"
-    r"having|suffering|using|caused|secondary)\b)|"
-    rf"\breports?\s+of\s+(?:an?|one|two|three|four|five|[1-5])\s+{_WORD}{{0,2}}(?:cases?|patients?)\b|"
-    rf"\b(?:an?|two|three|four|[2-4])\s+{_WORD}{{0,2}}cases?\s+(?:of|with)\b"
-)
-REPLIES = (
-    r"^(?:in\s+reply\b|repl(?:y|ies)(?:\s*(?:$|[:.,])|\s+(?:to|from|by)\b)|(?:the\s+)?authors?'?s?'?\s+(?:reply|response)\b|"
-    r"response\s+to\s+(?:the\s+)?(?:letter|comment)|re\s*:|comments?\s+on\b|letters?\s*:)"
-)
-
-DEFINITIVE_TITLE_PATTERNS: list[str] = [
-    r"^case report[:\s]",
-    r"^a case of\b",
-    r"\bin rats\b",
-    r"\bin mice\b",
-    r"^editorial[:\s]",
-    r"\bretracted\b$",
-    # Beyond the specification.
-    r"^commentary[:\s]",
-    r"^letters? to the editors?\b",
-    r"^(?:publisher |author |editorial )?(?:correction|erratum|corrigendum)(?: to)?:",
-    r"^(?:retracted(?: article| paper| chapter)?|withdrawn)\s?[:\]]",
-    r"^(?:retraction|retraction note|retraction notice|notice of retraction)(?: to| of)?:",
-    r"\[retract(?:ed|ion)\b[^\]]*\]",
-    OTHER_SPECIES,
-    SINGLE_CASES,
-    REPLIES,
-]
+DEFINITIVE_TITLE_PATTERNS: list[str] = [*TITLE_MEANINGS]
 
 # Words between a context and its mention: `_FEW` within a phrase, `_LIST` over the commas of an enumeration.
 _FEW = r"(?:[\w'/,()-]+\s+){0,5}"
@@ -110,28 +71,4 @@ NEGATIVE_CONTEXT_PATTERNS: list[str] = [
     r"{keyword}\S*\s+(?:\w+\s+)?(?:and|or|and/or|versus|vs\.?)\s+(?:\w+\s+){0,2}(?:humans?|patients?|clinical|people)\b",
 ]
 
-DEFAULT_EXCLUSION_KEYWORDS: list[str] = [
-    "animal study",
-    "animal model",
-    "mouse model",
-    "rat model",
-    "in vitro",
-    "cell culture",
-    "in vivo",
-    "veterinary",
-    "canine",
-    "feline",
-    "bovine",
-    "porcine",
-    "editorial",
-    "letter to editor",
-    "commentary",
-    "protocol only",
-    "study protocol",
-    "erratum",
-    "corrigendum",
-    "retracted",
-    "case report",
-    "case reports",
-    "case series",
-]
+DEFAULT_EXCLUSION_KEYWORDS: list[str] = [*MEANINGS]

@@ -14,8 +14,9 @@ from starlette.datastructures import UploadFile
 
 from tamis_producer.client.client import Client
 from tamis_producer.gateway.description import component
-from tamis_producer.gateway.submission_body import decoded, validated
+from tamis_producer.gateway.submission_body import decoded
 from tamis_schemas import InputError, InvalidParameters
+from tamis_schemas.operations import validated
 
 from ..intake.record_count import RecordCount, TooLarge
 
