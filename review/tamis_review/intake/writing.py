@@ -16,7 +16,7 @@ from .nbib import write_nbib
 from .recognise import Format, deferred, format_named
 from .record import CANONICAL, LINE
 from .ris import write_ris
-from .source import SOURCE, entries_of, is_blank, source_format
+from .source import SOURCE, Entry, entries_of, is_blank, source_format
 
 WRITERS: Mapping[Format, Callable[[Iterable[Mapping[str, Any]], TextIO], None]] = {
     Format.RIS: write_ris,
@@ -26,6 +26,15 @@ WRITERS: Mapping[Format, Callable[[Iterable[Mapping[str, Any]], TextIO], None]] 
     Format.DELIMITED: write_csv,
     Format.TSV: write_tsv,
     Format.JSONL: write_jsonl,
+}
+
+
+# Whether a format has a place for a field without a canonical name, from another format.
+TAKES: Mapping[Format, Callable[[str], bool]] = {
+    Format.RIS: lambda name: name in IN_RIS or other_tag(name) is not None,
+    Format.ENDNOTE_XML: lambda name: name in IN_ENDNOTE,
+    **dict.fromkeys(DELIMITER_OF, lambda name: not name.startswith("_") or name.startswith(PREFIXES)),
+    Format.JSONL: lambda _: True,
 }
 
 
@@ -63,19 +72,13 @@ def dropped_fields(records: Iterable[Mapping[str, Any]], form: Format) -> Mappin
 
 
 def _without_place(record: Mapping[str, Any], form: Format) -> Iterator[str]:
-    source = source_format(record)
-    of_table = form in DELIMITER_OF
-    in_file = source is form or (of_table and source in DELIMITER_OF)
-    own = {entry[1] for entry in entries_of(record, source) if len(entry) > 1} if source and in_file else set()
+    source, takes = source_format(record), TAKES.get(form)
+    own: list[Entry] = []
+    if source is form or (form in DELIMITER_OF and source in DELIMITER_OF):  # a row of a table keeps its columns alone
+        own, takes = entries_of(record, source or form), None if form in DELIMITER_OF else takes
+    kept = {*CANONICAL, LINE, SOURCE, *(entry[1] for entry in own if len(entry) > 1)}
     for name, value in record.items():
-        kept = form is Format.JSONL or name in own or name in (*CANONICAL, LINE, SOURCE) or name.startswith("_tamis_")
-        if of_table:
-            kept = kept or (not in_file and (not name.startswith("_") or name.startswith(PREFIXES)))
-        elif form is Format.RIS:
-            kept = kept or name in IN_RIS or other_tag(name) is not None
-        elif form is Format.ENDNOTE_XML:
-            kept = kept or name in IN_ENDNOTE
-        if not kept and not is_blank(value):
+        if not (name in kept or name.startswith("_tamis_") or is_blank(value) or (takes and takes(name))):
             yield name
 
 
