@@ -67,10 +67,7 @@ class DuplicatePairs:
 
 
 def find_pairs(
-    files: Iterable[Path | StatedSource],
-    *,
-    names: Mapping[Path, str] | None = None,
-    **reading: Unpack[ReadingOptions],
+    files: Iterable[Path | StatedSource], *, names: Mapping[Path, str] | None = None, **reading: Unpack[ReadingOptions]
 ) -> DuplicatePairs:
     """Return every pair of duplicates within and between the files, compared together as in a screening.
 

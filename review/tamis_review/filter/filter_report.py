@@ -81,11 +81,7 @@ class FilterReport:
 
 
 def filter_files(
-    paths: Iterable[Path],
-    criteria: SearchCriteria,
-    *,
-    label: str | None = None,
-    **reading: Unpack[ReadingOptions],
+    paths: Iterable[Path], criteria: SearchCriteria, *, label: str | None = None, **reading: Unpack[ReadingOptions]
 ) -> FilterReport:
     """Return the initial filter's results for every record of the files.
 

@@ -58,11 +58,7 @@ class ReadingTerms(BaseModel):
     """How to read the files."""
 
     strict: StrictBool = Field(default=False, description="An unreadable record is an error; else it is skipped.")
-    encoding: str | None = Field(
-        default=None,
-        max_length=40,
-        description="Python's name of the encoding of files that are not UTF-8. Default: a guess, with a note.",
-    )
+    encoding: str | None = Field(default=None, max_length=40, description="Of files that are not UTF-8. None: a guess.")
     sources: Sources = Field(default_factory=list)
 
     def reading(self, client: Client) -> ReadingOptions:
