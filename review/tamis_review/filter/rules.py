@@ -106,20 +106,20 @@ OTHER_SPECIES = (
     rf"{_WORD}?(?:dogs|cats|pigs|cattle|cows|heifers|calves|sheep|lambs|ewes|goats|horses|chickens|broilers)|"
     rf"the\s+{_WORD}{{0,2}}(?:rat|mouse|rabbit|guinea[ -]pig|hamster|gerbil|ferret|monkey|macaque|dog|pig|sheep|goat)"
     rf")\b|\b(?:rat|mouse|murine|rodent|rabbit|hamster|gerbil|guinea[ -]pig|monkey|macaque|primate)\s+{_WORD}?"
-    r"(?:models?|strains?|embryos?|brain|hippocampus|amygdala|cortex|cochlea|ear|retina|liver|hepatocytes|heart|kidney|muscle|lung|"
-    r"tissues?|mutants?)\b"
+    r"(?:models?|strains?|embryos?|brain|hippocampus|amygdala|cortex|cochlea|ear|retina|liver|hepatocytes|heart|kidney|"
+    r"muscle|lung|tissues?|mutants?)\b"
 )
 # "in a 17-year-old boy", "in a patient with measles", "report of two cases", "a rare case of measles".
 SINGLE_CASES = (
-    rf"\bin\s+an?\s+{_WORD}{{0,3}}(?:patient|man|woman|boy|girl|infant|neonate|newborn|child|adolescent|teenager|male|female)"
-    r"(?:\s*(?:$|[:.,;)\]])|\s+(?:-|with|who|on|after|following|receiving|treated|taking|due|without|undergoing|presenting|"
-    r"having|suffering|using|caused|secondary)\b)|"
+    rf"\bin\s+an?\s+{_WORD}{{0,3}}(?:patient|man|woman|boy|girl|infant|neonate|newborn|child|adolescent|teenager|male|"
+    r"female)(?:\s*(?:$|[:.,;)\]])|\s+(?:-|with|who|on|after|following|receiving|treated|taking|due|without|undergoing|"
+    r"presenting|having|suffering|using|caused|secondary)\b)|"
     rf"\breports?\s+of\s+(?:an?|one|two|three|four|five|[1-5])\s+{_WORD}{{0,2}}(?:cases?|patients?)\b|"
     rf"\b(?:an?|two|three|four|[2-4])\s+{_WORD}{{0,2}}cases?\s+(?:of|with)\b"
 )
 REPLIES = (
-    r"^(?:in\s+reply\b|repl(?:y|ies)(?:\s*(?:$|[:.,])|\s+(?:to|from|by)\b)|(?:the\s+)?authors?'?s?'?\s+(?:reply|response)\b|"
-    r"response\s+to\s+(?:the\s+)?(?:letter|comment)|re\s*:|comments?\s+on\b|letters?\s*:)"
+    r"^(?:in\s+reply\b|repl(?:y|ies)(?:\s*(?:$|[:.,])|\s+(?:to|from|by)\b)|(?:the\s+)?authors?'?s?'?\s+(?:reply|"
+    r"response)\b|response\s+to\s+(?:the\s+)?(?:letter|comment)|re\s*:|comments?\s+on\b|letters?\s*:)"
 )
 
 # The definitive title patterns, the specification's first, and their meanings. Other patterns are a caller's own.

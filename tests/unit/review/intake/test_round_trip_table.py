@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tamis_review.intake import Format, read_file, write_records
@@ -174,6 +174,8 @@ HIDDEN = (
     st.lists(st.sampled_from(HIDDEN), unique=True, max_size=6),
     st.booleans(),
 )
+@example(Format.DELIMITED, Format.TSV, ["score", "_wos_VL"], False)
+@example(Format.RIS, Format.RIS, ["_wos_CR", "_nbib_GN"], True)
 def test_every_field_of_a_record_is_written_or_counted_as_dropped(
     tmp_path_factory: pytest.TempPathFactory, form: Format, target: Format, names: list[str], several: bool
 ) -> None:
