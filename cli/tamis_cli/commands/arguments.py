@@ -2,19 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TextIO, TypeVar
+from typing import Annotated, Any, Final, Literal, TextIO
 
 import typer
-from pydantic import BaseModel, ValidationError
 
 from tamis_producer.results.results_file import replacing
-from tamis_schemas import Callback, HumanStage, InvalidParameters, InvalidRequest
-from tamis_schemas.operations import first_complaint
+from tamis_schemas import Callback, HumanStage, InvalidParameters, InvalidRequest, operations
+from tamis_schemas.operations import Model
 
 from .console import err
 from .tables import counted
-
-Model = TypeVar("Model", bound=BaseModel)
 
 BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or its first characters.")]
 Record = typer.Argument(
@@ -51,6 +48,10 @@ Stage = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="Stop at a record that cannot be read. Otherwise it is skipped and reported.")
 ]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="The encoding of files that are not UTF-8, such as mac_roman."),
+]
 NewBudget = Annotated[
     str | None,
     typer.Option("--max-cost", help="A new budget in dollars, if the batch has one."),
@@ -80,14 +81,8 @@ def is_new(file: Path | None, *, may_hold: str) -> None:
 
 
 def validated(kind: type[Model], of: str = "", /, **parameters: Any) -> Model:
-    """Return an instance of the model `kind`, made of these parameters.
-
-    If a parameter is invalid, raise `InvalidParameters` with the parameter's name; the message begins with `of`.
-    """
-    try:
-        return kind.model_validate(parameters)
-    except ValidationError as error:
-        raise InvalidParameters(f"{of}{first_complaint(error)}") from error
+    """Return an instance of the model `kind`, made of these parameters. The errors are as in `operations.validated`."""
+    return operations.validated(kind, parameters, of)
 
 
 CallbackUrl = Annotated[

@@ -7,12 +7,11 @@ from typing import Annotated
 
 from rich.markup import escape
 
-from tamis_producer import ProducerSettings
 from tamis_review.filter.duplicate_pairs import DuplicatePairs, PairKind, PlacedRecord, find_pairs, write_pairs
 
 from .app import app, out
-from .arguments import Files, Strict, to_file, write_rows
-from .intake import say_notes
+from .arguments import Encoding, Files, Strict, to_file, write_rows
+from .intake import reading_of, say_notes
 from .tables import counted
 
 
@@ -26,9 +25,10 @@ def duplicates(
     files: Files,
     output: Annotated[Path | None, to_file("A CSV file with every pair.")] = None,
     strict: Strict = False,
+    encoding: Encoding = None,
 ) -> Iterator[object]:
     """List certain and possible copies among the records, each pair with its reason."""
-    result = find_pairs(files, max_bytes=ProducerSettings.load().max_file_bytes, strict=strict)
+    result = find_pairs(files, **reading_of(strict=strict, encoding=encoding))
     for path, notes in result.notes.items():
         say_notes(notes, path)
     write_rows(output, "pair", partial(write_pairs, result.pairs))

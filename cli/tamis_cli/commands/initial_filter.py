@@ -8,13 +8,12 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from tamis_producer import ProducerSettings
 from tamis_review.filter.filter_report import FilterReport, filter_files, write_outcomes
 from tamis_review.plans.criteria_file import read_criteria
 
 from .app import app, out
-from .arguments import Files, Strict, to_file, write_rows
-from .intake import say_notes
+from .arguments import Encoding, Files, Strict, to_file, write_rows
+from .intake import reading_of, say_notes
 from .tables import listing
 
 
@@ -33,15 +32,11 @@ def initial_filter(
     ] = None,
     output: Annotated[Path | None, to_file("A CSV file with the outcome of every record.")] = None,
     strict: Strict = False,
+    encoding: Encoding = None,
 ) -> Iterator[object]:
     """Count the records that each rule of the initial filter (tier 1) rejects. No model is asked."""
-    tier_one = filter_files(
-        files,
-        read_criteria(criteria),
-        label=labels,
-        max_bytes=ProducerSettings.load().max_file_bytes,
-        strict=strict,
-    )
+    reading = reading_of(strict=strict, encoding=encoding)
+    tier_one = filter_files(files, read_criteria(criteria), label=labels, **reading)
     for path, notes in tier_one.notes.items():
         say_notes(notes, path)
     labelled = labels is not None

@@ -8,8 +8,10 @@ from shlex import quote
 
 from rich.markup import escape
 
+from tamis_producer import ProducerSettings
 from tamis_review import Note, NoteKind
 from tamis_review.filter.identification import Identified
+from tamis_review.intake.reading import ReadingOptions
 from tamis_review.intake.sourced_records import FileRead
 from tamis_review.intake.stated_source import StatedSource
 from tamis_schemas import InvalidParameters
@@ -30,6 +32,11 @@ class Remedy:
 
 BY_OPTION = Remedy("--keep-duplicates", "--no-initial-filter")
 BY_PLAN = Remedy("`keep_duplicates: true` in the plan", "a plan without initial_filter")
+
+
+def reading_of(*, strict: bool, encoding: str | None) -> ReadingOptions:
+    """Return the options of `read_file` for a command with these options."""
+    return {"max_bytes": ProducerSettings.load().max_file_bytes, "strict": strict, "encoding": encoding}
 
 
 def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource]:

@@ -24,7 +24,7 @@ SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
 
 
 @app.command(examples=("tamis judge 3f2a91c0 --guidelines guidelines.txt --noun Abstract",))
-@submitting("keep_duplicates", "strict")
+@submitting("keep_duplicates", "strict", "encoding")
 def judge(
     submission: SubmissionOptions,
     batch_id: BatchId,

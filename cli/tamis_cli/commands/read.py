@@ -1,10 +1,11 @@
 """`tamis results` and `tamis export`: write the records of a batch from the ledger."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from rich.markup import escape
 
 from tamis_producer import Batch
 from tamis_producer.results.result_frames import write_parquet
@@ -95,9 +96,16 @@ def export(
         with decided_records(batch.id, batch.results(_labelled(batch, label)), only) as records:
             count = len(records)
             written = form or _format_for(list(dict.fromkeys(map(source_format, records))), output)
-            write_records(records, output, format=written)
-    yield {"batch": batch.id, "records": count, "written_to": output}
+            dropped = write_records(records, output, format=written)
+    yield {"batch": batch.id, "records": count, "written_to": output, "dropped": dropped}
+    _say_dropped(dropped)
     err.print(f"{counted(count, 'record')} written to {output}", markup=False)
+
+
+def _say_dropped(dropped: Mapping[str, int]) -> None:
+    if dropped:
+        fields = ", ".join(f"{name} ({counted(n, 'record')})" for name, n in dropped.items())
+        err.say(f"[yellow]not written, because the format has no place for them:[/] {escape(fields)}")
 
 
 def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None:

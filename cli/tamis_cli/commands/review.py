@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from tamis_producer import ProducerSettings, ReviewView
+from tamis_producer import ReviewView
 from tamis_producer.runs.dry_run import Planned
 from tamis_review import find_review, list_reviews, submit_review
 from tamis_review.filter.identification import identify
@@ -19,7 +19,7 @@ from .app import app, out
 from .connected import connected
 from .dry_run import dry_run, rehearsal_facts
 from .facts import review_facts
-from .intake import BY_PLAN, say_what_was_read
+from .intake import BY_PLAN, reading_of, say_what_was_read
 from .json_document import AsJson, print_json
 from .progress import attend, follow
 from .render import paid, paused, state_words
@@ -45,9 +45,8 @@ def run(
         planned.sources,
         keep_duplicates=planned.keep_duplicates,
         initial_filter=criteria,
-        max_bytes=ProducerSettings.load().max_file_bytes,
-        strict=submission.strict,
         known=submission.known(),
+        **reading_of(strict=submission.strict, encoding=submission.encoding),
     )
     say_what_was_read(identified, BY_PLAN)
     if submission.dry_run:

@@ -19,7 +19,7 @@ from tamis_schemas import Callback, InvalidParameters, Item, Operation, Priority
 from tamis_schemas.batches.steering import TIER_PATIENCE
 from tamis_schemas.operations import Inclusion
 
-from .arguments import CallbackUrl, Strict, callback_of
+from .arguments import CallbackUrl, Encoding, Strict, callback_of
 from .commands import signed
 from .connected import connected
 from .json_document import AsJson
@@ -72,6 +72,7 @@ class SubmissionOptions:
         bool, typer.Option("--keep-duplicates", help="Ask about every copy of a record, not only one.")
     ] = False
     strict: Strict = False
+    encoding: Encoding = None
     updates: Annotated[
         str | None,
         typer.Option(

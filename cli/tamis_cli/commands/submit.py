@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer import Batch, ProducerSettings
+from tamis_producer import Batch
 from tamis_review.filter.identification import identify, label_of
 from tamis_review.intake.stated_source import StatedSource
 from tamis_review.plans.criteria_file import read_criteria
@@ -35,7 +35,7 @@ from .app import app
 from .arguments import Files, validated
 from .connected import connected
 from .dry_run import dry_run
-from .intake import say_what_was_read, sources_of
+from .intake import reading_of, say_what_was_read, sources_of
 from .progress import attend
 from .submission import SubmissionOptions, submitting, with_examples
 from .tables import counted
@@ -257,9 +257,8 @@ def submit(
         files,
         keep_duplicates=submission.keep_duplicates,
         initial_filter=initial_filter,
-        max_bytes=ProducerSettings.load().max_file_bytes,
-        strict=submission.strict,
         known=submission.known(),
+        **reading_of(strict=submission.strict, encoding=submission.encoding),
     )
     say_what_was_read(identified)
     if submission.dry_run:

@@ -18,6 +18,8 @@ from tamis_schemas.extras import needs
 # A file is read as a whole, and needs several times its size in memory until its records are made.
 MAX_FILE_BYTES = 500_000_000
 WRITTEN_BYTES = 5_000_000  # for criteria, plans, schemas, guidelines and prices
+LIKELY = "cp1250, cp1252, cp1254, mac_roman or shift_jis"  # encodings of old exports
+NOT_OF_FILES = frozenset(("idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined"))  # Python's codecs
 
 # Longer marks first: the mark of UTF-32 (LE) begins with the mark of UTF-16 (LE).
 BYTE_ORDER_MARKS = (
@@ -79,10 +81,10 @@ def read_text(path: Path | str) -> str:
     return read_decoded(path, max_bytes=WRITTEN_BYTES).text
 
 
-def read_decoded(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Decoded:
+def read_decoded(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, encoding: str | None = None) -> Decoded:
     """Return the text of a file, and how it was decoded; read at most `max_bytes`.
 
-    Raises `InputError` if the file is missing, unreadable, empty, too large, or not text.
+    Raises `InputError` if the file is missing, unreadable, empty, too large, or not text in the stated `encoding`.
     """
     try:
         with Path(path).open("rb") as file:
@@ -101,7 +103,9 @@ def read_decoded(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Decode
     if kind := _binary_kind(raw):
         raise InputError(f"this is {kind}, not a text file: export or save it as text first", path=path)
     try:
-        decoded = decode(raw)
+        decoded = decode(raw, encoding)
+    except LookupError as error:
+        raise InputError(str(error), path=path) from error
     except UnicodeDecodeError as error:
         raise InputError(
             f"the file begins with the mark of {error.encoding}, but is invalid from byte {error.start}: "
@@ -120,18 +124,19 @@ def read_decoded(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Decode
     return decoded
 
 
-def decode(raw: bytes) -> Decoded:
+def decode(raw: bytes, stated: str | None = None) -> Decoded:
     """Return the text in `raw`, and how it was decoded.
 
     A byte order mark decides the encoding. Without a mark, these are tried in order:
 
     - UTF-16, then UTF-8.
+    - The `stated` encoding, also for plain ASCII: some encodings are written in ASCII.
     - A guess, if many bytes are beyond ASCII and most of them are not UTF-8.
     - cp1252, if no byte beyond ASCII is UTF-8. Only bytes without a character in cp1252 are replaced.
     - UTF-8 with stray bytes, which are read as cp1252.
 
     Each byte that is invalid in `encoding` becomes a character of the text, and an entry in `replaced`. Raises
-    `UnicodeDecodeError` if the bytes contradict their byte order mark.
+    `UnicodeDecodeError` if the bytes contradict their byte order mark, and `LookupError` if they contradict `stated`.
     """
     sha256 = hashlib.sha256(raw).hexdigest()
     unmarked = raw
@@ -143,9 +148,13 @@ def decode(raw: bytes) -> Decoded:
     if unmarked_utf16 := _as_utf16(unmarked):
         return Decoded(unmarked_utf16[1], unmarked_utf16[0], (), sha256)
     try:
-        return Decoded(unmarked.decode("utf-8"), "utf-8", (), sha256)
+        text = unmarked.decode("utf-8")
+        if stated is None or not text.isascii():
+            return Decoded(text, "utf-8", (), sha256)
     except UnicodeDecodeError:
         mixed = unmarked.decode("utf-8", errors="surrogateescape")
+    if stated is not None:
+        return Decoded(_as_stated(unmarked, stated), stated, (), sha256)
     stray = [(at, ord(character) - 0xDC00) for at, character in enumerate(mixed) if "\udc80" <= character <= "\udcff"]
     beyond_ascii = sum(byte >= 0x80 for byte in unmarked)
     if len(stray) > beyond_ascii / 2 and beyond_ascii > LATIN_SHARE * len(unmarked):
@@ -164,6 +173,19 @@ def decode(raw: bytes) -> Decoded:
     starts = [line_end.end() for line_end in LINE_END.finditer(text)] if stray else []
     replaced = tuple(Replaced(bisect_right(starts, at) + 1, at, byte, text[at]) for at, byte in stray)
     return Decoded(text, encoding, replaced, sha256)
+
+
+def _as_stated(raw: bytes, encoding: str) -> str:
+    """Return the text in `raw`. Raise `LookupError` if the encoding is unknown, or not the encoding of `raw`."""
+    try:
+        if codecs.lookup(encoding).name not in NOT_OF_FILES:
+            return raw.decode(encoding)
+        reason = f"{encoding!r} is no encoding of files"
+    except LookupError:
+        reason = f"{encoding!r} is no known encoding"
+    except ValueError as error:
+        reason = f"the file is not {encoding}: {error}"
+    raise LookupError(f"{reason}. State another encoding, such as {LIKELY}")
 
 
 def _as_utf16(raw: bytes) -> tuple[str, str] | None:

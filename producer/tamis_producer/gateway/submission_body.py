@@ -14,12 +14,12 @@ from typing import IO, Annotated, Any
 
 from fastapi import HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.config import JsonDict
 from starlette.requests import ClientDisconnect
 
 from tamis_schemas import NO_STEERING, Callback, InvalidParameters, Priority, Steering
-from tamis_schemas.operations import NamedOperation, first_complaint
+from tamis_schemas.operations import NamedOperation, validated
 
 from ..config.settings import ProducerSettings
 from ..process.waiting import BesideLoop
@@ -190,17 +190,6 @@ def decoded(text: bytes | str, place: str) -> Any:
 def _check_values(text: bytes | str) -> None:
     if len(text) > MOST_VALUES:  # a shorter text cannot have as many
         ValueCount().add(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
-
-
-def validated(model: type[Any], data: object, place: str) -> Any:
-    """Return the data as an instance of the model.
-
-    If they are invalid, raise `InvalidParameters` with place and field.
-    """
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        raise InvalidParameters(f"{place}{first_complaint(error)}") from error
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from tamis_schemas import (
     InvalidParameters,
@@ -15,7 +15,7 @@ from tamis_schemas import (
     resolve_item_id,
 )
 from tamis_schemas.batches import wire
-from tamis_schemas.operations import first_complaint
+from tamis_schemas.operations import validated
 
 from ..calls.single_calls import CallQuestion
 from ..client.client import Client
@@ -136,7 +136,4 @@ def _parsed(kind: type[Request], task: str, first: str, args: Sequence[Any], kwa
         raise InvalidParameters(
             f"{extra[0]!r:.80}: not an argument of {task}, which takes {takes}; put the operation's into `params`"
         )
-    try:
-        return kind.model_validate(arguments)
-    except ValidationError as error:
-        raise InvalidParameters(first_complaint(error)) from error
+    return validated(kind, arguments)

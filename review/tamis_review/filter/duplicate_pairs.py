@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Any, Self, TextIO, Unpack
 
-from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_producer.results.formula_guard import GuardedTable
 from tamis_schemas import resolve_item_id
 
 from ..intake.duplicates import find_duplicates, reason_of
 from ..intake.notes import Note
+from ..intake.reading import ReadingOptions
 from ..intake.sourced_records import SourcedRecord, SourceRead, read_sources
 from ..intake.stated_source import StatedSource
 
@@ -67,20 +67,16 @@ class DuplicatePairs:
 
 
 def find_pairs(
-    files: Iterable[Path | StatedSource],
-    *,
-    names: Mapping[Path, str] | None = None,
-    max_bytes: int = MAX_FILE_BYTES,
-    strict: bool = False,
+    files: Iterable[Path | StatedSource], *, names: Mapping[Path, str] | None = None, **reading: Unpack[ReadingOptions]
 ) -> DuplicatePairs:
     """Return every pair of duplicates within and between the files, compared together as in a screening.
 
-    Files of one source are joined as in `read_sources`. `names`: names of files to show instead of their paths. If
-    reading is `strict`, an unreadable record is an error.
+    Files of one source are joined as in `read_sources`. `names`: names of files to show instead of their paths.
+    `reading`: options of `read_file`.
 
-    Raises `InputError` if a file cannot be read, is empty, or has more than `max_bytes`.
+    Raises `InputError` if a file cannot be read or is empty.
     """
-    read = read_sources(list(files), names=names, max_bytes=max_bytes, strict=strict)
+    read = read_sources(list(files), names=names, **reading)
     placed = [PlacedRecord(entry.record, entry.path, entry.index) for source in read for entry in source.sourced]
     records = [entry.record for entry in placed]
     duplicates = find_duplicates(records)

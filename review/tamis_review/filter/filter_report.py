@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, Unpack
 
-from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_producer.results.formula_guard import GuardedTable
 from tamis_schemas import SearchCriteria, resolve_item_id
 from tamis_schemas.answers.filter_result import FilterResult
 
 from ..intake.labels import included_by, label_column
 from ..intake.notes import Note
+from ..intake.reading import ReadingOptions
 from ..intake.sourced_records import SourcedRecord, read_sources
 from . import InitialFilter
 
@@ -81,25 +81,20 @@ class FilterReport:
 
 
 def filter_files(
-    paths: Iterable[Path],
-    criteria: SearchCriteria,
-    *,
-    label: str | None = None,
-    max_bytes: int = MAX_FILE_BYTES,
-    strict: bool = False,
+    paths: Iterable[Path], criteria: SearchCriteria, *, label: str | None = None, **reading: Unpack[ReadingOptions]
 ) -> FilterReport:
     """Return the initial filter's results for every record of the files.
 
-    `label`: the name of a column of 1 (included) and 0. If reading is `strict`, an unreadable record is an error.
+    `label`: the name of a column of 1 (included) and 0. `reading`: options of `read_file`.
 
     Raises:
-        InputError: a file cannot be read, has more than `max_bytes`, or lacks the column, or a label is invalid.
+        InputError: a file cannot be read, or lacks the column, or a label is invalid.
         InvalidParameters: a keyword of the criteria is invalid.
     """
     initial_filter = InitialFilter(criteria)
     outcomes: list[FilteredRecord] = []
     notes: dict[Path, tuple[Note, ...]] = {}
-    for source in read_sources(list(paths), max_bytes=max_bytes, strict=strict):
+    for source in read_sources(list(paths), **reading):
         notes |= {file.path: file.intake.notes for file in source.files}
         columns = {
             file.path: None if label is None else label_column(label, file.intake.records, file.path)

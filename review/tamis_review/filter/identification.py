@@ -7,9 +7,8 @@ rejects, stay in the batch as exclusions with reasons.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_schemas import Exclusion, InputError, SearchCriteria, Source
 from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.records.source import Doubt
@@ -17,6 +16,7 @@ from tamis_schemas.records.source import Doubt
 from ..intake.duplicates import Duplicate, rank
 from ..intake.duplicates import exclusion_of as exclusion_of_copy
 from ..intake.filling import filled
+from ..intake.reading import ReadingOptions
 from ..intake.sourced_records import FILE, FileRead, SourcedRecord, SourceRead, read_sources
 from ..intake.stated_source import StatedSource
 from .initial_filter import InitialFilter
@@ -60,9 +60,8 @@ def identify(
     keep_duplicates: bool = False,
     initial_filter: SearchCriteria | None = None,
     names: Mapping[Path, str] | None = None,
-    max_bytes: int = MAX_FILE_BYTES,
-    strict: bool = False,
     known: KnownRecords | None = None,
+    **reading: Unpack[ReadingOptions],
 ) -> Identified:
     """Return the records of some files, with the duplicates and the initial filter's rejections as exclusions.
 
@@ -74,14 +73,13 @@ def identify(
         keep_duplicates: ask a model about every copy of a record.
         initial_filter: the criteria of tier 1. None: no initial filter.
         names: names of files to show instead of their paths.
-        max_bytes: a larger file is refused.
-        strict: an unreadable record is an error. If False, it is lost, with a note.
         known: records of an earlier search. Copies of them are always excluded. None: no earlier search.
+        reading: options of `read_file`.
 
     Raises:
         InputError: a file cannot be read, or two files have the same content.
     """
-    read = read_sources(files, names=names, max_bytes=max_bytes, strict=strict)
+    read = read_sources(files, names=names, **reading)
     files_read = tuple(file for source in read for file in source.files)
     _check_contents(files_read)
     records = [entry.record for source in read for entry in source.sourced]

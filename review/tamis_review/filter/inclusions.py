@@ -24,8 +24,10 @@ with needs("files"):
 
 TERMS: Mapping[FilterRule, str] = {
     FilterRule.ANIMAL: r"animals?|mouse|mice|murine|rats?|rodents?|rabbits?|dogs?|canines?|cats|felines?|pigs?|"
-    r"piglets?|porcine|swine|bovine|cattle|cows?|sheep|goats?|horses?|equine|primates?|monkeys?|zebrafish|livestock|poultry|"
-    r"in[\s-]+vivo|pre-?clinical|veterinary|non-?human(?:s| primates)?|(?:all|any)\s+species|mammals?",
+    r"piglets?|porcine|swine|bovine|cattle|cows?|sheep|goats?|horses?|equine|primates?|monkeys?|macaques?|"
+    r"marmosets?|baboons?|chimpanzees?|hamsters?|gerbils?|ferrets?|drosophila|lambs?|heifers?|chickens?|broilers?|"
+    r"zebrafish|livestock|poultry|in[\s-]+vivo|pre-?clinical|veterinary|non-?human(?:s| primates)?|"
+    r"(?:all|any)\s+species|mammals?",
     FilterRule.IN_VITRO: r"in[\s-]+vitro|ex[\s-]+vivo|cell[\s-]+(?:cultures?|lines?|models?|studies)|cultured\s+cells|"
     r"cell-based|pre-?clinical|laborator(?:y|ies)|organoids?|bench",
     FilterRule.CASE_REPORT: r"case[\s-]+(?:reports?|stud(?:y|ies)|descriptions?|histor(?:y|ies))|"

@@ -30,7 +30,7 @@ def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) 
     match mention.meaning.weight:
         case Weight.ASKED_FOR:
             return True
-        case Weight.SUBJECT:
+        case Weight.SUBJECT | Weight.SPECIES:
             return not (says.people or says.noted_as_review) or _is_own_work(contexts.OWN_WORK, around, says)
         case Weight.HINT:
             return (says.animals and not says.people) or _is_own_work(contexts.OWN_ANIMALS, around, says)
@@ -252,8 +252,9 @@ class InitialFilter:
         if self._protected(around, mention):
             return False
         match mention.meaning.weight:
-            case Weight.SUBJECT:
-                return not (says.people_in_title or says.noted_as_review)
+            case Weight.SUBJECT | Weight.SPECIES as weight:
+                of_people = says.people_in_title or (weight is Weight.SPECIES and says.people_studied)
+                return not (of_people or says.noted_as_review)
             case Weight.HINT:
                 return not says.people
             case Weight.WEAK_HINT:

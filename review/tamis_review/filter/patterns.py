@@ -1,4 +1,4 @@
-"""The words and patterns of the initial filter, under the names of its specification.
+"""The words and patterns of the initial filter, under the names of its specification. `rules` has their meanings.
 
 The three lists may be changed before an `InitialFilter` is made:
 
@@ -10,6 +10,8 @@ Patterns use RE2's syntax (no lookaround, no backreferences) and ignore case. `(
 most `GAP_WORDS` words. No context extends beyond the sentence of its mention.
 """
 
+from .rules import MEANINGS, TITLE_MEANINGS
+
 MIN_ABSTRACT_LENGTH = 50  # characters; without a title, a shorter abstract is too little to screen
 
 # The confidence of a rejection, by its cause.
@@ -19,21 +21,7 @@ MEDIUM_CONFIDENCE_THRESHOLD = 0.6  # a keyword in the abstract
 
 GAP_WORDS = 8
 
-DEFINITIVE_TITLE_PATTERNS: list[str] = [
-    r"^case report[:\s]",
-    r"^a case of\b",
-    r"\bin rats\b",
-    r"\bin mice\b",
-    r"^editorial[:\s]",
-    r"\bretracted\b$",
-    # Beyond the specification.
-    r"^commentary[:\s]",
-    r"^letters? to the editors?\b",
-    r"^(?:publisher |author |editorial )?(?:correction|erratum|corrigendum)(?: to)?:",
-    r"^(?:retracted(?: article| paper| chapter)?|withdrawn)\s?[:\]]",
-    r"^(?:retraction|retraction note|retraction notice|notice of retraction)(?: to| of)?:",
-    r"\[retract(?:ed|ion)\b[^\]]*\]",
-]
+DEFINITIVE_TITLE_PATTERNS: list[str] = [*TITLE_MEANINGS]
 
 # Words between a context and its mention: `_FEW` within a phrase, `_LIST` over the commas of an enumeration.
 _FEW = r"(?:[\w'/,()-]+\s+){0,5}"
@@ -83,28 +71,4 @@ NEGATIVE_CONTEXT_PATTERNS: list[str] = [
     r"{keyword}\S*\s+(?:\w+\s+)?(?:and|or|and/or|versus|vs\.?)\s+(?:\w+\s+){0,2}(?:humans?|patients?|clinical|people)\b",
 ]
 
-DEFAULT_EXCLUSION_KEYWORDS: list[str] = [
-    "animal study",
-    "animal model",
-    "mouse model",
-    "rat model",
-    "in vitro",
-    "cell culture",
-    "in vivo",
-    "veterinary",
-    "canine",
-    "feline",
-    "bovine",
-    "porcine",
-    "editorial",
-    "letter to editor",
-    "commentary",
-    "protocol only",
-    "study protocol",
-    "erratum",
-    "corrigendum",
-    "retracted",
-    "case report",
-    "case reports",
-    "case series",
-]
+DEFAULT_EXCLUSION_KEYWORDS: list[str] = [*MEANINGS]

@@ -12,6 +12,7 @@ class Weight(StrEnum):
 
     ASKED_FOR = "asked for"  # a caller's own keyword: any mention rejects
     SUBJECT = "subject"  # rejects if the paper does not mention people, or studies the subject in its own work
+    SPECIES = "species"  # rejects in a title without people, unless the abstract studies people
     HINT = "hint"  # as SUBJECT, but in an abstract only if the paper mentions animals or works with them
     WEAK_HINT = "weak hint"  # rejects if the paper mentions no people, and animals; a title needs no animals
     DESIGN = "design"  # rejects in a title without another design, or in an abstract about its own paper
@@ -57,75 +58,84 @@ _CASE_REPORT = KeywordMeaning(
     FilterRule.CASE_REPORT, Weight.DESIGN, (r"{keyword}[\s:-]+(?:forms?|crfs?|sheets?|records?)\b",)
 )
 
+_FERTILISATION = (r"{keyword}\s+(?:fertili[sz]\w+|matur\w+|diagnos\w+)", r"{keyword}\s*\(?ivf\b")
+_VETERINARY = (
+    r"{keyword}\s+(?:\w+\s+)?(?:students?|surgeons?|nurses?|technicians?|professionals?|workers?|staff|education)",
+)
+_EDITORIAL = (
+    r"{keyword}\s+(?:\w+\s+)?(?:boards?|polic(?:y|ies)|offices?|process\w*|decisions?|independence|teams?|review|"
+    r"standards?|practices?|bias|leadership|staff|control|content|coverage|committees?|peer|members?|assistance)\b",
+    r"(?:newspaper|media|press|journalistic)\s+(?:\w+\s+)?{keyword}",
+)
+_COMMENTARY = (
+    r"(?:expert|social|running|sports?|audio|live|political|media|online|user|reader)\s+{keyword}",
+    r"{keyword}\s+tracks?",
+)
+_ANIMAL = KeywordMeaning(FilterRule.ANIMAL, Weight.SUBJECT)
+
 MEANINGS: Mapping[str, KeywordMeaning] = {
-    "animal study": KeywordMeaning(FilterRule.ANIMAL, Weight.SUBJECT),
-    "animal model": KeywordMeaning(FilterRule.ANIMAL, Weight.SUBJECT),
-    "mouse model": KeywordMeaning(FilterRule.ANIMAL, Weight.SUBJECT),
-    "rat model": KeywordMeaning(FilterRule.ANIMAL, Weight.SUBJECT),
+    **dict.fromkeys(("animal study", "animal model", "mouse model", "rat model"), _ANIMAL),
+    "in vitro": KeywordMeaning(FilterRule.IN_VITRO, Weight.SUBJECT, _FERTILISATION),
+    "cell culture": KeywordMeaning(FilterRule.IN_VITRO, Weight.SUBJECT),
     "in vivo": KeywordMeaning(FilterRule.ANIMAL, Weight.WEAK_HINT),
-    "veterinary": KeywordMeaning(
-        FilterRule.ANIMAL,
-        Weight.HINT,
-        (
-            r"{keyword}\s+(?:\w+\s+)?(?:students?|surgeons?|nurses?|technicians?|professionals?|workers?|staff|education)",
-        ),
-    ),
+    "veterinary": KeywordMeaning(FilterRule.ANIMAL, Weight.HINT, _VETERINARY),
     "canine": KeywordMeaning(FilterRule.ANIMAL, Weight.HINT, _TEETH),
     "feline": KeywordMeaning(FilterRule.ANIMAL, Weight.HINT),
-    "bovine": KeywordMeaning(FilterRule.ANIMAL, Weight.HINT, _PRODUCTS),
-    "porcine": KeywordMeaning(FilterRule.ANIMAL, Weight.HINT, _PRODUCTS),
-    "in vitro": KeywordMeaning(
-        FilterRule.IN_VITRO,
-        Weight.SUBJECT,
-        (r"{keyword}\s+(?:fertili[sz]\w+|matur\w+|diagnos\w+)", r"{keyword}\s*\(?ivf\b"),
-    ),
-    "cell culture": KeywordMeaning(FilterRule.IN_VITRO, Weight.SUBJECT),
-    "case report": _CASE_REPORT,
-    "case reports": _CASE_REPORT,
-    "case series": KeywordMeaning(FilterRule.CASE_SERIES, Weight.SERIES),
-    "study protocol": KeywordMeaning(FilterRule.PROTOCOL, Weight.PLAN, _PROTOCOL),
-    "protocol only": KeywordMeaning(FilterRule.PROTOCOL, Weight.PLAN),
-    "editorial": KeywordMeaning(
-        FilterRule.OPINION,
-        Weight.TYPE,
-        (
-            r"{keyword}\s+(?:\w+\s+)?(?:boards?|polic(?:y|ies)|offices?|process\w*|decisions?|independence|teams?|review|"
-            r"standards?|practices?|bias|leadership|staff|control|content|coverage|committees?|peer|members?|assistance)\b",
-            r"(?:newspaper|media|press|journalistic)\s+(?:\w+\s+)?{keyword}",
-        ),
-    ),
+    **dict.fromkeys(("bovine", "porcine"), KeywordMeaning(FilterRule.ANIMAL, Weight.HINT, _PRODUCTS)),
+    "editorial": KeywordMeaning(FilterRule.OPINION, Weight.TYPE, _EDITORIAL),
     "letter to editor": KeywordMeaning(FilterRule.OPINION, Weight.TYPE),
-    "commentary": KeywordMeaning(
-        FilterRule.OPINION,
-        Weight.TYPE,
-        (
-            r"(?:expert|social|running|sports?|audio|live|political|media|online|user|reader)\s+{keyword}",
-            r"{keyword}\s+tracks?",
-        ),
-    ),
-    "erratum": KeywordMeaning(FilterRule.CORRECTION, Weight.NOTICE),
-    "corrigendum": KeywordMeaning(FilterRule.CORRECTION, Weight.NOTICE),
+    "commentary": KeywordMeaning(FilterRule.OPINION, Weight.TYPE, _COMMENTARY),
+    "protocol only": KeywordMeaning(FilterRule.PROTOCOL, Weight.PLAN),
+    "study protocol": KeywordMeaning(FilterRule.PROTOCOL, Weight.PLAN, _PROTOCOL),
+    **dict.fromkeys(("erratum", "corrigendum"), KeywordMeaning(FilterRule.CORRECTION, Weight.NOTICE)),
     "retracted": KeywordMeaning(FilterRule.RETRACTED, Weight.STATUS),
+    **dict.fromkeys(("case report", "case reports"), _CASE_REPORT),
+    "case series": KeywordMeaning(FilterRule.CASE_SERIES, Weight.SERIES),
 }
 
 ASKED_FOR = KeywordMeaning(FilterRule.KEYWORD, Weight.ASKED_FOR)
 
+_AND_HUMAN = (r"\bhuman\b.*{keyword}", r"{keyword}.*\bhuman\b")
 _RETRACTED = KeywordMeaning(FilterRule.RETRACTED, Weight.NOTICE)
 
-# The meanings of the definitive title patterns. Other patterns are a caller's own.
+# Beyond the specification: "in aged Wistar rats", "in dairy cows", "in the guinea pig", "mouse liver", "rat models".
+_WORD = r"(?:[\w/-]+\s+)"
+OTHER_SPECIES = (
+    rf"\bin\s+(?:{_WORD}{{0,3}}(?:rats|mice|rabbits|piglets|minipigs|swine|monkeys|macaques|marmosets|baboons|"
+    r"primates|chimpanzees|hamsters|gerbils|guinea[ -]pigs|ferrets|zebrafish|drosophila|beagles)|"
+    rf"{_WORD}?(?:dogs|cats|pigs|cattle|cows|heifers|calves|sheep|lambs|ewes|goats|horses|chickens|broilers)|"
+    rf"the\s+{_WORD}{{0,2}}(?:rat|mouse|rabbit|guinea[ -]pig|hamster|gerbil|ferret|monkey|macaque|dog|pig|sheep|goat)"
+    rf")\b|\b(?:rat|mouse|murine|rodent|rabbit|hamster|gerbil|guinea[ -]pig|monkey|macaque|primate)\s+{_WORD}?"
+    r"(?:models?|strains?|embryos?|brain|hippocampus|amygdala|cortex|cochlea|ear|retina|liver|hepatocytes|heart|kidney|"
+    r"muscle|lung|tissues?|mutants?)\b"
+)
+# "in a 17-year-old boy", "in a patient with measles", "report of two cases", "a rare case of measles".
+SINGLE_CASES = (
+    rf"\bin\s+an?\s+{_WORD}{{0,3}}(?:patient|man|woman|boy|girl|infant|neonate|newborn|child|adolescent|teenager|male|"
+    r"female)(?:\s*(?:$|[:.,;)\]])|\s+(?:-|with|who|on|after|following|receiving|treated|taking|due|without|undergoing|"
+    r"presenting|having|suffering|using|caused|secondary)\b)|"
+    rf"\breports?\s+of\s+(?:an?|one|two|three|four|five|[1-5])\s+{_WORD}{{0,2}}(?:cases?|patients?)\b|"
+    rf"\b(?:an?|two|three|four|[2-4])\s+{_WORD}{{0,2}}cases?\s+(?:of|with)\b"
+)
+REPLIES = (
+    r"^(?:in\s+reply\b|repl(?:y|ies)(?:\s*(?:$|[:.,])|\s+(?:to|from|by)\b)|(?:the\s+)?authors?'?s?'?\s+(?:reply|"
+    r"response)\b|response\s+to\s+(?:the\s+)?(?:letter|comment)|re\s*:|comments?\s+on\b|letters?\s*:)"
+)
+
+# The definitive title patterns, the specification's first, and their meanings. Other patterns are a caller's own.
 TITLE_MEANINGS: Mapping[str, KeywordMeaning] = {
-    r"^case report[:\s]": _CASE_REPORT,
-    r"^a case of\b": _CASE_REPORT,
-    r"\bin rats\b": KeywordMeaning(FilterRule.ANIMAL, Weight.SUBJECT),
-    r"\bin mice\b": KeywordMeaning(FilterRule.ANIMAL, Weight.SUBJECT),
+    **dict.fromkeys((r"^case report[:\s]", r"^a case of\b"), _CASE_REPORT),
+    **dict.fromkeys((r"\bin rats\b", r"\bin mice\b"), _ANIMAL),
     r"^editorial[:\s]": MEANINGS["editorial"],
-    r"^commentary[:\s]": MEANINGS["commentary"],
-    r"^letters? to the editors?\b": MEANINGS["letter to editor"],
-    r"^(?:publisher |author |editorial )?(?:correction|erratum|corrigendum)(?: to)?:": MEANINGS["erratum"],
     r"\bretracted\b$": _RETRACTED,
+    r"^commentary[:\s]": MEANINGS["commentary"],
+    **dict.fromkeys((r"^letters? to the editors?\b", REPLIES), MEANINGS["letter to editor"]),
+    r"^(?:publisher |author |editorial )?(?:correction|erratum|corrigendum)(?: to)?:": MEANINGS["erratum"],
     r"^(?:retracted(?: article| paper| chapter)?|withdrawn)\s?[:\]]": _RETRACTED,
     r"^(?:retraction|retraction note|retraction notice|notice of retraction)(?: to| of)?:": _RETRACTED,
     r"\[retract(?:ed|ion)\b[^\]]*\]": _RETRACTED,
+    OTHER_SPECIES: KeywordMeaning(FilterRule.ANIMAL, Weight.SPECIES, _AND_HUMAN),
+    SINGLE_CASES: _CASE_REPORT,
 }
 OWN_PATTERN = KeywordMeaning(FilterRule.TITLE_PATTERN, Weight.ASKED_FOR)
 

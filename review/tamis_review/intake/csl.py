@@ -5,10 +5,12 @@ fields, such as `_csl_volume`.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from .record import CANONICAL, bare_doi, split_keywords
+from .notes import Notes
+from .record import CANONICAL, bare_doi, split_authors, split_keywords
+from .source import as_list
 
 # CSL's name -> the canonical name.
 NAMES: Mapping[str, str] = {"container-title": "journal", "DOI": "doi", "URL": "url", "PMID": "pmid"}
@@ -17,7 +19,9 @@ NAMES: Mapping[str, str] = {"container-title": "journal", "DOI": "doi", "URL": "
 def is_csl(members: Mapping[str, Any]) -> bool:
     """Return True if the object is a citation in CSL."""
     return "type" in members and (
-        "container-title" in members or isinstance(members.get("issued"), dict) or any(_names(members.get("author")))
+        "container-title" in members
+        or isinstance(members.get("issued"), dict)
+        or any(isinstance(person, dict) and _names(person) for person in as_list(members.get("author")))
     )
 
 
@@ -27,12 +31,18 @@ def keys_of(members: Mapping[str, Any]) -> dict[str, str]:
     return {name: canonical.get(name, name if name in CANONICAL else f"_csl_{name}") for name in members}
 
 
-def with_canonical(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record, under names as of `keys_of`, with canonical fields from CSL's own values."""
+def with_canonical(record: Mapping[str, Any], notes: Notes, line: int) -> dict[str, Any]:
+    """Return the record, under names as of `keys_of`, with canonical fields from CSL's own values.
+
+    An author without a name in letters is noted; its value stays in `_csl_author`.
+    """
     keyword = record.get("_csl_keyword")
     years = re.findall(r"\b\d{4}\b", str(record.get("_csl_issued")))
+    authors = [_names(person) for person in as_list(record.get("_csl_author"))]
+    for _ in range(authors.count([])):
+        notes.skipped("author without a name", line)
     made = {
-        "authors": list(_names(record.get("_csl_author"))),
+        "authors": [name for names in authors for name in names],
         "year": int(years[0]) if years else None,
         "keywords": split_keywords(keyword) if isinstance(keyword, str) else None,
     }
@@ -40,9 +50,12 @@ def with_canonical(record: Mapping[str, Any]) -> dict[str, Any]:
     return whole | {"doi": bare_doi(doi)} if isinstance(doi := record.get("doi"), str) else whole
 
 
-def _names(persons: object) -> Iterator[str]:
-    for person in persons if isinstance(persons, list) else ():
-        if isinstance(person, dict):
-            family = " ".join(filter(None, (person.get("non-dropping-particle"), person.get("family"))))
-            if name := ", ".join(filter(None, (family, person.get("given")))) or person.get("literal"):
-                yield name
+def _names(person: object) -> list[str]:
+    """Return the names in a person of any JSON shape. Only text and numbers are read, and a name has a letter."""
+    if isinstance(person, dict):
+        read = {name: str(value) for name, value in person.items() if type(value) in (str, int)}
+        family = " ".join(filter(None, map(read.get, ("non-dropping-particle", "family"))))
+        names = [", ".join(filter(None, (family, read.get("given")))) or read.get("literal", "")]
+    else:
+        names = split_authors(person) if isinstance(person, str) else []
+    return [name for name in names if any(map(str.isalpha, name))]

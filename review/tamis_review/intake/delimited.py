@@ -42,6 +42,8 @@ DATABASE = "_database"  # the database named by the row, under any column name
 QUOTING = ("all", "filled")  # quoted cells beyond the necessary: all, or all that are not empty
 LINE_ENDS = ("\r\n", "\n", "\r")
 SEPARATOR = "; "
+# Cochrane's ids of trials are those of other databases: `PUBMED 21314913,EMBASE 361584103`.
+_PMID_IN_ID = re.compile(r"(?:\A|,)\s*PUBMED (\d{1,9})(?=\s*(?:,|\Z))", re.IGNORECASE)
 MADE = "made"  # canonical name -> mark of a value made from richer cells, which stay unchanged
 DELIMITER_OF = {Format.DELIMITED: ",", Format.TSV: "\t"}
 # The columns for added values, and for records from elsewhere.
@@ -210,6 +212,8 @@ def _record(
     made: Mapping[str, Any] = {}
     if mapping is not None and mapping.made is not None:  # among columns of the same name, the first filled one
         made = mapping.made({columns.plain[at]: filled[at] for at in reversed(filled)})
+    if named := _PMID_IN_ID.search(accession or texts.get("id", "")):
+        made = {"pmid": named[1], **made}
     gained = {name: made[name] for name in CANONICAL if made.get(name) and not fields.get(name)}
     kept_at = {at: columns.own_names[at] for at in filled if at not in served.values()}
     kept: dict[str, Any] = {name: filled[at] for at, name in kept_at.items()}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .fields import FieldPlace
-from .source import Field, as_text
+from .source import Field, as_list, as_text
 
 PREFIXES = ("_wos_", "_enw_", "_pubmed_", "_csl_")  # prefixes of read-only formats
 
@@ -100,13 +100,17 @@ _WOS = re.compile(r"_wos_([A-Z][A-Z0-9])")
 _NOT_IN_RIS = frozenset(("PT", "DA", "CT", "ID", "TY", "ER", "T2", "SP", "AN", "BT", "DB"))
 
 
+def other_tag(name: str) -> str | None:
+    """Return the tag of a field of Web of Science in RIS, if it has no better tag there."""
+    match = _WOS.fullmatch(name)
+    return match[1] if match is not None and name not in IN_RIS and match[1] not in _NOT_IN_RIS else None
+
+
 def other_fields(record: Mapping[str, Any]) -> Iterator[Field]:
     """Yield the fields of Web of Science that have no tag in RIS, under Web of Science's tags."""
     for name, value in record.items():
-        match = _WOS.fullmatch(name)
-        if match is not None and name not in IN_RIS and match[1] not in _NOT_IN_RIS:
-            for element in value if isinstance(value, list) else [value]:
-                yield Field(match[1], as_text(element), name)
+        if (tag := other_tag(name)) is not None:
+            yield from [Field(tag, as_text(element), name) for element in as_list(value)]
 
 
 def with_joined(record: Mapping[str, Any]) -> Mapping[str, Any]:

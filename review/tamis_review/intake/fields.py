@@ -6,7 +6,7 @@ from typing import Any
 
 from .recognise import Format
 from .record import own_id
-from .source import EACH, Entry, Field, as_text, entries_of, is_blank, mark_of
+from .source import EACH, Entry, Field, as_list, as_text, entries_of, is_blank, mark_of
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _resolved(entry: Entry, record: Mapping[str, Any], joined_by: str | None) ->
         case [str(name), str(key)]:
             yield from _as_it_is(name, key, record, joined_by)
         case [str(name), str(key), str(separator)]:
-            texts = [as_text(value) for value in _list(record.get(key))]
+            texts = [as_text(value) for value in as_list(record.get(key))]
             if separator == EACH and joined_by is None:
                 yield from [Field(name, text, key) for text in texts]
             else:
@@ -147,10 +147,6 @@ def _as_it_is(name: str, key: str, record: Mapping[str, Any], joined_by: str | N
 
 def _key(entry: Entry) -> str | None:
     return entry[1] if len(entry) > 1 and isinstance(entry[1], str) else None
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else [] if is_blank(value) else [value]
 
 
 def _joined(value: object, joined_by: str | None) -> str:

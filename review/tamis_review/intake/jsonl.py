@@ -22,7 +22,7 @@ NAMES = "names"  # the object's names in order; a pair [name, record's name] if 
 EMPTY_ID = "empty_id"  # the object's blank id
 RESERVED = frozenset((LINE, SOURCE, *DECISION_FIELDS))
 
-_ARRAY = re.compile(r"\s*\[")
+_ARRAY = re.compile(r'\s*\[[ \t\r]*((?:\n[ \t]*)?\{\s*"[^"]*"\s*:)?')  # group: indent and first name of an object
 _TO_ELEMENT = re.compile(r"[\s,\[\]]*(?=[^\s,\[\]])")
 _HALF_OF_A_PAIR = re.compile("[\ud800-\udfff]")
 
@@ -34,11 +34,11 @@ def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
     shown. Names with a special meaning in Tamis (`_line`, `_source`, `_tamis_decision` ...) get another underscore in
     front.
 
-    A line without an object is lost, with a note. With strict `notes` it raises `InputError` with the line. If all
-    lines are lost, `InputError` is raised too.
+    A line or element without an object is lost, with a note; so is the end of an array that is cut off. With strict
+    `notes` it raises `InputError` with the line. If all lines are lost, `InputError` is raised too.
     """
     records: list[dict[str, Any]] = []
-    for line, content in _contents(text):
+    for line, content in _contents(text, notes):
         if content.strip():
             try:
                 content_object = _object(content)
@@ -50,7 +50,7 @@ def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
             record = {key_of[name]: value for name, value in content_object.items()}
             if isinstance(confidence := record.get(CONFIDENCE), str):
                 record[CONFIDENCE] = decision_value(CONFIDENCE, confidence)
-            record = csl.with_canonical(record) if in_csl else record
+            record = csl.with_canonical(record, notes, line) if in_csl else record
             names = [name if name == key else [name, key] for name, key in key_of.items()]
             record = with_id_and_line(record, line=line, number=len(records) + 1)
             layout: dict[str, Any] = {NAMES: names}
@@ -97,20 +97,28 @@ def _members(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield key.removeprefix("_") if key in DECISION_FIELDS else key, value
 
 
-def _contents(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each line with its number, or each element of an array with the number of its first line."""
-    if _ARRAY.match(text) is None:
+def _contents(text: str, notes: Notes) -> Iterator[tuple[int, str]]:
+    """Yield each line with its number, or each element of an array with the number of its first line.
+
+    A damaged element ends where the next object begins like the first. If the array has no end, this is noted.
+    """
+    if (array := _ARRAY.match(text)) is None:
         yield from enumerate(LINE_END.split(text), 1)
         return
-    begin, end, line, decoder = 0, 0, 1, json.JSONDecoder()
+    begin, end, line, decoder, head = 0, 0, 1, json.JSONDecoder(), array[1]
     while gap := _TO_ELEMENT.match(text, end):
         line += len(LINE_END.findall(text, begin, gap.end()))
         begin = gap.end()
         try:
             _, end = decoder.raw_decode(text, begin)
-        except (ValueError, RecursionError):
-            end = len(text)  # the caller notes why
+        except (ValueError, RecursionError):  # the caller notes why
+            end = text.find(head, begin + 1) if head else -1
+            if end < 0:
+                yield line, text[begin:]
+                return
         yield line, text[begin:end]
+    if "]" not in text[end:]:
+        notes.lost("the array has no end: the file is cut off", line + len(LINE_END.findall(text, begin)))
 
 
 def _keys(names: Collection[str], renamed: Mapping[str, str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from tamis_producer.files.decode import MAX_FILE_BYTES, Replaced, read_decoded
 from tamis_schemas import InputError
@@ -42,6 +42,14 @@ READERS: Mapping[Format, Reader] = {
 }
 
 
+class ReadingOptions(TypedDict, total=False):
+    """The options of `read_file`, which the functions that read several files pass on."""
+
+    max_bytes: int
+    strict: bool
+    encoding: str | None
+
+
 @dataclass(frozen=True)
 class Intake:
     """The content of a file."""
@@ -64,16 +72,19 @@ class Intake:
         return sum(note.kind is NoteKind.LOST for note in self.notes)
 
 
-def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool = False) -> Intake:
+def read_file(
+    path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool = False, encoding: str | None = None
+) -> Intake:
     """Return the records of a file in order, its format, and notes on text that became no record.
 
     The content decides the format; docs/files.md lists the formats. `read_records` describes the records. If reading is
-    `strict`, an unreadable record is an error.
+    `strict`, an unreadable record is an error. `encoding`: a Python name for the encoding of files that are not UTF-8
+    or UTF-16. None: a guess, with a note.
 
     Raises `InputError` with file and line if the file as a whole cannot be read, or has more than `max_bytes`.
     """
     path = Path(path)
-    decoded = read_decoded(path, max_bytes=max_bytes)
+    decoded = read_decoded(path, max_bytes=max_bytes, encoding=encoding)
     recognised = recognise(decoded.text)
     reader = READERS.get(recognised)
     if reader is None:
@@ -86,13 +97,15 @@ def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool
     records = reader(decoded.text, notes)
     if recognised is Format.DELIMITED:  # the reader knows whether the table is TSV
         recognised = source_format(records[0]) or recognised
-    guess = f"read as {decoded.encoding}, which is a guess: if letters are wrong, save the file as UTF-8"
-    doubts = () if decoded.encoding.startswith("utf") else (Note(NoteKind.DOUBT, 1, guess),)
+    guess = f"read as {decoded.encoding}, which is a guess: if letters are wrong, state it (--encoding NAME)"
+    doubts = () if encoding or decoded.encoding.startswith("utf") else (Note(NoteKind.DOUBT, 1, guess),)
     return Intake(records, recognised, decoded.encoding, decoded.replaced, decoded.sha256, (*doubts, *notes.taken))
 
 
-def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[dict[str, Any]]:
-    """Return every record of a file, in the file's order. The formats are as for `read_file`.
+def read_records(
+    path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, encoding: str | None = None
+) -> list[dict[str, Any]]:
+    """Return every record of a file, in the file's order. Formats and encodings are as for `read_file`.
 
     Canonical names: `id`, `title`, `abstract`, `authors` (list), `year` (int if numeric), `journal`, `keywords` (list),
     `type`, `language`, `doi`, `pmid`, `nct_id`, `url`. Other fields get an underscore (`label` -> `_label`, RIS tag
@@ -108,4 +121,4 @@ def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[d
     Raises `InputError` with file and line if a record cannot be read. Text that programs write between records is
     skipped.
     """
-    return read_file(path, max_bytes=max_bytes, strict=True).records
+    return read_file(path, max_bytes=max_bytes, strict=True, encoding=encoding).records

@@ -97,6 +97,11 @@ def is_blank(value: object) -> bool:
     return value is None or value == "" or value == []
 
 
+def as_list(value: object) -> list[Any]:
+    """Return a list as it is, and another value as its only element. A blank value is no element."""
+    return value if isinstance(value, list) else [] if is_blank(value) else [value]
+
+
 def mark_of(value: object) -> str:
     """Return eight characters that identify this value."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]

@@ -9,15 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_schemas import Source, SourceFile, SourceKind
 
 from .column_mappings import database_of, database_of_table
 from .filling import filled
 from .likeness import Likeness, by_identifier
-from .reading import Intake, read_file
+from .reading import Intake, ReadingOptions, read_file
 from .recognise import Format
 from .record import CANONICAL, LINE, own_id
 from .source import SOURCE, entries_of
@@ -89,8 +88,7 @@ def read_sources(
     files: Sequence[Path | StatedSource] | Path | StatedSource,
     *,
     names: Mapping[Path, str] | None = None,
-    max_bytes: int = MAX_FILE_BYTES,
-    strict: bool = False,
+    **reading: Unpack[ReadingOptions],
 ) -> tuple[SourceRead, ...]:
     """Return the sources of some files, in the order of their first files.
 
@@ -100,16 +98,14 @@ def read_sources(
     Args:
         files: paths, and sources as a reviewer states them.
         names: names of files to show instead of their paths.
-        max_bytes: a larger file is refused.
-        strict: an unreadable record is an error.
+        reading: options of `read_file`.
 
     Raises `InputError` if a file cannot be read.
     """
     groups: dict[str, _Group] = {}
     for statement in stated(files):
         read = [
-            FileRead(path, (names or {}).get(path, path.name), read_file(path, max_bytes=max_bytes, strict=strict))
-            for path in statement.files
+            FileRead(path, (names or {}).get(path, path.name), read_file(path, **reading)) for path in statement.files
         ]
         databases = dict.fromkeys(database_told_by(file.intake) for file in read)
         name = statement.name or (next(iter(databases)) if len(databases) == 1 else None)

@@ -1,6 +1,7 @@
 """The writer of bibliographic files. `WRITERS` has the function of each format."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -8,12 +9,14 @@ from tamis_producer.results.results_file import replacing
 from tamis_schemas import InputError
 
 from .bibtex_writing import write_bibtex
-from .delimited import write_csv, write_tsv
+from .delimited import DELIMITER_OF, write_csv, write_tsv
+from .details import IN_ENDNOTE, IN_RIS, PREFIXES, other_tag
 from .jsonl import write_jsonl
 from .nbib import write_nbib
 from .recognise import Format, deferred, format_named
+from .record import CANONICAL, LINE
 from .ris import write_ris
-from .source import source_format
+from .source import SOURCE, Entry, entries_of, is_blank, source_format
 
 WRITERS: Mapping[Format, Callable[[Iterable[Mapping[str, Any]], TextIO], None]] = {
     Format.RIS: write_ris,
@@ -26,18 +29,27 @@ WRITERS: Mapping[Format, Callable[[Iterable[Mapping[str, Any]], TextIO], None]] 
 }
 
 
+# Whether a format has a place for a field without a canonical name, from another format.
+TAKES: Mapping[Format, Callable[[str], bool]] = {
+    Format.RIS: lambda name: name in IN_RIS or other_tag(name) is not None,
+    Format.ENDNOTE_XML: lambda name: name in IN_ENDNOTE,
+    **dict.fromkeys(DELIMITER_OF, lambda name: not name.startswith("_") or name.startswith(PREFIXES)),
+    Format.JSONL: lambda _: True,
+}
+
+
 def write_records(
     records: Iterable[Mapping[str, Any]],
     path: Path | str,
     *,
     format: Format | str | None = None,  # noqa: A002 - the usual word
-) -> None:
-    """Write records to `path`, in the format of their file, or in `format`.
+) -> Mapping[str, int]:
+    """Write records to `path`, in the format of their file, or in `format`. Return the result of `dropped_fields`.
 
     In the format of its file, a record is written with every field of the file, in order, with current values. In
     another format, canonical fields are written as that format's fields. Fields that are never shown to a model, such
-    as `_ris_N1`, are then omitted, except in JSONL. Details such as volume and pages, from formats that Tamis only
-    reads, are written to RIS, EndNote XML and tables.
+    as `_ris_N1`, are then omitted and counted, except in JSONL. Details such as volume and pages, from formats that
+    Tamis only reads, are written to RIS, EndNote XML and tables.
 
     The decision (`_tamis_decision`, `_tamis_confidence`, `_tamis_reason`, `_tamis_exclusion_reason`) is written in
     every format. It replaces the file's previous decision, and `read_records` can read it back. The file is UTF-8, and
@@ -51,6 +63,23 @@ def write_records(
     chosen = format_to_write(records, path, format)
     with replacing(path) as stream:
         WRITERS[chosen](records, stream)
+    return dropped_fields(records, chosen)
+
+
+def dropped_fields(records: Iterable[Mapping[str, Any]], form: Format) -> Mapping[str, int]:
+    """Return the fields of the records that have no place in a format, each with its number of records."""
+    return Counter(name for record in records for name in _without_place(record, form))
+
+
+def _without_place(record: Mapping[str, Any], form: Format) -> Iterator[str]:
+    source, takes = source_format(record), TAKES.get(form)
+    own: list[Entry] = []
+    if source is form or (form in DELIMITER_OF and source in DELIMITER_OF):  # a row of a table keeps its columns alone
+        own, takes = entries_of(record, source or form), None if form in DELIMITER_OF else takes
+    kept = {*CANONICAL, LINE, SOURCE, *(entry[1] for entry in own if len(entry) > 1)}
+    for name, value in record.items():
+        if not (name in kept or name.startswith("_tamis_") or is_blank(value) or (takes and takes(name))):
+            yield name
 
 
 def format_to_write(records: Iterable[Mapping[str, Any]], path: Path | str, wanted: Format | str | None) -> Format:

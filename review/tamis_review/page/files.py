@@ -29,6 +29,7 @@ from tamis_schemas.values.words import Words
 from ..filter import InitialFilter
 from ..filter.identification import Identified, identify, label_of
 from ..intake.notes import NoteKind
+from ..intake.reading import ReadingOptions
 from ..intake.stated_source import StatedSource
 from ..plans.criteria_file import read_criteria
 from ..plans.criteria_lint import doubts
@@ -51,15 +52,25 @@ Sources = Annotated[
 ]
 
 
-class FileTerms(Terms):
+class ReadingTerms(BaseModel):
+    """How to read the files."""
+
+    strict: StrictBool = Field(default=False, description="An unreadable record is an error; else it is skipped.")
+    encoding: str | None = Field(default=None, max_length=40, description="Of files that are not UTF-8. None: a guess.")
+    sources: Sources = Field(default_factory=list)
+
+    def reading(self, client: Client) -> ReadingOptions:
+        """Return the options of `read_file`."""
+        return {"max_bytes": client.settings.max_file_bytes, "strict": self.strict, "encoding": self.encoding}
+
+
+class FileTerms(ReadingTerms, Terms):
     """The terms of a batch that comes from files."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE_TERMS]})
 
     initial_filter: StrictBool = Field(default=True, description="In a screening: first reject records by rules alone.")
     keep_duplicates: StrictBool = Field(default=False, description="Ask about every copy of a record.")
-    strict: StrictBool = Field(default=False, description="An unreadable record is an error; else it is skipped.")
-    sources: Sources = Field(default_factory=list)
     updates: str | None = Field(
         default=None,
         max_length=36,
@@ -236,9 +247,8 @@ def identified_of(client: Client, terms: FileTerms, called: Mapping[Path, str]) 
         keep_duplicates=terms.keep_duplicates,
         initial_filter=rules,
         names=called,
-        max_bytes=client.settings.max_file_bytes,
-        strict=terms.strict,
         known=earlier,
+        **terms.reading(client),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeAlias
 import anyio
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import ConfigDict, Field
 
 from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
@@ -27,7 +27,7 @@ from tamis_schemas.values.frozen import Frozen
 
 from ..filter.duplicate_pairs import PairKind, PlacedRecord, find_pairs, write_pairs
 from ..intake.sourced_records import FileRead, SourceRead
-from .files import FILE_FORM, NOTES_TOLD, FileNote, FileTerms, Sources, identified_of, notes_of, stated_of
+from .files import FILE_FORM, NOTES_TOLD, FileNote, FileTerms, ReadingTerms, identified_of, notes_of, stated_of
 from .upload import answered_by_files, form_body
 from .written import csv_table
 
@@ -213,13 +213,10 @@ def _shown(value: object) -> str | None:
     return text[:LONGEST_SHOWN] or None
 
 
-class DuplicateTerms(BaseModel):
+class DuplicateTerms(ReadingTerms):
     """How to read the files."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{}]})
-
-    strict: StrictBool = Field(default=False, description="An unreadable record is an error.")
-    sources: Sources = Field(default_factory=list)
 
 
 class RecordFacts(Frozen):
@@ -276,7 +273,7 @@ def _found(
     form: TableForm, limit: int | None, client: Client, terms: DuplicateTerms, called: Mapping[Path, str]
 ) -> PairsView | Response:
     stated = stated_of(terms.sources, called)
-    result = find_pairs(stated, names=called, max_bytes=client.settings.max_file_bytes, strict=terms.strict)
+    result = find_pairs(stated, names=called, **terms.reading(client))
     kinds = {kind: result.of(kind) for kind in PairKind}
     shown = [pair for of_kind in kinds.values() for pair in (of_kind if form is TableForm.CSV else of_kind[:limit])]
     pairs = [pair.called(called) for pair in shown]

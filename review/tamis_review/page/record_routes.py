@@ -4,7 +4,9 @@ They are for the screening mode, the next records, the work list, the table of d
 export.
 """
 
+import json
 from http import HTTPStatus
+from itertools import islice
 from typing import Annotated, Literal, TextIO
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
@@ -30,7 +32,7 @@ from ..decisions.decided_records import decided_records
 from ..explanation import Explanation
 from ..explanation.words import as_text
 from ..intake.recognise import Format
-from ..intake.writing import WRITERS, format_to_write
+from ..intake.writing import WRITERS, dropped_fields, format_to_write
 from ..order.exploration import EXPLORE
 from ..order.next_records import LONGEST_NAME
 from ..order.next_records import MOST as MOST_NEXT
@@ -164,6 +166,7 @@ def explain_record(
     return PlainTextResponse(as_text(story)) if form == "text" else story
 
 
+FIELDS_NAMED, LONGEST_NAMED = 20, 100  # in a header
 # Format -> media type, and file suffix.
 SENT_AS = {
     Format.RIS: ("application/x-research-info-systems", "ris"),
@@ -179,6 +182,7 @@ SENT_AS = {
 @record_router.get(
     "/export",
     summary="Export the records with their decisions and all fields of their files, for reference managers",
+    description="The header `Tamis-Dropped-Fields` has the fields without a place in the format: name -> records.",
     response_class=Response,
     responses={200: {"content": {media_type: {} for media_type, _ in SENT_AS.values()}}},
 )
@@ -199,7 +203,7 @@ async def export_records(
     label: Annotated[str | None, Query(max_length=200, description="Only records with this label.")] = None,
 ) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
-    form = Format.RIS
+    form, dropped = Format.RIS, dict[str, int]()
 
     def write(stream: TextIO) -> None:
         nonlocal form
@@ -207,8 +211,12 @@ async def export_records(
         with decided_records(batch.id, batch.results(places), only) as records:
             form = format_to_write(records, "format", wanted)
             WRITERS[form](records, stream)
+            dropped.update(dropped_fields(records, form))
 
     writing = await written(write, request.app.state.writers)
     media_type, ending = SENT_AS[form]
     named = {"Content-Disposition": f'attachment; filename="decided-{batch.id[:SHORT_ID]}.{ending}"'}
+    if dropped:
+        first = islice(dropped.items(), FIELDS_NAMED)
+        named["Tamis-Dropped-Fields"] = json.dumps({name[:LONGEST_NAMED]: n for name, n in first})
     return Stream(writing, of=request.app.state.streams, key=key, media_type=media_type, headers=named)

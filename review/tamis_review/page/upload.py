@@ -20,14 +20,13 @@ from tamis_producer.client.client import Client
 from tamis_producer.gateway.description import component
 from tamis_producer.gateway.frame import LARGE
 from tamis_producer.gateway.reading_process import answered
-from tamis_producer.gateway.submission_body import decoded, validated
+from tamis_producer.gateway.submission_body import decoded
 from tamis_schemas import InvalidParameters, InvalidRequest
+from tamis_schemas.operations import validated
 
 from ..intake.record_count import BINARY, PIECE, RecordCount, TooLarge
 
-MultiPartParser.spool_max_size = (
-    4_096  # bytes of a file in memory; the default of 1 MB counts for each of a form's files
-)
+MultiPartParser.spool_max_size = 4_096  # bytes of a file in memory; the default of 1 MB counts for each file of a form
 MEDIA_TYPE = "multipart/form-data"
 Answer = TypeVar("Answer")
 Asked = TypeVar("Asked", bound=BaseModel)

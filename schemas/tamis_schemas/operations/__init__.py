@@ -1,8 +1,8 @@
 """The operations and their parameters: a batch's question about each of its items."""
 
-from typing import Annotated, get_args
+from typing import Annotated, TypeVar, get_args
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ..errors import InvalidParameters, InvalidRequest
 from .answer import Answer
@@ -41,9 +41,11 @@ __all__ = [
     "operation_name",
     "panel_of",
     "parse_operation",
+    "validated",
     "verdict",
 ]
 
+Model = TypeVar("Model", bound=BaseModel)
 Operation = Filter | Score | Extract | ExtractFields | Inclusion | Judge | Answer
 OPERATIONS: tuple[type[OperationKind], ...] = get_args(Operation)
 
@@ -85,6 +87,17 @@ def parse_operation(params: object) -> Operation:
         return _adapter.validate_python(params)
     except ValidationError as error:
         raise InvalidParameters(f"operation: {first_complaint(error)}") from error
+
+
+def validated(model: type[Model], values: object, place: str = "") -> Model:
+    """Return the values as an instance of the model.
+
+    If they are invalid, raise `InvalidParameters` with the field; the message begins with `place`.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise InvalidParameters(f"{place}{first_complaint(error)}") from error
 
 
 def first_complaint(error: ValidationError) -> str:

@@ -9,7 +9,7 @@ const ONE_ANSWER = '{"id": "answer"}\n'; // where there are no records
 const LONGEST_LABEL = 80; // characters of a question that names its batch
 const LONGEST_NAME = 200; // characters of a file's name, as the gateway takes them
 
-export const USUAL = { model: "", most: "", effort: "", tier: "", priority: "normal", label: "", cache: true, copies: false, strict: false };
+export const USUAL = { model: "", most: "", effort: "", tier: "", priority: "normal", label: "", cache: true, copies: false, strict: false, encoding: "" };
 
 export const Model = ({ form }) => html`<div class="side"><${Input} form=${form} name="model" label="Model (empty: the workers’ default)" spellcheck="false" /><${Count} form=${form} name="most" label="Budget in dollars (empty: no limit)" min="0" /></div>`;
 
@@ -26,7 +26,8 @@ export const How = ({ form, named, children }) => html`<${Model} form=${form} />
 
 export const OfFiles = ({ form }) => html`
   <${Check} form=${form} name="copies" label="Ask about every copy of a record" />
-  <${Check} form=${form} name="strict" label="Refuse files with unreadable records instead of skipping the records" />`;
+  <${Check} form=${form} name="strict" label="Refuse files with unreadable records instead of skipping the records" />
+  <${Input} form=${form} name="encoding" label="Encoding of files that are not UTF-8, such as mac_roman (empty: a guess)" maxlength="40" spellcheck="false" />`;
 
 const steering = ({ effort, tier }) => ({ ...(effort.trim() ? { reasoning_effort: effort.trim() } : {}), ...(tier ? { tier } : {}) });
 
@@ -43,7 +44,7 @@ export const termsOf = (kind, values) => ({ ...askedOf(kind, values), label: val
 
 // The form that both the dry run and the submission send.
 export const formOf = (kind, values, files) => {
-  const terms = { ...termsOf(kind, values), label: named(values, files), keep_duplicates: values.copies, strict: values.strict };
+  const terms = { ...termsOf(kind, values), label: named(values, files), keep_duplicates: values.copies, strict: values.strict, encoding: values.encoding.trim() || null };
   const body = new FormData();
   body.append("terms", JSON.stringify(terms));
   for (const file of files.length ? files : [new File([ONE_ANSWER], "answer.jsonl")]) body.append("file", file, file.name.slice(0, LONGEST_NAME));

@@ -15,7 +15,7 @@ const nameOf = (file) => file.name.slice(0, LONGEST_NAME);
 const files = () => [...at("records-file").files];
 
 // Every file, in its order: those that are given one name are one source, as on the command line.
-export const sources = () => {
+const sources = () => {
   const groups = new Map();
   for (const file of files().map(nameOf)) {
     const said = Object.fromEntries(Object.entries(stated.get(file) || {}).filter(([, value]) => value));
@@ -23,6 +23,12 @@ export const sources = () => {
     groups.set(key, { ...said, ...groups.get(key), files: [...(groups.get(key)?.files || []), file] });
   }
   return [...groups.values()];
+};
+
+// How the files are read, as the gateway takes it.
+export const reading = () => {
+  const encoding = at("encoding").value.trim();
+  return { sources: sources(), ...(encoding && { encoding }) };
 };
 
 export const formOf = (terms) => {
@@ -37,7 +43,7 @@ export const recordsRead = () => now.found?.records ?? 0;
 const counted = (n, one, many) => `${number(n)} ${n === 1 ? one : many}`;
 
 const Notes = ({ file }) => file.notes.length > 0 && html`<details open=${file.lost > 0}><summary>${[
-    file.lost && `${counted(file.lost, "record", "records")} could not be read`, file.skipped && `${counted(file.skipped, "line", "lines")} skipped`].filter(Boolean).join(", ")}</summary>
+    file.lost && `${counted(file.lost, "record", "records")} could not be read`, file.skipped && `${counted(file.skipped, "line", "lines")} skipped`, file.notes.some(({ kind }) => kind === "doubt") && "the encoding is a guess"].filter(Boolean).join(", ")}</summary>
   <ul>${file.notes.map((note) => html`<li>line ${number(note.line)}: ${note.text}${note.n > 1 && ` (${number(note.n)} times)`}</li>`)}</ul></details>`;
 
 const First = ({ record }) => html`<li>${record.title || "without a title"}
@@ -60,7 +66,7 @@ const File = ({ file, n, unfolded }) => {
 
 const save = async () => {
   calm();
-  const asked = { method: "POST", body: formOf({ sources: sources() }) };
+  const asked = { method: "POST", body: formOf(reading()) };
   await download("/v1/duplicates?form=csv", "pairs.csv", asked).then((name) => say(`${name} is saved.`), complain);
 };
 
@@ -84,7 +90,7 @@ export const readFiles = async () => {
   let next = {};
   if (files().length) show({ busy: true, found: now.found });
   try {
-    if (files().length) next = { found: await (await ask(`/v1/duplicates?limit=${SHOWN}`, { method: "POST", body: formOf({ sources: sources() }) })).json() };
+    if (files().length) next = { found: await (await ask(`/v1/duplicates?limit=${SHOWN}`, { method: "POST", body: formOf(reading()) })).json() };
   } catch (error) {
     next = { problem: error.message };
   }

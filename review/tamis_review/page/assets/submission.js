@@ -2,7 +2,7 @@
 import { ask } from "./api.js";
 import { begun, criteria, doubtSoon, fill, remember } from "./submission-criteria.js";
 import { NOT_COMPLETE, NOT_READY, showRun } from "./submission-dry-run.js";
-import { formOf, readFiles, recordsRead, sources } from "./submission-sources.js";
+import { formOf, readFiles, reading, recordsRead } from "./submission-sources.js";
 import { offerStages, severalStages, withStage } from "./submission-stages.js";
 import { offerModes, termsOf } from "./submission-terms.js";
 import { addressOf, addressOfReview } from "./views.js";
@@ -24,7 +24,7 @@ const attempt = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (by
 let key = attempt();
 
 const send = async (path, headers = {}) => {
-  const body = formOf({ ...termsOf(criteria()), sources: sources() });
+  const body = formOf({ ...termsOf(criteria()), ...reading() });
   return ask(path, { method: "POST", headers, body }).catch((error) => {
     throw new Error(withStage(error.message));
   });
@@ -96,7 +96,7 @@ const lookSoon = () => {
 
 const onChange = async ({ target }) => {
   const named = "source" in target.dataset && recordsRead() <= BY_ITSELF; // larger files are not read again for a name
-  if (target.id === "records-file" || named) await readFiles();
+  if (["records-file", "encoding"].includes(target.id) || named) await readFiles();
   else if (target.id === "criteria-file" && target.files[0]) await fill(await target.files[0].text());
   else return; // a field that was left by a press on a button: what moves now moves the button away from under the click
   lookByItself();

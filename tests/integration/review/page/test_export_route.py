@@ -1,5 +1,6 @@
 """An export over HTTP: every record in the format that it came in, with what was decided about it."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,3 +87,10 @@ def test_records_that_came_from_no_file_need_a_format(client: Client, http: http
     refused = http.get(f"/v1/batches/{of.id}/export")
     assert (refused.status_code, "choose one of" in refused.json()["detail"]) == (422, True)
     assert [one["title"] for one in exported(http, of, tmp_path, format="jsonl")] == ["A"]
+
+
+def test_fields_without_a_place_in_the_format_are_in_a_header(batch: Batch, http: httpx.Client) -> None:
+    as_nbib = http.get(f"/v1/batches/{batch.id}/export", params={"format": "nbib"})
+    assert json.loads(as_nbib.headers["Tamis-Dropped-Fields"]) == {"_ris_C5": 3}
+    assert "kept 1" not in as_nbib.text
+    assert "Tamis-Dropped-Fields" not in http.get(f"/v1/batches/{batch.id}/export").headers

@@ -70,6 +70,18 @@ def test_what_became_no_record_is_told_or_an_error_where_the_terms_are_strict(ht
     assert "b.ris:6: a record without its end" in refused.json()["detail"]
 
 
+def test_terms_state_the_encoding_of_a_file(http: httpx.Client) -> None:
+    old = "id,title\n1,Sailing with żagle in towns\n".encode("cp1250")
+    (note,) = upload(http, old).json()["notes"]
+    assert (note["kind"], "read as cp1252, which is a guess" in note["text"]) == ("doubt", True)
+    assert upload(http, old, name="b.csv", encoding="cp1250").json()["notes"] == []
+    terms, files = {"terms": json.dumps({"encoding": "cp1250"})}, {"file": ("c.csv", old)}
+    (file,) = http.post("/v1/duplicates", data=terms, files=files).json()["files"]
+    assert (file["first"][0]["title"], file["encoding"]) == ("Sailing with żagle in towns", "cp1250")
+    refused = upload(http, old, name="d.csv", encoding="cp12500")
+    assert (refused.status_code, "'cp12500' is no known encoding" in refused.json()["detail"]) == (422, True)
+
+
 def test_the_same_attempt_again_is_the_same_batch(http: httpx.Client, client: Client) -> None:
     http.headers["Idempotency-Key"] = "attempt-1"
     first, again = (upload(http, TABLE).json() for _ in range(2))

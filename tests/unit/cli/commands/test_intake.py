@@ -66,6 +66,24 @@ def test_commands_that_only_read_say_it_too_and_know_strict(
     assert "a record without its end" in str(refused.exception)
 
 
+@pytest.mark.parametrize("command", [["duplicates"], ["initial-filter", "--criteria", "criteria.yaml"]])
+def test_the_note_on_a_guessed_encoding_names_the_option_that_ends_the_guess(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("criteria.yaml").write_text("research_question: Q?\ninclusion_criteria: [adults]\n")
+    Path("records.ris").write_bytes(RECORD.format("für").encode("mac_roman"))
+    guessed = RUNNER.invoke(app, [*command, "records.ris"])
+    assert "records.ris: read as cp1252, which is a guess: if letters are wrong, state it (--encoding NAME)" in (
+        guessed.stderr.replace("\n", " ")
+    )
+    stated = RUNNER.invoke(app, [*command, "records.ris", "--encoding", "mac_roman"])
+    assert (stated.exit_code, "guess" in stated.stderr) == (0, False), stated.output
+    unknown = RUNNER.invoke(app, [*command, "records.ris", "--encoding", "mac"])
+    assert isinstance(unknown.exception, InputError)
+    assert "'mac' is no known encoding. State another encoding, such as" in str(unknown.exception)
+
+
 def test_a_file_in_which_nothing_can_be_read_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "broken.ris"
     path.write_text(BROKEN.format(1) * 3)

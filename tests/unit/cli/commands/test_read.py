@@ -4,9 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from tamis_cli.commands.read import _format_for
+from tamis_cli.commands.read import _format_for, _say_dropped
 from tamis_review.intake.recognise import Format
 from tamis_schemas import InvalidRequest
+
+
+def test_fields_that_an_export_drops_are_named_with_their_records(capsys: pytest.CaptureFixture[str]) -> None:
+    _say_dropped({"_ris_C5": 1_200, "_[x]": 1})
+    _say_dropped({})
+    told = capsys.readouterr().err.split("them: ")[1]
+    assert " ".join(told.split()) == "_ris_C5 (1,200 records), _[x] (1 record)"
+
 
 RIS, CSV, JSONL = Format.RIS, Format.DELIMITED, Format.JSONL
 

@@ -18,7 +18,7 @@ RUNNER = CliRunner()
 STEERING = ("--reasoning-effort", "--extra-body", "--extra-header", "--tier", "--tier-patience", "--tier-fallback")
 SHARED = (
     *("--model", "--idempotency-key", "--detach", "--no-cache", "--keep-duplicates", "--max-cost", "--priority"),
-    *("--callback-url", "--strict"),
+    *("--callback-url", "--strict", "--encoding"),
     *STEERING,
 )
 
@@ -61,7 +61,7 @@ def test_every_submitting_command_has_every_shared_option(command: str) -> None:
 @pytest.mark.parametrize(
     ("command", "without"),
     [
-        (["judge"], {"--keep-duplicates", "--strict"}),
+        (["judge"], {"--keep-duplicates", "--strict", "--encoding"}),
         (["review", "run"], {"--model", "--idempotency-key", "--keep-duplicates", "--max-cost"}),
     ],
 )

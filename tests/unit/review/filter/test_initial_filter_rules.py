@@ -69,12 +69,52 @@ def _lists_as_they_were() -> Iterator[None]:
         ("Publisher Correction: Statins for all", "correction"),
         ("Correction to: Statins for all", "correction"),
         ("Erratum to: A cohort study", "correction"),
+        ("Stress in female Wistar rats and their young", "animal"),
+        ("Statins in dairy cows", "animal"),
+        ("Uptake of statins in the guinea pig cochlea", "animal"),
+        ("Statins bind to mouse liver", "animal"),
+        ("Psychology of a mouse strain", "animal"),
+        ("Acute myopathy in a 17-year-old boy", "case_report"),
+        ("Falls in a patient with stroke", "case_report"),
+        ("Myopathy under statins: report of two cases", "case_report"),
+        ("Statins in a rare case of stroke", "case_report"),
+        ("Authors' reply", "opinion"),
+        ("Reply to Moor and Hill", "opinion"),
+        ("Comments on Hill, Statins 74 (1998) 341", "opinion"),
+        ("Letter: statins and falls", "opinion"),
     ],
 )
 def test_a_definitive_title_rejects_with_high_confidence(title: str, rule: str) -> None:
     result = filtered(title)
     assert (result.passed, result.rule) == (False, rule)
     assert result.confidence > HIGH_CONFIDENCE_THRESHOLD
+
+
+@pytest.mark.spec("3.7")
+@pytest.mark.parametrize(
+    ("title", "abstract"),
+    [
+        ("Statins in mouse and human liver", None),
+        ("A human mutation, and its effect in the mouse", None),
+        ("Allergies of children in homes with cats", None),
+        ("Wheezing in homes with cats", None),
+        ("Infections in dairy cows", "Forty participants milked cows."),
+        ("Statins, rabbits and hats", None),
+        ("Falls in a patient population", None),
+        ("Falls in a child psychiatry clinic", None),
+        ("Falls in a patient with stroke: a randomised trial", None),
+        ("Report of two trials on statins", None),
+        ("A case-control study with controls", None),
+        ("Systematic review: a case of too many statins", None),
+        ("Response to statins", None),
+        ("Replying to letters of patients", None),
+        ("Comments on a systematic review [Review]", None),
+    ],
+)
+def test_a_title_that_only_looks_like_an_animal_study_a_case_or_a_reply_passes(
+    title: str, abstract: str | None
+) -> None:
+    assert filtered(title, abstract).passed
 
 
 @pytest.mark.spec("3.9", "3.11", "3.14")

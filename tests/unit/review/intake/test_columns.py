@@ -64,6 +64,12 @@ PATH = Path("export.csv")
             {"title": "t", "abstract": "a", "authors": ["Bo, G", "Li, M"], "year": 2020, "journal": "Reviews of Walks"}
             | {"keywords": ["Walk", "Night"], "doi": "10.1/w", "url": "http://cochrane.example/1"},
         ),
+        (  # Cochrane's trials
+            "Cochrane Review ID,Author(s),Title,Source,Year,Abstract,Issue,Publisher,ISSN,Keywords,DOI,URL",
+            '"EMBASE 36,PUBMED 21314913",Bo G,t,Walks,2020,a,2,P,1,Walk,10.1/w,http://cochrane.example/1',
+            {"title": "t", "abstract": "a", "authors": ["Bo G"], "year": 2020, "journal": "Walks", "pmid": "21314913"}
+            | {"keywords": ["Walk"], "doi": "10.1/w", "url": "http://cochrane.example/1"},
+        ),
         (  # ProQuest
             "Title,Abstract,StoreId,Authors,documentType,language,pubdate,pubtitle,year,DocumentURL,identifierKeywords,"
             "Database",

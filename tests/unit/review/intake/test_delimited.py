@@ -17,6 +17,7 @@ from stage.independent_counts import RECORD_FILES
 from stage.shared_data import DATA, needs_real_records
 from tamis_producer.files.decode import read_decoded
 from tamis_producer.results.formula_guard import FORMULA_STARTS, guarded, unguarded
+from tamis_review.intake import read_records, write_records
 from tamis_review.intake.delimited import read_delimited, write_csv, write_tsv
 from tamis_review.intake.notes import Notes
 from tamis_review.intake.recognise import Format
@@ -366,3 +367,30 @@ def test_a_doi_in_the_address_is_read_and_gets_no_column() -> None:
     records = read("title,url\r\na,https://doi.org/10.1000/w\r\n")
     assert records[0]["doi"] == "10.1000/w"
     assert written(records) == "title,url\r\na,https://doi.org/10.1000/w\r\n"
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "pmid"),
+    [
+        ("ID", "PUBMED 21314913", "21314913"),
+        ("ID", "EMBASE 361584103,PUBMED 21314913", "21314913"),
+        ("Cochrane Review ID", "PUBMED 21314913, EMBASE 361584103", "21314913"),
+        ("Accession Number", "pubmed 7", "7"),
+        ("ID", "EMBASE 361584103", None),
+        ("ID", "21314913", None),
+        ("ID", "CN-PUBMED 12", None),
+        ("ID", "PUBMED 1234567890", None),
+    ],
+)
+def test_an_id_that_is_a_pubmed_id_by_name_gives_it_and_the_table_comes_back(
+    tmp_path: Path, column: str, text: str, pmid: str | None
+) -> None:
+    table = f'{column},Title,Abstract\n"{text}",T,"A, b"\n'
+    (tmp_path / "in.csv").write_text(table, "utf-8")
+    (record,) = read_records(tmp_path / "in.csv")
+    assert record.get("pmid") == pmid
+    assert text in (record["id"], record.get(f"_{column}"))
+    write_records([record], tmp_path / "out.csv")
+    (again,) = read_records(tmp_path / "out.csv")
+    assert again == record
+    assert (tmp_path / "out.csv").read_text("utf-8").splitlines()[0].count(",") == 2

@@ -152,6 +152,61 @@ def test_an_array_that_is_cut_off_loses_its_last_object_alone() -> None:
         read_jsonl("[ ]", Notes(PATH))
 
 
+def test_a_damaged_object_of_an_array_costs_itself_alone() -> None:
+    objects = [{"id": number, "title": f"T{number}", "author": [{"family": "Moor"}]} for number in range(3)]
+    for indent in (None, 2):
+        text = json.dumps(objects, indent=indent)
+        notes = Notes(PATH)
+        read = read_jsonl(text.replace('"T1"', '"T1'), notes)
+        assert [own["title"] for own in read] == ["T0", "T2"]
+        (note,) = notes.taken
+        assert (note.kind, note.line) == ("lost", text.count("\n", 0, text.index('"id": 1')) or 1)
+
+
+def test_an_array_cut_off_behind_an_object_says_so_with_the_line() -> None:
+    for text in ('[{"title": "a"}', '[{"title": "a"},\n\n', '[{"title": "a"},{"title": "b"}, '):
+        notes = Notes(PATH)
+        assert read_jsonl(text, notes)
+        assert [(note.kind, note.line) for note in notes.taken] == [("lost", 1 + text.count("\n"))]
+        with pytest.raises(InputError, match="the array has no end: the file is cut off"):
+            read_jsonl(text, Notes(PATH, strict=True))
+
+
+CITATIONS = [
+    {"id": f"k{number}", "type": "book", "title": f"}} ] , {{ {number}", "author": [{"family": "Moor"}, {"given": "B"}]}
+    for number in range(3)
+]
+
+
+def harmed_array_is_read_whole_or_noted(text: str, harmed: str) -> None:
+    notes = Notes(PATH)
+    try:
+        read = read_jsonl(harmed, notes)
+    except InputError:
+        return
+    if without_source(read) != without_source(read_jsonl(text, Notes(PATH, strict=True))):
+        try:
+            json.loads(harmed)
+        except ValueError:
+            assert notes.taken, harmed
+
+
+@given(st.integers(0, 400), st.sampled_from([None, 2]), st.booleans())
+def test_of_a_cut_or_damaged_array_no_record_is_lost_silently(at: int, indent: int | None, cut: bool) -> None:
+    text = json.dumps(CITATIONS, indent=indent)
+    at = 1 + at % (len(text) - 1)
+    harmed_array_is_read_whole_or_noted(text, text[:at] if cut else text[:at] + text[at + 1 :])
+
+
+@pytest.mark.night
+def test_of_an_array_cut_or_damaged_at_any_place_no_record_is_lost_silently() -> None:
+    for indent in (None, 1, 2):
+        text = json.dumps(CITATIONS, indent=indent)
+        for at in range(1, len(text)):
+            for harmed in (text[:at], text[:at] + text[at + 1 :], text[:at] + '"' + text[at:]):
+                harmed_array_is_read_whole_or_noted(text, harmed)
+
+
 CSL = {
     "id": "k",
     "type": "article-journal",
@@ -203,3 +258,37 @@ def test_csl_names_that_would_meet_another_stay_hidden() -> None:
 def test_an_object_that_is_no_citation_keeps_its_names() -> None:
     text = '{"type": "x", "author": "A", "issued": "2019", "volume": 3}'
     assert shown_fields(read_jsonl(text, Notes(PATH, strict=True))[0]).keys() == {"type", "author", "issued", "volume"}
+
+
+PERSONS = VALUES | st.dictionaries(
+    st.sampled_from(["family", "given", "literal", "non-dropping-particle", "name"]), VALUES, max_size=3
+)
+
+
+@given(PERSONS | st.lists(PERSONS, max_size=4))
+def test_authors_of_any_shape_are_read_as_text_or_noted(author: Any) -> None:
+    notes = Notes(PATH, strict=True)
+    text = json.dumps({**CSL, "container-title": "J", "author": author})
+    (record,) = read_jsonl(text, notes)
+    authors = record.get("authors", [])
+    assert all(isinstance(name, str) and any(map(str.isalpha, name)) for name in authors)
+    persons = author if isinstance(author, list) else [] if author in (None, "") else [author]
+    assert len(authors) + sum(note.n for note in notes.taken) >= len(persons)
+    assert json.loads(written([record]))["author"] == author
+
+
+@pytest.mark.parametrize(
+    ("author", "authors", "nameless"),
+    [
+        ("Moor A; Hill B", ["Moor A", "Hill B"], 0),
+        (["Moor, Ann", {"literal": "Walks Group"}], ["Moor, Ann", "Walks Group"], 0),
+        ({"family": "Moor", "given": 3}, ["Moor, 3"], 0),
+        ([{"family": ["Moor"]}, None, 7, [], True, {"name": "W"}], [], 6),
+        (None, [], 0),
+    ],
+)
+def test_an_author_of_another_shape_is_text_or_a_note(author: object, authors: list[str], nameless: int) -> None:
+    notes = Notes(PATH, strict=True)
+    (record,) = read_jsonl(json.dumps({**CSL, "container-title": "J", "author": author}), notes)
+    assert (record.get("authors", []), sum(note.n for note in notes.taken)) == (authors, nameless)
+    assert {note.text for note in notes.taken} <= {"author without a name"}

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tamis_review.filter.identification import identify
 from tamis_review.intake import read_file, read_records
 from tamis_review.intake.notes import NoteKind
 from tamis_review.intake.recognise import Format, recognise
@@ -103,5 +104,30 @@ def test_a_guessed_encoding_is_noted_with_its_remedy(tmp_path: Path, encoding: s
     path = tmp_path / "records.ris"
     path.write_bytes("TY  - JOUR\nTI  - Spaziergänge\nAU  - Müller, é.\nER  - \n".encode(encoding))
     notes = read_file(path, strict=True).notes
-    guess = "read as cp1252, which is a guess: if letters are wrong, save the file as UTF-8"
+    guess = "read as cp1252, which is a guess: if letters are wrong, state it (--encoding NAME)"
     assert [(note.kind, note.text) for note in notes] == [(NoteKind.DOUBT, guess)] * is_doubtful
+
+
+TITLES = {"mac_roman": "Für Café", "cp1250": "Łódź, žena", "cp1254": "Yürüyüş, ığdır", "shift_jis": "歩行の研究"}
+
+
+@pytest.mark.parametrize("encoding", [*TITLES, "iso2022_jp"])
+def test_a_stated_encoding_is_read_without_a_doubt_and_unicode_beside_it_too(tmp_path: Path, encoding: str) -> None:
+    text = f"TY  - JOUR\nTI  - {TITLES.get(encoding, TITLES['shift_jis'])}\nER  - \n"
+    old, new = tmp_path / "old.ris", tmp_path / "new.ris"
+    old.write_bytes(text.encode(encoding))
+    new.write_bytes((text + text).encode())
+    (record,) = read_records(old, encoding=encoding)
+    intake = read_file(old, encoding=encoding)
+    assert (f"TI  - {record['title']}" in text, intake.notes, intake.encoding) == (True, (), encoding)
+    assert read_file(new, encoding=encoding).encoding == "utf-8"
+    titles = [record["title"] for record in identify([old, new], keep_duplicates=True, encoding=encoding).records]
+    assert titles == [record["title"]] * 3
+
+
+@pytest.mark.parametrize("encoding", ["mac-romann", "hex", "unicode_escape", "", "a\0b", "cp1254"])
+def test_an_encoding_that_is_unknown_or_wrong_is_an_error_with_likely_names(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "records.ris"
+    path.write_bytes(b"TY  - JOUR\nTI  - \x8d\nER  - \n")
+    with pytest.raises(InputError, match=r"records\.ris: .*such as cp1250, cp1252, cp1254, mac_roman or shift_jis"):
+        read_file(path, encoding=encoding)

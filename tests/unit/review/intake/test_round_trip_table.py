@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tamis_review.intake import Format, read_file, write_records
 from tamis_review.intake.reading import READERS
@@ -157,3 +159,41 @@ def test_in_any_format_a_record_keeps_every_canonical_field(form: Format, target
 def test_formats_that_are_only_read_keep_the_volume_in_others(form: Format, target: Format, tmp_path: Path) -> None:
     _, back = _there_and_back(tmp_path, form, target)
     assert "3" in (back.get(name) for name in back if name.casefold().endswith(("volume", "_vl", "_v")))
+
+
+HIDDEN = (
+    *("_ris_N1", "_ris_C5", "_nbib_GN", "_nbib_MH", "_bib_note", "_bib_Early Access Date", "_enw_V", "_enw_E"),
+    *("_wos_VL", "_wos_CR", "_wos_PT", "_pubmed_volume", "_pubmed_notice", "_csl_page", "_csl_custom", "_label"),
+    *("_xml_custom7", "score", "Funding", "_a"),
+)
+
+
+@given(
+    st.sampled_from([*TEXTS]),
+    st.sampled_from([*WRITERS]),
+    st.lists(st.sampled_from(HIDDEN), unique=True, max_size=6),
+    st.booleans(),
+)
+@example(Format.DELIMITED, Format.TSV, ["score", "_wos_VL"], False)
+@example(Format.RIS, Format.RIS, ["_wos_CR", "_nbib_GN"], True)
+def test_every_field_of_a_record_is_written_or_counted_as_dropped(
+    tmp_path_factory: pytest.TempPathFactory, form: Format, target: Format, names: list[str], several: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("fields")
+    (folder / "in").write_text(TEXTS[form], "utf-8")
+    (record,) = read_file(folder / "in").records
+    added = {name: f"zq{at}zq" for at, name in enumerate(names) if name not in record}
+    values = {name: [text, text] if several else text for name, text in added.items()}
+    dropped = write_records([record | values, record], folder / "out", format=target)
+    written = (folder / "out").read_text("utf-8")
+    assert {name for name, text in added.items() if text not in written} == {*dropped} & {*added}
+    assert all(dropped[name] == 1 for name in {*dropped} & {*added})
+    own = {name: str(value) for name, value in record.items() if isinstance(value, str | int) and len(str(value)) > 6}
+    lost = {name for name, text in own.items() if text not in written.replace("\n      ", "") and name.startswith("_")}
+    assert lost - {"_line", "_source"} <= {*dropped}
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_a_record_in_its_own_format_drops_no_field(form: Format, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text(TEXTS[form], "utf-8")
+    assert write_records(read_file(tmp_path / "in").records, tmp_path / "out") == {}
