@@ -10,7 +10,7 @@ from functools import cache
 from math import ceil, sqrt
 from statistics import NormalDist, fmean
 
-from tamis_review.quality.control_sample import CONTROL, fewest_missing, most_behind
+from .control_sample import CONTROL, fewest_missing, most_behind
 
 SHARES = tuple(percent / 100 for percent in range(2, 100, 3))  # sample sizes that a proposal compares
 AREA = 0.9  # under the curve of the reading order, assumed for the cost

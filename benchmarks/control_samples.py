@@ -18,10 +18,9 @@ from functools import cache
 from math import comb
 from statistics import median
 
-from tamis_review.quality.control_sample import CONTROL, ControlReading, fewest_missing
-
 from . import simulated_reviews
 from .control_proposal import AREA, propose
+from .control_sample import CONTROL, ControlReading, fewest_missing
 from .simulated_reviews import KINDS, Kind, Review, plain, review_of
 from .simulated_team import CONFIDENCE, RECALL, Team
 

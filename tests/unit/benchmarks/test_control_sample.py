@@ -7,15 +7,15 @@ from itertools import combinations
 from math import comb
 
 import pytest
-
-from tamis_review.quality.certificate import Reading, certify
-from tamis_review.quality.control_sample import (
+from benchmarks.control_sample import (
     CONTROL,
     ControlReading,
     fewest_missing,
     may_stop,
     most_behind,
 )
+
+from tamis_review.quality.certificate import Reading, certify
 from tamis_review.quality.sampling_frame import SamplingFrame
 from tamis_schemas import StopVerdict
 

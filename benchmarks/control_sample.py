@@ -53,8 +53,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
-from .certificate import Reading, certify
-from .exact import largest, probability_up_to
+from tamis_review.quality.certificate import Reading, certify
+from tamis_review.quality.exact import largest, probability_up_to
 
 CONTROL = 0.9  # the part of the doubt for the control sample; the rest is for later samples
 ROUNDING = 1e-9  # of a probability, on the safe side
