@@ -1,5 +1,6 @@
 """What the holder of a key sees of decisions while people read blind."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_review.decisions.visibility import Visibility
-from tamis_schemas import Blinded, HumanStage, Override, ScreeningMode
+from tamis_schemas import Blinded, EvaluationResult, HumanStage, ItemResult, ItemStatus, Override, ScreeningMode
 
 ME, OTHER = "Reviewer A", "Reviewer B"
 BLIND = st.sampled_from([ScreeningMode.PAIR, ScreeningMode.MODEL_SECOND])
@@ -63,6 +64,25 @@ def test_what_needs_a_hidden_record_is_refused_with_what_opens_it(
         else:
             check()
     seen.check_decision(index, HumanStage.OWN, settles=False)
+
+
+@given(hidden=HIDDEN)
+def test_hidden_items_have_no_result_as_if_nobody_had_decided(hidden: frozenset[int]) -> None:
+    decided = EvaluationResult(value="include", confidence=0.9)
+    rows = [ItemResult(index=n, item_id=f"r{n}", status=ItemStatus.DECIDED, item={}, result=decided) for n in range(6)]
+    shown = visibility(hidden).results(rows)
+    assert [row.result is None and row.status == ItemStatus.PENDING for row in shown] == [n in hidden for n in range(6)]
+    assert [row for row in shown if row.index not in hidden] == [row for row in rows if row.index not in hidden]
+
+
+@pytest.mark.parametrize("part", ["stages", "sources"])
+def test_an_answer_about_all_records_is_refused_while_another_stage_or_the_source_of_examples_is_hidden(
+    part: str,
+) -> None:
+    seen = replace(visibility(frozenset()), **{part: (visibility(frozenset({1})),)})
+    with pytest.raises(Blinded, match="1 record is still read blind"):
+        seen.check_whole()
+    assert not seen.audits
 
 
 def test_somebody_elses_name_is_refused_while_people_read_blind_and_then_alone() -> None:

@@ -226,6 +226,21 @@ def test_a_function_word_must_not_replace_a_word_that_turns_the_meaning(word: st
     assert (quote.state, [one.recorded for one in quote.differences]) == (QuoteState.ALTERED, [word])
 
 
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        *("lack of", "absence of", "devoid of", "lacking", "free of", "instead of", "rather than"),
+        *("failed to", "failure to", "unable to", "inability to", "hardly", "didn't", "cannot"),
+    ],
+)
+def test_a_quote_that_begins_behind_a_negating_phrase_is_altered(phrase: str) -> None:
+    quote = QuotedRecord({"abstract": f"The adults had {phrase} progress after the surgery."}).find(
+        "progress after the surgery"
+    )
+    assert quote is not None
+    assert (quote.state, [one.recorded for one in quote.differences]) == (QuoteState.ALTERED, [phrase])
+
+
 @pytest.mark.parametrize("prefix", ["non", "un", "anti"])
 def test_a_quote_that_begins_behind_a_negating_prefix_is_altered(prefix: str) -> None:
     quote = QuotedRecord({"abstract": f"All {prefix}-inflammatory drugs reduced the pain."}).find(
