@@ -127,6 +127,7 @@ def test_every_reading_of_a_batch_is_a_document(run: Run, batch: Batch, tmp_path
         "batch": batch.id,
         "records": 4,
         "written_to": "back.jsonl",
+        "dropped": {},
     }
     lines = run("results", batch.id).out.splitlines()
     assert [json.loads(line)["index"] for line in lines] == [0, 1, 2, 3]

@@ -101,7 +101,7 @@ def test_who_set_a_mode_is_kept_and_nobody_changes_it(batch: Batch, client: Clie
 def test_nobody_reads_blind_where_nothing_is_decided_or_nobody_says_so(client: Client, batch: Batch) -> None:
     with client.engine.begin() as connection:
         judged = write_batch(connection, [], operation=Score(criteria="How long is it?"))
-        with pytest.raises(InvalidRequest, match="filters and screenings"):
+        with pytest.raises(InvalidRequest, match="Blind reading needs a batch of `tamis screen` or `tamis filter`"):
             set_mode(connection, judged, ScreeningMode.PAIR, set_by="Lead")
         with pytest.raises(InvalidParameters, match="who decided"):
             set_mode(connection, UUID(batch.id), ScreeningMode.PAIR, set_by=" ")
