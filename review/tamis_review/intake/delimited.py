@@ -305,9 +305,8 @@ def write_tsv(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
 
 def quoted(cell: str, style: object = "all") -> str:
     """Return the cell, in quotes if the style demands them."""
-    if style not in QUOTING or (style == "filled" and not cell):
-        return cell
-    return '"' + cell.replace('"', '""') + '"'
+    is_bare = style not in QUOTING or (style == "filled" and not cell)
+    return cell if is_bare else '"' + cell.replace('"', '""') + '"'
 
 
 def special_in(delimiter: str) -> re.Pattern[str]:

@@ -193,8 +193,7 @@ class _Groups:
         like = LIKE[key]
         first_with: dict[Traits, int] = {}
         for index in indices:
-            trait = self._traits[index]
-            twin = first_with.setdefault(trait, index)
+            twin = first_with.setdefault(self._traits[index], index)
             if twin != index and like(self._traits[twin], self._traits[twin]).likeness is Likeness.COPY:
                 self._join(twin, index, key)
         differing = list(first_with.values())
