@@ -114,10 +114,9 @@ def _delimiter(text: str) -> str:
 
     def score(delimiter: str) -> tuple[int, int, int]:
         lines.seek(0)
-        reader = csv.reader(lines, delimiter=delimiter)
         best = (0, 0, 0)
         with suppress(csv.Error):  # an oversized cell; the rows before it still count
-            for _, cells in zip(range(HEADER_WITHIN), reader, strict=False):
+            for _, cells in zip(range(HEADER_WITHIN), csv.reader(lines, delimiter=delimiter), strict=False):
                 named = sum(canonical_name(cell) is not None for cell in cells)
                 best = max(best, (named, len(cells), sum(cell == cell.strip() for cell in cells)))
         return best

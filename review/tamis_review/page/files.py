@@ -239,12 +239,11 @@ def _submitted(
 def identified_of(client: Client, terms: FileTerms, called: Mapping[Path, str]) -> Identified:
     """Return the records of a form's files, read as `terms` say. Raise `InputError` if a file is unreadable."""
     operation = terms.operation
-    rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
     earlier = None if terms.updates is None else known_records(client, terms.updates)
     return identify(
         stated_of(terms.sources, called),
         keep_duplicates=terms.keep_duplicates,
-        initial_filter=rules,
+        initial_filter=operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None,
         names=called,
         known=earlier,
         **terms.reading(client),

@@ -132,11 +132,10 @@ def _part(heading: str, batch: BatchFigures) -> HumanPart:
 
 
 def _counts(humans: HumanFigures, *, deciding: bool) -> tuple[tuple[str, int], ...]:
-    otherwise = "opposite to the software" if deciding else "different from the model's value"
     return (
         ("records decided by a human", humans.decided),
         ("same as the software", humans.confirmed),
-        (otherwise, humans.reversed),
+        ("opposite to the software" if deciding else "different from the model's value", humans.reversed),
         ("not decided by the software", humans.settled),
         *([("unresolved conflicts between reviewers", humans.conflicts)] if humans.conflicts else []),
     )
