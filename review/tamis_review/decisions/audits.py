@@ -138,8 +138,7 @@ def include_missed_records(connection: Connection, audit: Audit) -> tuple[Overri
     batch_id = UUID(audit.batch_id)
     one_at_a_time(connection, batch_id)
     value = kind_of(read_operation_name(connection, batch_id)).includes
-    human = standing(batch_id)
-    there = {*connection.execute(select(human.c.idx)).scalars(), *read_copies(connection, batch_id)}
+    there = {*connection.execute(select(standing(batch_id).c.idx)).scalars(), *read_copies(connection, batch_id)}
     decisions = [
         HumanDecision(item.index, value, item.reviewer or "", item.note or f"found by audit {audit.id}")
         for item in audit.missed

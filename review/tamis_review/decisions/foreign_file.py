@@ -80,11 +80,8 @@ class Header:
 
         Raises `InputError` if a column in `named` is missing.
         """
-        columns: dict[str, int] = {}
-        for place, cell in enumerate(self.cells):
-            role = canonical_name(cell)
-            if role in RECORD:
-                columns.setdefault(role, place)
+        roles = [canonical_name(cell) for cell in self.cells]
+        columns = {role: roles.index(role) for role in roles if role in RECORD}
         return columns | ({"id": self._named(named.id, path)} if named.id else {})
 
     def places(self, named: TableColumns, path: Path, *, decision: bool) -> dict[str, int]:

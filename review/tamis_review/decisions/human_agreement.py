@@ -233,10 +233,9 @@ def read_panel(connection: Connection, batch_id: UUID, human: Mapping[int, bool]
     panel = panel_of(read_operation(connection, batch_id))
     if panel is None:
         return None
-    records = list(read_panel_records(connection, batch_id))
     if human is None:
         human = _audited(read_audits(connection, batch_id)) | _decided(connection, batch_id)
-    return panel_figures(panel, records, human)
+    return panel_figures(panel, list(read_panel_records(connection, batch_id)), human)
 
 
 def _audited(audits: Iterable[Audit]) -> dict[int, bool]:

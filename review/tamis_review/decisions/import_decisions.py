@@ -207,12 +207,10 @@ class Sorting:
 
     def _meanings(self, word: ForeignWord) -> list[Meaning]:
         apart = [] if word.retrieval is None else [self.retrieval[word.retrieval.strip()]]
-        listed = [*apart, self.meanings[word.word.strip()]]
-        return [meaning for meaning in listed if meaning is not Meaning.NOTHING]
+        return [meaning for meaning in (*apart, self.meanings[word.word.strip()]) if meaning is not Meaning.NOTHING]
 
     def _decide(self, row: ForeignRow, index: int, word: ForeignWord, meaning: Meaning) -> None:
-        reached = meaning in (Meaning.RETRIEVED, Meaning.NOT_RETRIEVED)
-        stage = HumanStage.RETRIEVAL if reached else self.stage
+        stage = HumanStage.RETRIEVAL if meaning in (Meaning.RETRIEVED, Meaning.NOT_RETRIEVED) else self.stage
         value = self.operation.includes if meaning is Meaning.INCLUDE else self.operation.excludes
         decision = HumanDecision(
             index,

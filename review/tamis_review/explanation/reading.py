@@ -245,6 +245,5 @@ def _stages(connection: Connection, batch: Row[Any], result: ItemResult) -> tupl
     for row in connection.execute(statement).all():
         if (other := _result(connection, row.id, row.idx)) is not None:
             of_batch = {"stage": row.stage, "batch_id": str(row.id), "operation": row.operation}
-            reasons = because(parse_operation(row.params), other)
-            stages.append(OtherStage(**of_batch, result=other, because=reasons))
+            stages.append(OtherStage(**of_batch, result=other, because=because(parse_operation(row.params), other)))
     return tuple(stages)

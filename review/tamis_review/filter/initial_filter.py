@@ -112,8 +112,7 @@ class TitlePatterns:
 
 def _core(title: bytes) -> tuple[bytes, int]:
     """Return the title without surrounding spaces and quotes, and how many bytes were removed at its beginning."""
-    text = title.decode("utf-8")
-    core = text.lstrip(_OPENING)
+    core = title.decode("utf-8").lstrip(_OPENING)
     ended = core.rstrip(_CLOSING)
     if ended.startswith("[") and ended.find("]") == len(ended) - 1:  # a translated title
         core, ended = core[1:], ended[:-1].rstrip(_CLOSING)
@@ -244,7 +243,8 @@ class InitialFilter:
             for mention in mentions:
                 if rejects(text, mention, says):
                     return _rejected(getattr(paper, field), field, mention, confidence)
-                spared = spared or _spared(text, field, mention)
+                matched = text[mention.start : mention.end].decode("utf-8")
+                spared = spared or f"no rule rejects it: {matched!r} in the {field} does not describe the paper itself"
         return _NOTHING_FOUND if spared is None else FilterResult(passed=True, reason=spared)
 
     def _rejects_by_title(self, title: bytes, mention: Mention, says: PaperEvidence) -> bool:
@@ -309,16 +309,13 @@ def _keywords(criteria: SearchCriteria, custom: Sequence[str]) -> Iterator[Keywo
 
 def _by_content(paper: PaperData) -> FilterResult | None:
     """Return a rejection if the paper has no title, no usable abstract, and neither DOI nor PubMed id."""
-    if not paper.title or paper.title.isspace():
-        abstract = paper.abstract or ""
-        short = len(abstract.strip()) < patterns.MIN_ABSTRACT_LENGTH or is_no_abstract(abstract)
-        if short and not paper.doi and not paper.pmid:
-            return FilterResult(
-                passed=False,
-                reason="no title, no usable abstract, and no DOI or PubMed id",
-                rule=FilterRule.MINIMUM_CONTENT,
-            )
-    return None
+    abstract = paper.abstract or ""
+    if paper.doi or paper.pmid or paper.title.strip():
+        return None
+    if len(abstract.strip()) >= patterns.MIN_ABSTRACT_LENGTH and not is_no_abstract(abstract):
+        return None
+    reason = "no title, no usable abstract, and no DOI or PubMed id"
+    return FilterResult(passed=False, reason=reason, rule=FilterRule.MINIMUM_CONTENT)
 
 
 def _rejected(text: str, field: str, mention: Mention, confidence: float) -> FilterResult:
@@ -338,8 +335,3 @@ def _rejected(text: str, field: str, mention: Mention, confidence: float) -> Fil
         start=place.start,
         end=place.stop,
     )
-
-
-def _spared(text: bytes, field: str, mention: Mention) -> str:
-    matched = text[mention.start : mention.end].decode("utf-8")
-    return f"no rule rejects it: {matched!r} in the {field} does not describe the paper itself"

@@ -125,8 +125,7 @@ def pattern(variant: str) -> str:
     """Return the pattern that finds the variant as whole words, with any separators between them."""
     words = variant.split(" ")
     parts = [(ARTICLE if before in PREPOSITIONS else "") + _word(word) for before, word in pairwise(("", *words))]
-    start = r"\b" if _ascii_word(variant[0]) else ""
-    end = r"\b" if _ascii_word(variant[-1]) else ""
+    start, end = (r"\b" if _ascii_word(letter) else "" for letter in (variant[0], variant[-1]))
     return start + SEPARATOR.join(parts) + end
 
 

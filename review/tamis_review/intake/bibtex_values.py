@@ -116,16 +116,14 @@ def written(latex: str, style: Style) -> str:
     """Return the text to write for a field's `latex`: in this style if possible, otherwise in braces."""
     if _BLOCK_BEGINS.search(latex) or not balanced(latex):
         latex, style = encode(latex), Style.BRACES
-    if style is Style.QUOTES and _end_of(f'{latex}"', 0, '"') == len(latex):
-        return f'"{latex}"'
-    return f"{{{latex}}}"
+    in_quotes = style is Style.QUOTES and _end_of(f'{latex}"', 0, '"') == len(latex)
+    return f'"{latex}"' if in_quotes else f"{{{latex}}}"
 
 
 def value_of(key: str, latex: str) -> Any:
     """Return the value of `latex` in the field `key`. Only the abstract and the decision keep their line breaks."""
     if key == "authors":
-        names = (decode(name).replace("\n", " ") for name in _split_names(latex))
-        return [name for name in names if name]
+        return [name for written_name in _split_names(latex) if (name := decode(written_name).replace("\n", " "))]
     text = decode(latex, typeset=key not in ADDRESSES)
     if key in DECISION_FIELDS:
         return decision_value(key, text)

@@ -114,10 +114,9 @@ def _delimiter(text: str) -> str:
 
     def score(delimiter: str) -> tuple[int, int, int]:
         lines.seek(0)
-        reader = csv.reader(lines, delimiter=delimiter)
         best = (0, 0, 0)
         with suppress(csv.Error):  # an oversized cell; the rows before it still count
-            for _, cells in zip(range(HEADER_WITHIN), reader, strict=False):
+            for _, cells in zip(range(HEADER_WITHIN), csv.reader(lines, delimiter=delimiter), strict=False):
                 named = sum(canonical_name(cell) is not None for cell in cells)
                 best = max(best, (named, len(cells), sum(cell == cell.strip() for cell in cells)))
         return best
@@ -305,9 +304,8 @@ def write_tsv(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
 
 def quoted(cell: str, style: object = "all") -> str:
     """Return the cell, in quotes if the style demands them."""
-    if style not in QUOTING or (style == "filled" and not cell):
-        return cell
-    return '"' + cell.replace('"', '""') + '"'
+    is_bare = style not in QUOTING or (style == "filled" and not cell)
+    return cell if is_bare else '"' + cell.replace('"', '""') + '"'
 
 
 def special_in(delimiter: str) -> re.Pattern[str]:

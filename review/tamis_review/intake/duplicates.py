@@ -190,12 +190,10 @@ class _Groups:
 
     def unite(self, indices: Sequence[int], key: Key) -> None:
         """Join the copies among the records at `indices`, whose `key` is equal, and store the doubtful pairs."""
-        like = LIKE[key]
         first_with: dict[Traits, int] = {}
         for index in indices:
-            trait = self._traits[index]
-            twin = first_with.setdefault(trait, index)
-            if twin != index and like(self._traits[twin], self._traits[twin]).likeness is Likeness.COPY:
+            twin = first_with.setdefault(self._traits[index], index)
+            if twin != index and LIKE[key](self._traits[twin], self._traits[twin]).likeness is Likeness.COPY:
                 self._join(twin, index, key)
         differing = list(first_with.values())
         if len(differing) > CROWD:
@@ -276,10 +274,8 @@ class _Groups:
         return True
 
     def _of(self, index: int) -> _Group:
-        trait = self._traits[index]
-        return self._groups.get(index) or _Group(
-            [index], tuple({v} if (v := get(trait)) else set() for get in IDENTIFIERS.values())
-        )
+        traits = (get(self._traits[index]) for get in IDENTIFIERS.values())
+        return self._groups.get(index) or _Group([index], tuple({text} if text else set() for text in traits))
 
 
 def _with_shared_journals(traits: Mapping[int, Traits]) -> Mapping[int, Traits]:

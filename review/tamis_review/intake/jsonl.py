@@ -51,9 +51,8 @@ def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
             if isinstance(confidence := record.get(CONFIDENCE), str):
                 record[CONFIDENCE] = decision_value(CONFIDENCE, confidence)
             record = csl.with_canonical(record, notes, line) if in_csl else record
-            names = [name if name == key else [name, key] for name, key in key_of.items()]
             record = with_id_and_line(record, line=line, number=len(records) + 1)
-            layout: dict[str, Any] = {NAMES: names}
+            layout: dict[str, Any] = {NAMES: [name if name == key else [name, key] for name, key in key_of.items()]}
             if "id" in content_object and record["id"] != content_object["id"]:
                 layout[EMPTY_ID] = content_object["id"]
             records.append(remember(record, Format.JSONL, (), layout))

@@ -77,8 +77,7 @@ def _symbols() -> Mapping[str, str]:
     with needs("files"):
         from pylatexenc.latex2text import get_default_latex_context_db
 
-    specs = get_default_latex_context_db().iter_macro_specs()
-    texts = {spec.macroname: spec.simplify_repl for spec in specs}
+    texts = {spec.macroname: spec.simplify_repl for spec in get_default_latex_context_db().iter_macro_specs()}
     characters = {name: text for name, text in texts.items() if isinstance(text, str) and len(text) == 1}
     return {**characters, **OWN_SYMBOLS}
 

@@ -175,9 +175,7 @@ class _Reading:
 
     def unbroken(self, text: str) -> str:
         """Return a paragraph without the line breaks that PubMed puts into long lines."""
-        if self._line_break:
-            return _BROKEN.sub(self._line_break, text).strip()
-        return text.replace(" \n", " ").strip()
+        return (_BROKEN.sub(self._line_break, text) if self._line_break else text.replace(" \n", " ")).strip()
 
     def _keep(self, name: str, text: str) -> None:
         self.kept.setdefault(name, []).append(text)

@@ -59,8 +59,7 @@ def _fields(article: etree._Element) -> Iterator[Tagged]:
     for tag, path, form in FIELDS:
         yield from (Tagged(tag, [form.format(_text(element))]) for element in article.iterfind(path))
     for author in article.iterfind(".//AuthorList/Author[LastName]"):
-        names = [_text(part) for part in author if part.tag in ("LastName", "ForeName")]
-        yield Tagged("FAU", [", ".join(names)])
+        yield Tagged("FAU", [", ".join(_text(part) for part in author if part.tag in ("LastName", "ForeName"))])
     parts = [(part.get("Label"), _text(part)) for part in article.iterfind(".//Abstract/AbstractText")]
     if parts:
         yield Tagged("AB", ["\n".join(f"{label}: {text}" if label else text for label, text in parts)])

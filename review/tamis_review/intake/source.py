@@ -51,8 +51,7 @@ def remember(
 
     `layout`: facts about the file that the format's writer needs.
     """
-    entries = _References(record).entries(list(fields))
-    record[SOURCE] = {"format": form.value, "fields": _in_runs(entries, record)}
+    record[SOURCE] = {"format": form.value, "fields": _in_runs(_References(record).entries(list(fields)), record)}
     if layout:
         record[SOURCE]["layout"] = dict(layout)
     return record

@@ -67,8 +67,7 @@ def stream_candidates(
     kind = kind_of(checked_operation(connection, batch_id).operation)
     scale = read_score_basis(connection, batch_id, kind).scale
     human = read_human(connection, batch_id, *([] if wanted is None else [standing_decisions.c.idx == wanted]))
-    statement = _statement(batch_id, texts=texts, wanted=wanted)
-    for row in connection.execute(statement.execution_options(yield_per=PAGE)):
+    for row in connection.execute(_statement(batch_id, texts=texts, wanted=wanted).execution_options(yield_per=PAGE)):
         yield _candidate(row, human.get(row.idx), kind, scale)
 
 
@@ -97,11 +96,10 @@ def read_human(connection: Connection, batch_id: UUID, *of: ColumnElement[bool])
 
 def read_rules(connection: Connection, batch_id: UUID) -> dict[int, str | None]:
     """Return the rule that excluded each record, or None, by place in the batch. Duplicates are omitted."""
-    here = (exclusions.c.batch_id == items.c.batch_id) & (exclusions.c.idx == items.c.idx)
     removed = case((items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value, REMOVED))
     rows = connection.execute(
         select(items.c.idx, func.coalesce(exclusions.c.rule, removed))
-        .outerjoin(exclusions, here)
+        .outerjoin(exclusions, (exclusions.c.batch_id == items.c.batch_id) & (exclusions.c.idx == items.c.idx))
         .where(items.c.batch_id == batch_id, exclusions.c.rule.is_distinct_from(DUPLICATE))
         .order_by(items.c.idx)
     )
@@ -117,7 +115,6 @@ def checked_operation(connection: Connection, batch_id: UUID) -> Operation:
 
 def read_score_basis(connection: Connection, batch_id: UUID, kind: type[OperationKind]) -> ScoreBasis:
     """Return the score basis of the records that a model included or excluded."""
-    decided = is_value(results.c.value, kind.includes) | is_value(results.c.value, kind.excludes)
     scores = (
         select(func.count(), func.count(results.c.probability), func.count(results.c.relevance))
         .join(items, (items.c.batch_id == results.c.batch_id) & (items.c.idx == results.c.idx))
@@ -126,7 +123,7 @@ def read_score_basis(connection: Connection, batch_id: UUID, kind: type[Operatio
             results.c.error_kind.is_(None),
             results.c.confidence.is_not(None),
             items.c.state == ItemStatus.DECIDED.value,
-            decided,
+            is_value(results.c.value, kind.includes) | is_value(results.c.value, kind.excludes),
         )
     )
     return ScoreBasis.counted(*connection.execute(scores).one())

@@ -89,8 +89,7 @@ def offered(
             offer = Offered(index, ReadingReason(reason))
             place = (4 if offer.reason is ReadingReason.RULE else 3, 0)
         placed.append((place, offer))
-    placed.sort(key=lambda pair: pair[0])
-    return [offer for _, offer in placed]
+    return [offer for _, offer in sorted(placed, key=lambda pair: pair[0])]
 
 
 def why(reason: ReadingReason, record: Candidate, included: int) -> str:

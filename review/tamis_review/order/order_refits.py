@@ -66,11 +66,10 @@ class OrderRefits:
         if not self._beside:
             refit(self._engine, batch_id, terms, self._cache)
             return True
-        try:
+        with suppress(TimeoutError):
             self.ask(batch_id, terms).result(None if patient else PATIENCE)
-        except TimeoutError:
-            return False
-        return True
+            return True
+        return False
 
     def begin(self, batch_id: UUID, terms: OrderTerms) -> None:
         """Start an update of the order in the child. Failures are logged."""

@@ -145,8 +145,7 @@ def fuse(features: TextFeatures, scores: Sequence[float | None], labels: Mapping
     fewest = min(included, len(labels) - included)
     if not fewest or not len(rows):
         return Fused(rows, np.zeros(len(rows)) if of_rows is None else of_rows, of_rows, None, 0.0)
-    margins = train(features, labels)
-    text = normal_scores(-margins.places(rows, len(labels)))
+    text = normal_scores(-train(features, labels).places(rows, len(labels)))
     unseen = None if fewest == 1 else judge_unseen(features, rows, labels, folds=min(FOLDS, fewest), seed=seed)
     weight = 1.0 if model is None else _text_weight(unseen, model, included)
     order = text if of_rows is None else weight * text + (1 - weight) * of_rows

@@ -203,6 +203,7 @@ def _submitted(
     key: ApiKey, idempotency_key: str | None, client: Client, terms: FileTerms, called: Mapping[Path, str]
 ) -> Response:
     identified, response = identified_of(client, terms, called), Response()
+    found: dict[str, Any] = {"exclusions": identified.exclusions, "source": identified.sources}
     if terms.review is None or (plan := terms.plan) is None:
         view = submit_terms(
             client,
@@ -212,9 +213,8 @@ def _submitted(
             response,
             idempotency_key=idempotency_key,
             label=terms.label or label_of([*called.values()]),
-            exclusions=identified.exclusions,
-            source=identified.sources,
             updates=terms.updates,
+            **found,
         )
     else:
         plan.each(lambda stage: check_price(key, stage.operation, stage.model, client.settings))
@@ -224,12 +224,11 @@ def _submitted(
             identified.records,
             label=terms.review,
             use_cache=terms.use_cache,
-            exclusions=identified.exclusions,
-            source=identified.sources,
             updates=terms.updates,
             priority=terms.priority,
             callback=terms.callback or key.callback,
             api_key_id=key.id,
+            **found,
         )
         view = answer(begun.stages()[0], response, replayed=begun.replayed)
     whole = FileBatchView(**dict(view), **notes_of(identified))
@@ -240,12 +239,11 @@ def _submitted(
 def identified_of(client: Client, terms: FileTerms, called: Mapping[Path, str]) -> Identified:
     """Return the records of a form's files, read as `terms` say. Raise `InputError` if a file is unreadable."""
     operation = terms.operation
-    rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
     earlier = None if terms.updates is None else known_records(client, terms.updates)
     return identify(
         stated_of(terms.sources, called),
         keep_duplicates=terms.keep_duplicates,
-        initial_filter=rules,
+        initial_filter=operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None,
         names=called,
         known=earlier,
         **terms.reading(client),

@@ -272,8 +272,7 @@ async def find_duplicates(
 def _found(
     form: TableForm, limit: int | None, client: Client, terms: DuplicateTerms, called: Mapping[Path, str]
 ) -> PairsView | Response:
-    stated = stated_of(terms.sources, called)
-    result = find_pairs(stated, names=called, **terms.reading(client))
+    result = find_pairs(stated_of(terms.sources, called), names=called, **terms.reading(client))
     kinds = {kind: result.of(kind) for kind in PairKind}
     shown = [pair for of_kind in kinds.values() for pair in (of_kind if form is TableForm.CSV else of_kind[:limit])]
     pairs = [pair.called(called) for pair in shown]

@@ -6,7 +6,6 @@ Other routes begin or estimate a batch that judges the results of a finished bat
 from http import HTTPStatus
 from typing import Annotated, Any
 
-import anyio
 from anyio import to_thread
 from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import ConfigDict, Field, field_validator
@@ -151,9 +150,8 @@ async def dry_run(
     batch_id: BatchId, terms: JudgementTerms, request: Request, client: Of, _: Submitter, __: Reader
 ) -> Estimate:
     """Return the estimate. `records` is the number of the batch's items, `asked` the number of results to judge."""
-    rehearse: Rehearse = request.app.state.rehearse
-    limiter: anyio.CapacityLimiter = request.app.state.dry_runs
-    return await to_thread.run_sync(_rehearsed, client, batch_id, terms, rehearse, limiter=limiter)
+    state = request.app.state
+    return await to_thread.run_sync(_rehearsed, client, batch_id, terms, state.rehearse, limiter=state.dry_runs)
 
 
 def _rehearsed(client: Client, batch_id: str, terms: JudgementTerms, rehearse: Rehearse) -> Estimate:

@@ -117,8 +117,7 @@ def list_reviews(
         str | None, Query(max_length=36, description="Only reviews before this one: its id, or the beginning of it.")
     ] = None,
 ) -> ListPage[ReviewStatusView, str]:
-    reviews = _read(client, key.label, limit=limit + 1, after=after)
-    return ListPage.of(reviews, limit, lambda review: review.id)
+    return ListPage.of(_read(client, key.label, limit=limit + 1, after=after), limit, lambda review: review.id)
 
 
 @review_router.get("/reviews/{review_id}", summary="Get the state of a review, and its next step")

@@ -70,8 +70,7 @@ async def answered_by_files(
         InvalidParameters: a field is missing or invalid, a file is empty, or there are too many files.
     """
     largest = client.settings.max_file_bytes
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != MEDIA_TYPE:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != MEDIA_TYPE:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"send files as {MEDIA_TYPE}")
     async with request.form(max_files=MOST_FILES, max_fields=1, max_part_size=LONGEST_TERMS) as form:
         terms = form.get("terms")

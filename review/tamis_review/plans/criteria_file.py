@@ -145,9 +145,7 @@ def _not_a_text(entry: Any) -> str:
         return f'put a text with a colon in quotes: "{name}: {value}"'
     if isinstance(entry, dict | list):
         return "must be a text, not a list or fields"
-    if entry is None:
-        return "is empty"
-    return f"must be a text, but YAML reads it as {str(entry)!r}: put it in quotes"
+    return "is empty" if entry is None else f"must be a text, but YAML reads it as {str(entry)!r}: put it in quotes"
 
 
 def _field_named_by(message: str, values: Any) -> tuple[str, ...]:

@@ -40,14 +40,13 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
         IdempotencyConflict: a stage of the existing review may cost more than this plan allows.
         NotAllowed: the submitter's gateway key does not allow a stage.
     """
-    stored = plan.model_dump(mode="json")
     content = sha256(f"{to_json(plan.content)}\n{first.content_sha256}".encode())
     if again:
         content.update(uuid4().bytes)
     # If two callers begin the same review, the second waits here for the first commit.
     made = connection.execute(
         insert(reviews)
-        .values(id=uuid4(), content_sha256=content.hexdigest(), label=label, plan=stored)
+        .values(id=uuid4(), content_sha256=content.hexdigest(), label=label, plan=plan.model_dump(mode="json"))
         .on_conflict_do_nothing(index_elements=[reviews.c.content_sha256])
         .returning(reviews.c.id)
     ).scalar_one_or_none()

@@ -163,8 +163,7 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
 def deviance_limit(table: Table, level: float) -> float:
     """Return the limit of the profile likelihood for this table, by the formula of the module."""
     large = NormalDist().inv_cdf((1 + level) / 2) ** 2
-    least = min(table.both, table.neither, table.disagreed)
-    return large + (-2 * log(1 - level) - large) / (1 + least)
+    return large + (-2 * log(1 - level) - large) / (1 + min(table.both, table.neither, table.disagreed))
 
 
 @lru_cache(maxsize=1_024)  # pages and reports repeat the question, and an end takes thousands of likelihoods

@@ -193,9 +193,7 @@ class _Promise:
     @property
     def miss_rate(self) -> float | None:
         measured = self.reading.double_read
-        if measured is None:
-            return None
-        return measured.miss_rate(1 - self.doubt * MISS_RATE, self.reading.readers)
+        return None if measured is None else measured.miss_rate(1 - self.doubt * MISS_RATE, self.reading.readers)
 
     @cached_property
     def most_seen(self) -> int:

@@ -47,8 +47,7 @@ def design_effect(blocks: Sequence[int], outcomes: Sequence[bool]) -> float:
 
     `blocks`: the block of each record. `outcomes`: for each record, whether the share counts it.
     """
-    m = mean_block(blocks)
-    return 1 + (m - 1) * intraclass_correlation(blocks, outcomes)
+    return 1 + (mean_block(blocks) - 1) * intraclass_correlation(blocks, outcomes)
 
 
 def intraclass_correlation(blocks: Sequence[int], outcomes: Sequence[bool]) -> float:

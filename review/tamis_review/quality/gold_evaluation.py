@@ -104,6 +104,9 @@ def evaluate(matched: Matched) -> GoldEvaluation:
     by_model = [record for record in records if record.score is not None]
     dropped = sum(not _kept(record) for record in records)
     settled = [record for record in records if record.stand is not Stand.REFERRED]
+    decisions = [(record.stand.value, HUMAN[record.included]) for record in settled]
+    scores = [(record.score, record.included) for record in by_model if record.score is not None]
+    of_includes, of_excludes = ([score for score, included in scores if included is wanted] for wanted in (True, False))
     return GoldEvaluation(
         matching=matched.matching,
         sampling=design.sampling,
@@ -123,15 +126,7 @@ def evaluate(matched: Matched) -> GoldEvaluation:
             for record in records
             if record.human and record.stand is Stand.EXCLUDE
         ),
-        auc=design.figure(
-            lambda level: auc(
-                [record.score for record in by_model if record.score is not None and record.human],
-                [record.score for record in by_model if record.score is not None and not record.human],
-                level,
-            ),
-            by_model,
-            _right,
-        ),
+        auc=design.figure(lambda level: auc(of_includes, of_excludes, level), by_model, _right),
         score=matched.score,
         probability=design.reliability(records, lambda record: record.probability, lambda record: record.included)
         if any(record.probability is not None for record in records)
@@ -139,13 +134,7 @@ def evaluate(matched: Matched) -> GoldEvaluation:
         calibration=calibrated(by_model, design),
         reliability=design.reliability(by_model, lambda record: record.confidence, _right),
         agreement=design.agreement(
-            lambda level: agreement(
-                [(record.stand.value, HUMAN[record.included]) for record in settled],
-                categories=tuple(HUMAN.values()),
-                level=level,
-            ),
-            settled,
-            _right,
+            lambda level: agreement(decisions, categories=tuple(HUMAN.values()), level=level), settled, _right
         ),
     )
 

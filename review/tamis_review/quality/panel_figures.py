@@ -113,7 +113,6 @@ def panel_figures(panel: Panel, records: Sequence[PanelRecord], human: Mapping[i
     places = range(len(panel.models))
     pairs = list(combinations(places, 2))
     recall = panel_recall(panel, records, human)
-    represented = human if recall.like_all else {}
     return PanelFigures(
         models=panel.models,
         policy=panel.policy,
@@ -122,7 +121,7 @@ def panel_figures(panel: Panel, records: Sequence[PanelRecord], human: Mapping[i
         unanimous=sum(len(set(record.statuses)) == 1 for record in complete),
         labelled=sum(record.index in human for record in records),
         recall=recall,
-        members=tuple(_member(panel, place, records, represented) for place in places),
+        members=tuple(_member(panel, place, records, human if recall.like_all else {}) for place in places),
         pairs=tuple(_pair(panel, pair, records, {} if recall.unknown else human, recall.odds) for pair in pairs),
         brought=tuple(_brought(panel, place, records, human, like_all=recall.like_all) for place in places),
         differing=_differing(panel, records),
@@ -157,7 +156,6 @@ def _pair(
     words = [(record, record.words[pair[0]], record.words[pair[1]]) for record in records]
     judged = [row for row in words if row[1].vote is not None and row[2].vote is not None]
     decisions = [(a.status.value, b.status.value) for _, a, b in judged if a.status and b.status]
-    labels = dict.fromkeys(label for _, a, _ in judged for label in a.verdicts)
     others = [place for place in range(len(panel.models)) if place not in pair]
     labelled = [
         (human[record.index], some_keeps([record.words[place] for place in others]), a, b)
@@ -168,25 +166,18 @@ def _pair(
         shared_errors(_strata(labelled, odds, include=include), pairs=comb(len(panel.models), 2)) if labelled else None
         for include in (True, False)
     )
+
+    def criterion(label: str) -> CriterionAgreement:
+        said = [(a.verdicts.get(label), b.verdicts.get(label)) for _, a, b in judged]
+        both = [(first.value, second.value) for first, second in said if first is not None and second is not None]
+        return CriterionAgreement(label=label, agreement=agreement(both, categories=VERDICTS))
+
     return PanelPair(
         first=panel.models[pair[0]],
         second=panel.models[pair[1]],
         differ=sum(a != b for a, b in decisions),
         agreement=agreement(decisions, categories=STATUSES),
-        criteria=tuple(
-            CriterionAgreement(
-                label=label,
-                agreement=agreement(
-                    [
-                        (a.verdicts[label].value, b.verdicts[label].value)
-                        for _, a, b in judged
-                        if label in a.verdicts and label in b.verdicts
-                    ],
-                    categories=VERDICTS,
-                ),
-            )
-            for label in labels
-        ),
+        criteria=tuple(map(criterion, dict.fromkeys(label for _, a, _ in judged for label in a.verdicts))),
         misses=misses,
         false_includes=false_includes,
     )

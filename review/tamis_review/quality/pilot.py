@@ -69,14 +69,8 @@ def choose_threshold(
             raise InvalidParameters(f"{name}: {share!r} is not between 0 and 1")
     n = len(ranks)
     lost = sum(rank == -inf for rank in ranks)
-    chosen = Threshold(
-        recall=recall,
-        delta=delta,
-        includes=n,
-        missed=lost,
-        weight=weight,
-        needed=includes_needed(recall, delta, missed=lost, weight=weight),
-    )
+    needed = includes_needed(recall, delta, missed=lost, weight=weight)
+    chosen = Threshold(recall=recall, delta=delta, includes=n, missed=lost, weight=weight, needed=needed)
     for value in sorted({0.0, *(rank for rank in ranks if 0 < rank < inf)}):
         missed = sum(rank < value for rank in ranks)
         bound = lower_bound((n - missed) / weight, n / weight, 1 - delta)

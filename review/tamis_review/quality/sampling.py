@@ -171,8 +171,7 @@ def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[SampleF
     yield _ranks("scores", scores, ("low", "high"), [record.rank for record in records], drawn)
     yield _groups("decisions", "the system {}", [_kind(record) for record in records], drawn)
     databases = [record.database for record in records]
-    names = {name for name in databases if name is not None}
-    if 0 < len(names) <= MOST_DATABASES:
+    if 0 < len({*databases} - {None}) <= MOST_DATABASES:
         yield _groups("databases", "are from {}", [name or "an unnamed database" for name in databases], drawn)
 
 

@@ -275,8 +275,7 @@ def _grid(plot: Plot, values: range, top: int) -> list[str]:
 
 
 def _grid_line(plot: Plot, y: float, text: str) -> tuple[str, str]:
-    line = _line("grid", plot.left, plot.right, f"{y:g}", f"{y:g}")
-    return line, _tick(plot.left - 8, f"{y + 4:g}", text, "end")
+    return _line("grid", plot.left, plot.right, f"{y:g}", f"{y:g}"), _tick(plot.left - 8, f"{y + 4:g}", text, "end")
 
 
 def _line(kind: str, x1: int | str, x2: int | str, y1: int | str, y2: int | str) -> str:

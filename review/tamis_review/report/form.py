@@ -91,17 +91,13 @@ def _sources(rows: Sequence[tuple[FlowSource, str]]) -> list[str]:
 
 
 def _reports(rows: tuple[ReportRow, ...]) -> list[str]:
-    cells = [
-        (str(record_number(row.index)), _report_words(row), row.way, escaped(row.reason or row.study or ""))
-        for row in rows
-    ]
+    cells = []
+    for row in rows:
+        linked = [f"[{escaped(text)}](<{url}>)" if url else escaped(text) for text, url in row.identifiers]
+        report = f"{escaped(row.title or '(no title)')} ({', '.join(linked)})"
+        cells.append((str(record_number(row.index)), report, row.way, escaped(row.reason or row.study or "")))
     head = ("record", "report", "outcome", "reason or study")
     return ["", "## Reports", *_table(head, "rlll", cells)] if rows else []
-
-
-def _report_words(row: ReportRow) -> str:
-    linked = [f"[{escaped(text)}](<{url}>)" if url else escaped(text) for text, url in row.identifiers]
-    return f"{escaped(row.title or '(no title)')} ({', '.join(linked)})"
 
 
 def _panels(parts: tuple[sections.PanelPart, ...]) -> list[str]:

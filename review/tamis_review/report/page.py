@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -138,7 +138,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "css_hash": policy_hash(css),
         "js_hash": policy_hash(js),
         "facts": _script_json(table_facts(screening.labelled, [batch.operation for batch in figures.batches])),
-        "rows": _separated(rows),
+        "rows": ("," * (place > 0) + _script_json(row) for place, row in enumerate(rows)),
     }
 
 
@@ -206,12 +206,6 @@ def _readings(figures: Figures) -> list[tuple[str, ReadingFigures, Markup]]:
         for number, (stage, batch) in enumerate(figures.staged(), 1)
         if batch.reading is not None
     ]
-
-
-def _separated(rows: Iterable[Row]) -> Iterator[Markup]:
-    """Yield each row as JSON, with a comma before all but the first."""
-    for place, row in enumerate(rows):
-        yield "," * (place > 0) + _script_json(row)
 
 
 def _script_json(value: object) -> Markup:

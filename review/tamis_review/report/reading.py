@@ -79,15 +79,9 @@ def _review(connection: Connection, review_id: UUID) -> ReportSubject:
     rows = tuple(connection.execute(select(batches).where(batches.c.review_id == review_id).order_by(batches.c.stage)))
     if not rows:
         raise UnknownBatch(f"review {review_id} has no batch yet: there is nothing to report")
-    return ReportSubject(
-        kind=SubjectKind.REVIEW,
-        id=review.id,
-        label=review.label,
-        batches=rows,
-        read_at=review.read_at,
-        planned=tuple(stage.name for stage in ReviewPlan.model_validate(review.plan).stages),
-        ended=review.finished_at is not None,
-    )
+    planned = tuple(stage.name for stage in ReviewPlan.model_validate(review.plan).stages)
+    ended = review.finished_at is not None
+    return ReportSubject(SubjectKind.REVIEW, review.id, review.label, rows, review.read_at, planned, ended=ended)
 
 
 def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:

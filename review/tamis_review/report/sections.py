@@ -132,11 +132,10 @@ def _part(heading: str, batch: BatchFigures) -> HumanPart:
 
 
 def _counts(humans: HumanFigures, *, deciding: bool) -> tuple[tuple[str, int], ...]:
-    otherwise = "opposite to the software" if deciding else "different from the model's value"
     return (
         ("records decided by a human", humans.decided),
         ("same as the software", humans.confirmed),
-        (otherwise, humans.reversed),
+        ("opposite to the software" if deciding else "different from the model's value", humans.reversed),
         ("not decided by the software", humans.settled),
         *([("unresolved conflicts between reviewers", humans.conflicts)] if humans.conflicts else []),
     )
@@ -145,15 +144,9 @@ def _counts(humans: HumanFigures, *, deciding: bool) -> tuple[tuple[str, int], .
 def _row(name: str, agreement: Agreement) -> AgreementRow:
     observed = NONE if agreement.observed is None else f"{agreement.observed:.1%}"
     kappa, ac1 = (NONE if value is None else two_places(value) for value in (agreement.kappa, agreement.ac1))
-    return AgreementRow(
-        name,
-        agreement.n,
-        observed,
-        kappa,
-        range_words(agreement.kappa_low, agreement.kappa_high),
-        ac1,
-        range_words(agreement.ac1_low, agreement.ac1_high),
-    )
+    of_kappa = range_words(agreement.kappa_low, agreement.kappa_high)
+    of_ac1 = range_words(agreement.ac1_low, agreement.ac1_high)
+    return AgreementRow(name, agreement.n, observed, kappa, of_kappa, ac1, of_ac1)
 
 
 def range_words(low: float | None, high: float | None) -> str:

@@ -350,5 +350,4 @@ def _holds(words: Iterable[str]) -> ColumnElement[bool]:
 
 
 def _places(connection: Connection, statement: Select[tuple[int]]) -> set[int]:
-    places = statement.subquery("one")
-    return set(connection.execute(select(func.array_agg(places.c[0]))).scalar_one() or ())
+    return set(connection.execute(select(func.array_agg(statement.subquery("one").c[0]))).scalar_one() or ())

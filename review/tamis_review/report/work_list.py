@@ -169,9 +169,8 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
     conflicts = ({at for at, row in decisions.items() if row.conflict} | read_differing(connection, batch_id)) - hidden
     kept_out = work_filter.read_kept_out(connection, batch_id)
     if judged is None:
-        done = {place for place, decision in decisions.items() if not decision.waits(mode, me)}
         every = set(range(count))
-        todo = every - kept_out - done
+        todo = every - kept_out - {place for place, decision in decisions.items() if not decision.waits(mode, me)}
         mine = {place for place, decision in decisions.items() if me in decision.reviewers}
     else:
         every, mine = {item.index for item in drawn}, {*judged}
