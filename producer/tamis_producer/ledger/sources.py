@@ -52,5 +52,5 @@ def earlier_batches(connection: Connection, batch_id: UUID) -> list[UUID]:
 
 def read_known_records(connection: Connection, batch_id: UUID) -> Sequence[dict[str, Any]]:
     """Return all records of a batch and of the batches that it updates, including duplicates."""
-    known = select(payloads.c.payload).where(payloads.c.batch_id.in_(earlier_batches(connection, batch_id)))
-    return connection.execute(known.order_by(payloads.c.batch_id, payloads.c.idx)).scalars().all()
+    of_chain = select(payloads.c.payload).where(payloads.c.batch_id.in_(earlier_batches(connection, batch_id)))
+    return connection.execute(of_chain.order_by(payloads.c.batch_id, payloads.c.idx)).scalars().all()
