@@ -1,6 +1,6 @@
 """`tamis results` and `tamis export`: write the records of a batch from the ledger."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -98,10 +98,14 @@ def export(
             written = form or _format_for(list(dict.fromkeys(map(source_format, records))), output)
             dropped = write_records(records, output, format=written)
     yield {"batch": batch.id, "records": count, "written_to": output, "dropped": dropped}
+    _say_dropped(dropped)
+    err.print(f"{counted(count, 'record')} written to {output}", markup=False)
+
+
+def _say_dropped(dropped: Mapping[str, int]) -> None:
     if dropped:
         fields = ", ".join(f"{name} ({counted(n, 'record')})" for name, n in dropped.items())
         err.say(f"[yellow]not written, because the format has no place for them:[/] {escape(fields)}")
-    err.print(f"{counted(count, 'record')} written to {output}", markup=False)
 
 
 def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None:
