@@ -12,6 +12,13 @@ from .tables import short
 
 
 @contextmanager
+def found(of: str) -> Iterator[Batch | Review]:
+    """Yield the batch or the review with this id."""
+    with connected() as client:
+        yield find_batch_or_review(client, of)
+
+
+@contextmanager
 def opened(of: str) -> Iterator[Batch]:
     """Yield the batch with this id. Raises the errors of `batch_of`."""
     with connected() as client:

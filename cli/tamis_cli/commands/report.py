@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from tamis_review import find_batch_or_review
 from tamis_review.report import ReportForm, form_of
 from tamis_review.reports import write_report_file
 from tamis_schemas import InvalidRequest
@@ -14,7 +13,7 @@ from tamis_schemas.values.printable import STANDARD_OUTPUT
 
 from .app import app, err
 from .arguments import to_file
-from .connected import connected
+from .opened import found
 from .tables import short
 
 
@@ -45,8 +44,7 @@ def report(
         form = ReportForm.JSON
     if form is None:
         form = ReportForm.HTML if output is None else form_of(output)
-    with connected() as client:
-        reported = find_batch_or_review(client, subject)
+    with found(subject) as reported:
         default = Path(f"report-{short(reported.id)}.html") if form is ReportForm.HTML else STANDARD_OUTPUT
         file = output or default
         if file == STANDARD_OUTPUT and form is ReportForm.PNG and sys.stdout.isatty():

@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Restrictions
 from tamis_producer.ledger import webhook_outbox as outbox
 from tamis_producer.ledger.webhook_outbox import WebhookView
 from tamis_producer.process.waiting import poll
@@ -80,7 +82,7 @@ def of_key(
     """Set the receiver for a key's batches that name none. Without a URL, remove it."""
     callback = None if url is None else callback_of(url)
     with connected() as client:
-        outbox.set_of_key(client.engine, key, callback)
+        api_keys.change(client.engine, key, Restrictions(callback=callback))
     yield {"id": key, "callback": callback}
     out.say(f"receiver for batches of key {key}: {'none' if callback is None else callback.url}", markup=False)
 

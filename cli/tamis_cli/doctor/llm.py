@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import binascii
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -41,12 +40,13 @@ def examine_llm(
 
     `tell` receives the present step. `learn` receives each key before its use, so that outputs can redact the key.
     """
+    keys = (settings.llm_api_key_file, settings.llm_api_key, settings.llm_api_key_command)
     try:
         url = _url_of(settings)
         endpoint = ExaminedEndpoint(
             base_url=shown_url(url),
             model=settings.default_model,
-            has_key=_has_key(settings),
+            has_key=any(key is not None for key in keys),
             of_stack=not settings.names_an_llm,
         )
         if urlsplit(url).username:
@@ -134,11 +134,6 @@ def _beside_the_stack(settings: WorkerSettings, endpoint: ExaminedEndpoint) -> I
         yield warning(SUBJECT, what, mend)
 
 
-def _has_key(settings: WorkerSettings) -> bool:
-    sources = (settings.llm_api_key_file, settings.llm_api_key, settings.llm_api_key_command)
-    return any(source is not None for source in sources)
-
-
 def _renewal_of(settings: WorkerSettings) -> str | None:
     """Return the source of fresh keys, in words; None if the key is read only once, when a process starts."""
     if settings.llm_api_key_file is not None:
@@ -148,14 +143,11 @@ def _renewal_of(settings: WorkerSettings) -> str | None:
 
 def expiry_of(key: str) -> datetime | None:
     """Return the expiry of a key that is a JSON web token (its claim `exp`), or None."""
-    parts = key.split(".")
-    if len(parts) != 3:
-        return None
-    try:
-        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    with suppress(ValueError, KeyError, TypeError, OverflowError, OSError):
+        _, content, _ = key.split(".")
+        claims = json.loads(base64.urlsafe_b64decode(content + "=" * (-len(content) % 4)))
         return datetime.fromtimestamp(claims["exp"], UTC)
-    except (binascii.Error, ValueError, KeyError, TypeError, OverflowError, OSError):
-        return None
+    return None
 
 
 def judge_key(expires: datetime | None, now: datetime, *, renewed: str | None) -> Finding:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from decimal import Decimal
 from itertools import islice
 
 from sqlalchemy import Float, cast, func, select, true
@@ -18,7 +17,6 @@ from tamis_schemas import (
     Item,
     LedgerUnavailable,
     Operation,
-    Prices,
     Steering,
     Usage,
     resolve_item_id,
@@ -101,6 +99,7 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
         round(sum(min(answer, question.request.max_tokens) for question in to_ask)),
     )
     most = sum(question.request.max_tokens for question in to_ask)
+    others = [other for other in (STANDARD, FLEX) if tier_name(other) != tier_name(tier) and prices.knows(model, other)]
     return Rehearsal(
         model=known_model,
         model_note=model_note,
@@ -119,16 +118,10 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
         price=None if (price := prices.of(model)) is None else price.at(tier),
         cost=prices.cost(model, usage, tier) if prices.knows(model, tier) else None,
         most_cost=prices.at_most(model, usage.prompt_tokens, most, tier),
-        other_tiers=_other_tiers(prices, model, usage, tier),
+        other_tiers={other: cost for other in others if (cost := prices.cost(model, usage, other)) is not None},
         duration=_duration(settings, len(to_ask), usage.total_tokens, experience.seconds),
         beginning=beginning_of(questions[0].request) if questions else None,
     )
-
-
-def _other_tiers(prices: Prices, model: str, usage: Usage, tier: str | None) -> dict[str, Decimal]:
-    """Return the approximate cost in dollars at each of the other tiers."""
-    others = [other for other in (STANDARD, FLEX) if tier_name(other) != tier_name(tier) and prices.knows(model, other)]
-    return {other: cost for other in others if (cost := prices.cost(model, usage, other)) is not None}
 
 
 def _first_round(

@@ -35,17 +35,14 @@ def main(arguments: list[str] | None = None) -> None:
     parameters.port = options.port
     parameters.n_parallel = PARALLEL
     parameters.n_ctx = CONTEXT
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     for threads in (parameters.cpuparams, parameters.cpuparams_batch):
-        threads.n_threads = _cores()
+        threads.n_threads = cores
         threads.poll = 0  # percent of busy waiting; with the default 50, two shared cores are very slow
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     server = xllamacpp.Server(parameters)
     print(f"{options.model.name} listens on {server.listening_address}", flush=True)  # noqa: T201 - its log
     threading.Event().wait()
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 if __name__ == "__main__":

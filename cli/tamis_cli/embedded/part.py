@@ -4,7 +4,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import ClassVar, NoReturn, Self
@@ -19,13 +19,12 @@ WITHIN = 2.0  # seconds
 
 def get(port: int, path: str, *, host: str = HOST, most: int = 0) -> bytes | None:
     """Return the first `most` bytes of the response to a GET of `path`; None without a response of status 200."""
-    try:
-        with closing(HTTPConnection(host, port, timeout=WITHIN)) as connection:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            return answer.read(most) if answer.status == 200 else None
-    except (OSError, HTTPException):
-        return None  # nothing listens yet, or it is still starting
+    # An error: nothing listens yet, or it is still starting.
+    with suppress(OSError, HTTPException), closing(HTTPConnection(host, port, timeout=WITHIN)) as connection:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.read(most) if answer.status == 200 else None
+    return None
 
 
 def answers(port: int, path: str, *, host: str = HOST) -> bool:

@@ -268,10 +268,9 @@ def server_program(data: Path) -> ServerProgram:
 
 def release_of(data: Path) -> int | None:
     """Return the major release that made a data folder; None if unknown."""
-    try:
+    with contextlib.suppress(OSError, ValueError):  # another user's folder: reported with its owner
         return int((data / "PG_VERSION").read_text("ascii").partition(".")[0])
-    except (OSError, ValueError):  # another user's folder: reported with its owner
-        return None
+    return None
 
 
 def candidates() -> Iterator[ProgramCandidate]:
@@ -296,11 +295,10 @@ def _system_folders() -> Iterator[Path]:
 
 def _named_by_pg_config() -> Path | None:
     """Return the folder that `pg_config` names. The folder may contain no server, if only a client is installed."""
-    try:
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         done = ask_program("pg_config", "--bindir", within=ASK_WITHIN)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return Path(done.stdout.strip()) if done.returncode == 0 else None
+        return Path(done.stdout.strip()) if done.returncode == 0 else None
+    return None
 
 
 def _release_in_path(folder: Path) -> int:

@@ -43,12 +43,11 @@ class ChildRecord(BaseModel):
 
     def find(self) -> psutil.Process | None:
         """Return the process if it still runs; None if it has ended, even if another process has its pid now."""
-        try:
+        with suppress(psutil.NoSuchProcess):
             process = psutil.Process(self.pid)
             same = abs(process.create_time() - self.create_time) < SAME_START
             return process if same and process.status() != psutil.STATUS_ZOMBIE else None
-        except psutil.NoSuchProcess:
-            return None
+        return None
 
 
 _RECORDS = TypeAdapter(list[ChildRecord])
@@ -64,11 +63,8 @@ class ChildrenFile:
 
     def add(self, name: str, pid: int, stop_signal: int) -> None:
         """Record a child that has just started. Skip a child that has ended already."""
-        try:
+        with suppress(psutil.NoSuchProcess), self._lock:
             create_time = psutil.Process(pid).create_time()
-        except psutil.NoSuchProcess:
-            return
-        with self._lock:
             self._records[pid] = ChildRecord(name=name, pid=pid, create_time=create_time, stop_signal=stop_signal)
             self._write()
 
@@ -96,10 +92,9 @@ class ChildrenFile:
         return [record.name for record in survivors]
 
     def _read(self) -> list[ChildRecord]:
-        try:
+        with suppress(FileNotFoundError, ValidationError):  # a damaged file names no process that is safe to end
             return _RECORDS.validate_json(self.path.read_bytes())
-        except (FileNotFoundError, ValidationError):
-            return []  # a damaged file names no process that is safe to end
+        return []
 
     def _write(self) -> None:
         draft = self.path.with_suffix(".draft")
@@ -130,7 +125,9 @@ class Process:
     def __init__(self, command: Command, children: ChildrenFile | None = None) -> None:
         self.command = command
         self._children = children
-        _put_long_log_aside(command.log)
+        command.log.parent.mkdir(parents=True, exist_ok=True)
+        if command.log.exists() and command.log.stat().st_size > LOG_LIMIT:
+            command.log.replace(command.log.with_suffix(command.log.suffix + ".1"))
         self._log_start = command.log.stat().st_size if command.log.exists() else 0
         try:
             with command.log.open("ab") as log:
@@ -261,9 +258,3 @@ def ask_program(*command: str, within: float) -> subprocess.CompletedProcess[str
         env=server_environment(),
         check=False,
     )
-
-
-def _put_long_log_aside(log: Path) -> None:
-    log.parent.mkdir(parents=True, exist_ok=True)
-    if log.exists() and log.stat().st_size > LOG_LIMIT:
-        log.replace(log.with_suffix(log.suffix + ".1"))

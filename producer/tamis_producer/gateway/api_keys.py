@@ -126,24 +126,22 @@ def change(engine: Engine, key_id: str, restrictions: Restrictions) -> ApiKey:
     columns = restrictions.columns()
     if not columns:
         raise InvalidParameters("name a restriction to change")
-    alive = and_(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None))
-    with ledger_errors(), engine.begin() as connection:
-        row = connection.execute(update(api_keys).where(alive).values(columns).returning(api_keys)).one_or_none()
-    if row is None:
-        raise _unknown(key_id)
-    return _key(row)
+    return _updated(engine, key_id, columns)
 
 
 def revoke(engine: Engine, key_id: str) -> None:
     """Revoke a key. Raises `InvalidRequest` if no key has this id, or it is already revoked."""
-    dead = update(api_keys).where(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None)).values(revoked_at=sql.now())
+    _updated(engine, key_id, {"revoked_at": sql.now()})
+
+
+def _updated(engine: Engine, key_id: str, columns: Mapping[str, Any]) -> ApiKey:
+    """Change the row of a valid key, and return the key. Raises `InvalidRequest` if no valid key has this id."""
+    alive = and_(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None))
     with ledger_errors(), engine.begin() as connection:
-        if connection.execute(dead).rowcount == 0:
-            raise _unknown(key_id)
-
-
-def _unknown(key_id: str) -> InvalidRequest:
-    return InvalidRequest(f"there is no valid key {key_id!r}: `tamis keys list` lists the keys")
+        row = connection.execute(update(api_keys).where(alive).values(columns).returning(api_keys)).one_or_none()
+    if row is None:
+        raise InvalidRequest(f"there is no valid key {key_id!r}: `tamis keys list` lists the keys")
+    return _key(row)
 
 
 def _models(names: Collection[str]) -> list[str]:

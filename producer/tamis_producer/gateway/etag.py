@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from fastapi import HTTPException, Request
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Column, Connection, Select, func, select
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -34,8 +34,8 @@ from ..ledger.copies import last_verdict, stages_of
 from .access import Of, Reader
 from .description import BatchId
 
-# The last verdict on copies, override, audit decision and remark; the number of audits; a number that grows with each
-# sample of the stop rule; the last override in the reading order; the last screening mode.
+# The last verdict on copies and audit decision; the number of audits; a number that grows with each sample of the stop
+# rule; the last override, remark, override in the reading order, and screening mode.
 Humans = tuple[int, ...]
 
 
@@ -93,16 +93,15 @@ class EntityTags:
 def _humans(connection: Connection, batch_id: UUID) -> Humans:
     """Return numbers that change when people act on a batch, or on another stage of the batch's review."""
     stages = stages_of(batch_id)
-    override = select(func.coalesce(func.max(overrides.c.id), 0)).where(overrides.c.batch_id.in_(stages))
+
+    def last(column: Column[Any]) -> Select[tuple[int]]:
+        return select(func.coalesce(func.max(column), 0)).where(column.table.c.batch_id.in_(stages))
+
     of_batch = select(audits.c.id).where(audits.c.batch_id.in_(stages))
     decision = select(func.coalesce(func.max(audit_decisions.c.id), 0)).where(audit_decisions.c.audit_id.in_(of_batch))
-    remark = select(func.coalesce(func.max(remarks.c.id), 0)).where(remarks.c.batch_id.in_(stages))
     drawn = select(func.count()).select_from(of_batch.subquery())
     steps = stop_samples.c.drawn + func.num_nonnulls(stop_samples.c.id, stop_samples.c.closed_at)
     samples = select(func.coalesce(func.sum(steps), 0)).where(stop_samples.c.batch_id.in_(stages))
-    order = select(func.coalesce(func.max(reading_orders.c.last_override), 0)).where(
-        reading_orders.c.batch_id.in_(stages)
-    )
-    mode = select(func.coalesce(func.max(screening_modes.c.id), 0)).where(screening_modes.c.batch_id.in_(stages))
-    marks = (last_verdict(batch_id), override, decision, remark, drawn, samples, order, mode)
+    people = map(last, (overrides.c.id, remarks.c.id, reading_orders.c.last_override, screening_modes.c.id))
+    marks = (last_verdict(batch_id), decision, drawn, samples, *people)
     return tuple(connection.execute(select(*(mark.scalar_subquery() for mark in marks))).one())

@@ -48,10 +48,7 @@ def find_reading_audit(connection: Connection, batch_id: UUID) -> UUID | None:
     """
     open_first = exists().where(audit_items.c.audit_id == audits.c.id, ~_judged()).desc()
     statement = select(audits.c.id).where(audits.c.batch_id == batch_id)
-    audit_id: UUID | None = connection.execute(
-        statement.order_by(open_first, audits.c.created_at.desc()).limit(1)
-    ).scalar()
-    return audit_id
+    return connection.execute(statement.order_by(open_first, audits.c.created_at.desc()).limit(1)).scalar()
 
 
 def read_unjudged(connection: Connection, batch_id: UUID) -> list[int]:

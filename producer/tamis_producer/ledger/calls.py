@@ -90,9 +90,5 @@ def _call_result(row: Any) -> CallResult:
     status = ItemStatus(row.state)
     if status not in (ItemStatus.DECIDED, ItemStatus.FAILED):
         return CallResult(status)
-    return CallResult(
-        status,
-        result=result_of(row),
-        detail=row.detail,
-        error_kind=None if row.error_kind is None else ErrorKind(row.error_kind),
-    )
+    error_kind = None if row.error_kind is None else ErrorKind(row.error_kind)
+    return CallResult(status, result_of(row), row.detail, error_kind)

@@ -30,8 +30,7 @@ def source_name() -> ColumnElement[str | None]:
         .join(origin, origin.c.batch_id == first.c.id)
         .where(first.c.review_id == batches.c.review_id, first.c.stage == 0, origin.c.idx == payloads.c.origin)
     )
-    of_batch = _name(batches.c.source, payloads.c.source)
-    return case((batches.c.stage > 0, of_first.scalar_subquery()), else_=of_batch)
+    return case((batches.c.stage > 0, of_first.scalar_subquery()), else_=_name(batches.c.source, payloads.c.source))
 
 
 def _name(sources: ColumnElement[Any], place: ColumnElement[int]) -> ColumnElement[str]:
@@ -53,8 +52,5 @@ def earlier_batches(connection: Connection, batch_id: UUID) -> list[UUID]:
 
 def read_known_records(connection: Connection, batch_id: UUID) -> Sequence[dict[str, Any]]:
     """Return all records of a batch and of the batches that it updates, including duplicates."""
-    chain = earlier_batches(connection, batch_id)
-    statement = (
-        select(payloads.c.payload).where(payloads.c.batch_id.in_(chain)).order_by(payloads.c.batch_id, payloads.c.idx)
-    )
-    return connection.execute(statement).scalars().all()
+    of_chain = select(payloads.c.payload).where(payloads.c.batch_id.in_(earlier_batches(connection, batch_id)))
+    return connection.execute(of_chain.order_by(payloads.c.batch_id, payloads.c.idx)).scalars().all()

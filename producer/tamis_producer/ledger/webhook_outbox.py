@@ -1,4 +1,4 @@
-"""The outbox of webhooks: list events, send them again, send a test, and set the callback of a key."""
+"""The outbox of webhooks: list events, send them again, and send a test."""
 
 from datetime import datetime
 from uuid import UUID
@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import Engine, Row, String, cast, func, insert, null, select, update
 
 from tamis_schemas import Callback, InvalidRequest
-from tamis_schemas.ledger import api_keys, webhooks
+from tamis_schemas.ledger import webhooks
 from tamis_schemas.ledger.tables import WebhookState
 from tamis_schemas.values.frozen import Frozen
 
@@ -78,18 +78,6 @@ def write_test(engine: Engine, callback: Callback) -> UUID:
     row = {"type": TEST, "url": callback.url, "data": {}}
     with ledger_errors(), engine.begin() as connection:
         return UUID(str(connection.execute(insert(webhooks).values(row).returning(webhooks.c.id)).scalar_one()))
-
-
-def set_of_key(engine: Engine, key_id: str, callback: Callback | None) -> None:
-    """Set the callback for those future batches of a key that name no callback. None: no callback.
-
-    Raises `InvalidRequest` if no valid key has this id, and `LedgerUnavailable`.
-    """
-    value = null() if callback is None else callback.model_dump(mode="json")
-    of_key = update(api_keys).where(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None)).values(callback=value)
-    with ledger_errors(), engine.begin() as connection:
-        if connection.execute(of_key).rowcount == 0:
-            raise InvalidRequest(f"there is no valid key {key_id!r}: `tamis keys list` lists the keys")
 
 
 def _view(row: Row[tuple[object, ...]]) -> WebhookView:

@@ -24,9 +24,5 @@ def begin_anew_after_a_fork(one: Forked) -> None:
     _living.add(one)
 
 
-def _in_child() -> None:
-    _of_the_parent.extend([owner.forget() for owner in list(_living)])
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
+    os.register_at_fork(after_in_child=lambda: _of_the_parent.extend([owner.forget() for owner in list(_living)]))

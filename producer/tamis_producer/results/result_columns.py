@@ -44,21 +44,12 @@ def _called(of: Callable[[Provenance], Any]) -> Callable[[ItemResult], Any]:
     return lambda row: None if row.provenance is None else of(row.provenance)
 
 
-def _confidence(row: ItemResult) -> float | None:
-    return None if row.result is None or row.error is not None else row.result.confidence
-
-
-def _title(row: ItemResult) -> str | None:
-    title = row.item.get("title")
-    return shown_text(title) if title else None
-
-
 RESULT_COLUMNS = (
     ResultColumn("index", int, lambda row: row.index),
     ResultColumn("item_id", str, lambda row: row.item_id),
     ResultColumn("status", str, lambda row: row.status),
     ResultColumn("value", None, lambda row: row.value),
-    ResultColumn("confidence", float, _confidence),
+    ResultColumn("confidence", float, lambda row: row.result.confidence if row.result and row.error is None else None),
     # Of inclusion, from the answer's tokens; missing: the endpoint gives none, or the operation does not decide.
     ResultColumn("probability", float, lambda row: row.probability),
     ResultColumn("relevance", int, lambda row: row.relevance),  # 0 to 100, the model's grade: `--graded`
@@ -95,7 +86,7 @@ RESULT_COLUMNS = (
     ResultColumn("decisions", str, lambda row: row.decision_words),
     ResultColumn("labels", str, lambda row: " | ".join(row.labels) or None),  # people's labels
     ResultColumn("notes", str, lambda row: " | ".join(row.notes) or None),
-    ResultColumn("title", str, _title),
+    ResultColumn("title", str, lambda row: shown_text(title) if (title := row.item.get("title")) else None),
     # Database, register or other source of the record; missing: the batch has at most one source.
     ResultColumn("source", str, lambda row: row.source),
     ResultColumn("number", int, lambda row: record_number(row.index)),  # from 1, for people

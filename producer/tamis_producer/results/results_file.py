@@ -102,14 +102,9 @@ def _cell(column: ResultColumn, row: ItemResult) -> object:
         case bool() as answer:
             return str(answer).lower()
         case Decimal() as amount:
-            return _plain(amount)
+            text = f"{amount:f}"  # without exponent and trailing zeros, for spreadsheets
+            return text.rstrip("0").rstrip(".") if "." in text else text
         case dict() as fields:
             return json.dumps(fields, ensure_ascii=False)
         case value:
             return value
-
-
-def _plain(amount: Decimal) -> str:
-    """Return the amount without exponent and trailing zeros, for spreadsheets."""
-    text = f"{amount:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -75,7 +75,8 @@ def _write(connection: Connection, holding: Holding, draft: Path, going_on: Call
                 stream.write(piece)
         n: int = cursor.rowcount
     _sync(path)
-    lines = _count_lines(path)
+    with path.open("rb") as stream:
+        lines = sum(block.count(b"\n") for block in iter(partial(stream.read, BLOCK), b""))
     if lines != n:
         raise OSError(f"{path.name} holds {lines:,} of {n:,} rows")
     return n
@@ -130,11 +131,6 @@ def _in_one_notation(connection: Connection) -> None:
         "idle_in_transaction_session_timeout": "0",
     }
     connection.execute(select(*(func.set_config(name, value, True) for name, value in settings.items())))
-
-
-def _count_lines(path: Path) -> int:
-    with path.open("rb") as stream:
-        return sum(block.count(b"\n") for block in iter(partial(stream.read, BLOCK), b""))
 
 
 def _put_in_place(draft: Path, place: Path) -> None:

@@ -1,12 +1,10 @@
 """The workers and their state: from the ledger or, if the ledger does not answer, from Redis."""
 
-import json
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 import redis
-from pydantic import ValidationError
 from sqlalchemy import Engine, select
 
 from tamis_schemas import BrokerUnavailable, LedgerUnavailable
@@ -64,17 +62,11 @@ def read_redis(broker_url: str) -> list[WorkerReport]:
     try:
         with connect(broker_url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN) as client:
             keys = list(client.scan_iter(f"{wire.WORKER_KEYS}*", count=1000))
-            reports = client.mget(keys) if keys else []
+            values = client.mget(keys) if keys else []
     except (redis.RedisError, OSError) as error:
         raise BrokerUnavailable("Redis does not answer either") from error
-    return _reports([value for value in reports if value is not None])
-
-
-def _reports(values: Sequence[bytes]) -> list[WorkerReport]:
     reports = []
-    for value in values:
-        try:
-            reports.append(WorkerReport.model_validate(json.loads(value)))
-        except (ValueError, ValidationError):
-            continue  # written by another release; the ledger has that worker when it is back
+    for value in filter(None, values):
+        with suppress(ValueError):  # written by another release; the ledger has that worker when it is back
+            reports.append(WorkerReport.model_validate_json(value))
     return reports

@@ -82,7 +82,7 @@ class AIEvaluationService:
         self, item: object, criteria: str, include_reasoning: bool = True, *, fresh: bool = False
     ) -> EvaluationResult:
         """Return a result with the value True if the item meets the criteria, and False if not."""
-        return await self._result(EvaluationResult, _filter(criteria, include_reasoning), item, fresh)
+        return await self._result(EvaluationResult, _asked("filter", include_reasoning, criteria=criteria), item, fresh)
 
     async def filter_batch(
         self,
@@ -94,7 +94,7 @@ class AIEvaluationService:
         fresh: bool = False,
     ) -> list[EvaluationResult]:
         """Return a result for each item, with the value True if the item meets the criteria, and False if not."""
-        params = _filter(criteria, include_reasoning)
+        params = _asked("filter", include_reasoning, criteria=criteria)
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)
 
     async def score(
@@ -112,7 +112,9 @@ class AIEvaluationService:
 
         If `interval` is set, scores are in steps of this size.
         """
-        params = _score(criteria, min_value, max_value, interval, include_reasoning)
+        params = _asked(
+            "score", include_reasoning, criteria=criteria, min_value=min_value, max_value=max_value, interval=interval
+        )
         return await self._result(EvaluationResult, params, item, fresh)
 
     async def score_batch(
@@ -131,7 +133,9 @@ class AIEvaluationService:
 
         If `interval` is set, scores are in steps of this size.
         """
-        params = _score(criteria, min_value, max_value, interval, include_reasoning)
+        params = _asked(
+            "score", include_reasoning, criteria=criteria, min_value=min_value, max_value=max_value, interval=interval
+        )
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)
 
     async def extract(
@@ -148,7 +152,9 @@ class AIEvaluationService:
 
         If the item contains no such value, the result has neither value nor error.
         """
-        params = _extract(instruction, output_type, enum_values, include_reasoning)
+        params = _asked(
+            "extract", include_reasoning, instruction=instruction, output_type=output_type, enum_values=enum_values
+        )
         return await self._result(EvaluationResult, params, item, fresh)
 
     async def extract_batch(
@@ -166,7 +172,9 @@ class AIEvaluationService:
 
         If an item contains no such value, its result has neither value nor error.
         """
-        params = _extract(instruction, output_type, enum_values, include_reasoning)
+        params = _asked(
+            "extract", include_reasoning, instruction=instruction, output_type=output_type, enum_values=enum_values
+        )
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)
 
     async def extract_fields(
@@ -189,7 +197,8 @@ class AIEvaluationService:
             include_reasoning: ask for one explanation of all values.
             fresh: ignore cached answers.
         """
-        params = _extract_fields(schema, instructions, field_instructions, include_reasoning)
+        texts = {"instructions": instructions, "field_instructions": field_instructions}
+        params = _asked("extract_fields", include_reasoning, schema=schema, **texts)
         return await self._result(FieldsResult, params, item, fresh)
 
     async def extract_fields_batch(
@@ -207,7 +216,8 @@ class AIEvaluationService:
 
         The value is None if the item does not contain the property.
         """
-        params = _extract_fields(schema, instructions, field_instructions, include_reasoning)
+        texts = {"instructions": instructions, "field_instructions": field_instructions}
+        params = _asked("extract_fields", include_reasoning, schema=schema, **texts)
         return await self._results(FieldsResult, params, items, max_concurrent, fresh)
 
     def close(self) -> None:
@@ -232,45 +242,8 @@ def _as(kind: type[Result], call: CallResult) -> Result:
     return call.result if isinstance(call.result, kind) else kind(error=call.reason)
 
 
-def _filter(criteria: str, include_reasoning: bool) -> dict[str, Any]:
-    return {"operation": "filter", "criteria": criteria, "include_reasoning": include_reasoning}
-
-
-def _score(
-    criteria: str, min_value: float, max_value: float, interval: float | None, include_reasoning: bool
-) -> dict[str, Any]:
-    return {
-        "operation": "score",
-        "criteria": criteria,
-        "min_value": min_value,
-        "max_value": max_value,
-        "interval": interval,
-        "include_reasoning": include_reasoning,
-    }
-
-
-def _extract(
-    instruction: str, output_type: OutputType, enum_values: list[str] | None, include_reasoning: bool
-) -> dict[str, Any]:
-    return {
-        "operation": "extract",
-        "instruction": instruction,
-        "output_type": output_type,
-        "enum_values": enum_values,
-        "include_reasoning": include_reasoning,
-    }
-
-
-def _extract_fields(
-    schema: dict[str, Any], instructions: str, field_instructions: dict[str, str] | None, include_reasoning: bool
-) -> dict[str, Any]:
-    return {
-        "operation": "extract_fields",
-        "schema": schema,
-        "instructions": instructions,
-        "field_instructions": field_instructions,
-        "include_reasoning": include_reasoning,
-    }
+def _asked(operation: str, include_reasoning: bool, **fields: object) -> dict[str, Any]:
+    return {"operation": operation, "include_reasoning": include_reasoning, **fields}
 
 
 def get_ai_evaluation_service() -> AIEvaluationService:
@@ -357,17 +330,10 @@ class IterativeAnswerService:
             LedgerUnavailable: the ledger does not answer.
             WaitTimeout: the answer took longer than the timeout; the batch continues.
         """
-        operation = parse_operation(
-            _params(
-                instruct,
-                resp_format,
-                eval_crit,
-                iter_max=iter_max,
-                score_threshold=self.score_threshold if score_threshold is None else score_threshold,
-                parallel_attempts=parallel_attempts,
-            )
-        )
-        question = self._question(operation, model=model, fresh=fresh)
+        threshold = self.score_threshold if score_threshold is None else score_threshold
+        tries = {"iter_max": iter_max, "parallel_attempts": parallel_attempts}
+        params = _params(instruct, resp_format, eval_crit, score_threshold=threshold, **tries)
+        question = self._question(parse_operation(params), model=model, fresh=fresh)
         return dict(answer_of(await self._client.connected.calls.ask(question, {"id": ITEM_ID}, within=self._timeout)))
 
     def close(self) -> None:

@@ -161,12 +161,9 @@ def _policy(kind: type[Policy], name: str, value: str) -> Policy:
 def _items(papers: Sequence[object], scores: Sequence[float | None] | None) -> list[dict[str, Any]]:
     if scores is not None and len(scores) != len(papers):
         raise InvalidParameters(f"relevance_scores: {len(scores)} for {len(papers)} papers")
-    items: list[dict[str, Any]] = []
-    for index, paper in enumerate(papers):
-        item = to_item_at(index, paper)
-        score = None if scores is None else scores[index]
-        items.append(item if score is None else {**item, RELEVANCE: score})
-    return items
+    given = [None] * len(papers) if scores is None else scores
+    shown = ({} if score is None else {RELEVANCE: score} for score in given)
+    return [to_item_at(index, paper) | score for index, (paper, score) in enumerate(zip(papers, shown, strict=True))]
 
 
 def _decision(row: ItemResult, pause: Pause | None) -> InclusionDecision:
