@@ -53,27 +53,16 @@ class Pause(BaseModel):
 
     def remedy(self, batch_id: str) -> str:
         """Return the next step for a person, as a sentence with the command."""
-        match self.kind:
-            case PauseKind.REQUESTED:
-                return f"`tamis resume {batch_id}` continues it"
-            case PauseKind.BUDGET:
-                return f"`tamis resume {batch_id} --max-cost AMOUNT` continues with a larger budget"
-            case PauseKind.UNUSABLE_ANSWERS:
-                return (
-                    "Check the endpoint with `tamis doctor --endpoint`, name another model in TAMIS_MODEL, restart the "
-                    f"workers, then run `tamis resume {batch_id}`"
-                )
-            case PauseKind.FAILURES:
-                return (
-                    f"`tamis failures {batch_id}` shows the errors. Change the setting, restart the workers, then run "
-                    f"`tamis resume {batch_id}`. At its end, `tamis retry {batch_id}` asks about the failed items again"
-                )
-            case PauseKind.ENDPOINT:
-                return (
-                    "`tamis doctor --endpoint` checks the endpoint. Correct TAMIS_LLM_BASE_URL or the server, restart "
-                    f"the workers if a setting changed, then run `tamis resume {batch_id}`"
-                )
-            case PauseKind.RATE_LIMITED:
-                return f"The batch resumes by itself. `tamis resume {batch_id}` asks the endpoint at once"
-            case _:
-                return f"Correct the cause (restart the workers after new settings), then run `tamis resume {batch_id}`"
+        resume = f"`tamis resume {batch_id}`"
+        remedies = {
+            PauseKind.REQUESTED: f"{resume} continues it",
+            PauseKind.BUDGET: f"`tamis resume {batch_id} --max-cost AMOUNT` continues with a larger budget",
+            PauseKind.UNUSABLE_ANSWERS: "Check the endpoint with `tamis doctor --endpoint`, name another model in "
+            f"TAMIS_MODEL, restart the workers, then run {resume}",
+            PauseKind.FAILURES: f"`tamis failures {batch_id}` shows the errors. Change the setting, restart the "
+            f"workers, then run {resume}. At its end, `tamis retry {batch_id}` asks about the failed items again",
+            PauseKind.ENDPOINT: "`tamis doctor --endpoint` checks the endpoint. Correct TAMIS_LLM_BASE_URL or the "
+            f"server, restart the workers if a setting changed, then run {resume}",
+            PauseKind.RATE_LIMITED: f"The batch resumes by itself. {resume} asks the endpoint at once",
+        }
+        return remedies.get(self.kind, f"Correct the cause (restart the workers after new settings), then run {resume}")

@@ -21,13 +21,11 @@ class HumanStage(StrEnum):
     @property
     def values(self) -> tuple[str, ...]:
         """The possible decisions; empty if the batch's operation defines them."""
-        match self:
-            case HumanStage.OWN:
-                return ()
-            case HumanStage.RETRIEVAL:
-                return ("retrieved", "not retrieved")
-            case HumanStage.FULL_TEXT:
-                return ("include", "exclude", UNSURE)
+        return {
+            HumanStage.OWN: (),
+            HumanStage.RETRIEVAL: ("retrieved", "not retrieved"),
+            HumanStage.FULL_TEXT: ("include", "exclude", UNSURE),
+        }[self]
 
 
 class Override(Frozen):

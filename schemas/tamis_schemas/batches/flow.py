@@ -46,6 +46,11 @@ class Arrow(Frozen):
     arrived: int
     ways: tuple[Tally, ...]
 
+    @classmethod
+    def of(cls, place: str, arrived: int, ways: dict[str, int]) -> Self:
+        """Return a branch. `ways`: the number of records on each way, by name."""
+        return cls(place=place, arrived=arrived, ways=tallies(ways))
+
     @property
     def adds_up(self) -> bool:
         """True if as many records left as arrived."""
@@ -117,7 +122,7 @@ class FlowStage(Frozen):
             "cancelled": self.cancelled,
             "not decided yet": self.open,
         }
-        return Arrow(place=self.operation, arrived=self.entered, ways=tallies(ways))
+        return Arrow.of(self.operation, self.entered, ways)
 
 
 class ReportFlow(Frozen):
@@ -158,10 +163,7 @@ class ReportFlow(Frozen):
             "in conflict": self.conflicts,
             "included": self.included,
         }
-        return (
-            Arrow(place="retrieval", arrived=self.sought, ways=tallies(sought)),
-            Arrow(place="full text", arrived=self.assessed, ways=tallies(assessed)),
-        )
+        return Arrow.of("retrieval", self.sought, sought), Arrow.of("full text", self.assessed, assessed)
 
 
 class FlowSource(Frozen):
@@ -245,31 +247,20 @@ class Flow(Frozen):
     @property
     def arrows(self) -> tuple[Arrow, ...]:
         """Every branch of the flow, from the top of the diagram to its bottom."""
-        first = Arrow(
-            place="identification",
-            arrived=self.n_identified,
-            ways=(
-                Tally(name="duplicates", n=self.duplicates),
-                Tally(name="ineligible", n=total(self.ineligible)),
-                Tally(name="removed otherwise", n=self.removed_otherwise),
-                Tally(name="screened", n=self.stages[0].entered),
-            ),
-        )
-        arrows = [first, self.stages[0].arrow]
+        ways = {
+            "duplicates": self.duplicates,
+            "ineligible": total(self.ineligible),
+            "removed otherwise": self.removed_otherwise,
+            "screened": self.stages[0].entered,
+        }
+        arrows = [Arrow.of("identification", self.n_identified, ways), self.stages[0].arrow]
         for before, stage in zip(self.stages, self.stages[1:], strict=False):
-            between = Arrow(
-                place=f"from {before.operation} to {stage.operation}",
-                arrived=before.passed + stage.admitted,
-                ways=(Tally(name="entered", n=stage.entered), Tally(name="held back", n=stage.held_back)),
-            )
-            arrows += [between, stage.arrow]
+            place = f"from {before.operation} to {stage.operation}"
+            ways = {"entered": stage.entered, "held back": stage.held_back}
+            arrows += [Arrow.of(place, before.passed + stage.admitted, ways), stage.arrow]
         if self.reports is not None:
             passed = 0 if self.screening is None else self.stages[self.screening].passed
-            to_retrieval = Arrow(
-                place="from screening to retrieval",
-                arrived=passed,
-                ways=(Tally(name="sought", n=self.reports.sought),),
-            )
+            to_retrieval = Arrow.of("from screening to retrieval", passed, {"sought": self.reports.sought})
             arrows += [to_retrieval, *self.reports.arrows]
         return tuple(arrows)
 
@@ -292,11 +283,8 @@ class Flow(Frozen):
         """Yield each part, its whole, and the error message for a part that is larger than its whole."""
         for stage in self.stages:
             name = stage.operation
-            yield (
-                stage.marked,
-                stage.passed,
-                f"{name}: {stage.marked} records are marked, but only {stage.passed} passed",
-            )
+            marked = f"{name}: {stage.marked} records are marked, but only {stage.passed} passed"
+            yield stage.marked, stage.passed, marked
             unverified = f"{stage.unverified} records were excluded without a verified quote"
             yield stage.unverified, stage.uncertain, f"{name}: {unverified}, but only {stage.uncertain} are uncertain"
             by_human = f"{name}: a human let {stage.passed_by_human} records pass, but only {stage.passed} did"

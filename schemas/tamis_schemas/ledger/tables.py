@@ -4,6 +4,7 @@ All times are by the database's clock.
 """
 
 from enum import StrEnum
+from typing import Any
 
 from sqlalchemy import (
     ARRAY,
@@ -30,6 +31,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.schema import SchemaItem
 
 from ..answers.override import HumanStage, RemarkKind, ScreeningMode, Stratum
 from ..batches.status import BatchStatus, ItemStatus, Priority
@@ -73,12 +75,29 @@ metadata = MetaData(
     }
 )
 
+
+def _table(name: str, *parts: SchemaItem, **options: Any) -> Table:
+    return Table(name, metadata, *parts, **options)
+
+
+def _item_key() -> tuple[Column[Any], Column[Any]]:
+    """Return the primary key of rows about items, which are deleted with the items' batch."""
+    batch = ForeignKey("batches.id", ondelete="CASCADE")
+    return Column("batch_id", Uuid, batch, primary_key=True), Column("idx", Integer, primary_key=True)
+
+
+def _numbered(table: str) -> tuple[SchemaItem, ...]:
+    """Return the beginning of a table with several numbered rows for an item, which are deleted with the item."""
+    number = Column("id", BigInteger, Identity(always=True), primary_key=True)
+    item = Column("batch_id", Uuid, nullable=False), Column("idx", Integer, nullable=False)
+    return number, *item, _of_item(table)
+
+
 _INSTANT = DateTime(timezone=True)
 _MONEY = Numeric(18, 9)  # exact: sums do not depend on their order
 
-reviews = Table(
+reviews = _table(
     "reviews",
-    metadata,
     Column("id", Uuid, primary_key=True),
     Column("content_sha256", Text, nullable=False, unique=True),  # of plan and records: the same content resumes it
     Column("label", Text, nullable=False),
@@ -89,9 +108,8 @@ reviews = Table(
     Index("ix_reviews_open", "created_at", postgresql_where=text("finished_at IS NULL")),
 )
 
-batches = Table(
+batches = _table(
     "batches",
-    metadata,
     Column("id", Uuid, primary_key=True),
     Column("idempotency_key", Text),  # unique for each `api_key_id`
     Column("api_key_id", Text),  # gateway's key of its submission; None: a program or a person here
@@ -146,9 +164,8 @@ Index(
     postgresql_where=batches.c.idempotency_key.is_not(None),
 )
 
-shards = Table(
+shards = _table(
     "shards",
-    metadata,
     Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
     Column("round", Integer, primary_key=True),
     Column("shard", Integer, primary_key=True),
@@ -163,11 +180,9 @@ shards = Table(
     Index("ix_shards_aggregated", "dispatched_at", postgresql_where=text("state = 'aggregated'")),
 )
 
-payloads = Table(  # content of items, which never changes
+payloads = _table(  # content of items, which never changes
     "payloads",
-    metadata,
-    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
-    Column("idx", Integer, primary_key=True),
+    *_item_key(),
     Column("payload", JSON, nullable=False),  # JSON, not JSONB: a model reads the fields in the item's order
     Column("origin", Integer),  # in a later stage of a review: the record's place in the first stage
     Column("source", SmallInteger),  # place among the batch's sources, from 0; None: at most one source
@@ -177,11 +192,9 @@ payloads = Table(  # content of items, which never changes
 # The states of items. Narrow rows with no index but the key, so that an UPDATE finds room on the row's page and changes
 # no index (HOT). So no changing column may ever be indexed, or be in the condition of a partial index. The view `items`
 # joins the two tables, for people who read SQL.
-items = Table(
+items = _table(
     "item_states",
-    metadata,
-    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
-    Column("idx", Integer, primary_key=True),
+    *_item_key(),
     Column("item_id", Text, nullable=False),
     Column("state", Text, nullable=False, server_default=ItemStatus.PENDING.value),
     Column("attempts", Integer, nullable=False, server_default="0"),  # claims in this round
@@ -195,9 +208,8 @@ items = Table(
 
 # Number of a batch's items in each state, and their cost: the sums over a batch's rows. Each connection adds to its own
 # row, so that none waits for another; a row may be negative. Only triggers write it.
-tallies = Table(
+tallies = _table(
     "tallies",
-    metadata,
     Column("batch_id", Uuid, primary_key=True),  # not a foreign key, whose check would lock the batch's row
     Column("round", Integer, primary_key=True),  # of the results; 0: of the items, and of bills without a result
     Column("backend", Integer, primary_key=True),  # process id of the connection; 0: of all former connections
@@ -218,11 +230,9 @@ tallies = Table(
 )
 Index("ix_tallies_failed", tallies.c.batch_id, postgresql_where=tallies.c.failed != 0)
 
-exclusions = Table(
+exclusions = _table(
     "exclusions",
-    metadata,
-    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
-    Column("idx", Integer, primary_key=True),
+    *_item_key(),
     Column("rule", Text, nullable=False),
     Column("exclusion", JSON, nullable=False),  # an `Exclusion`
     # Set where a person says that the record is a copy: the first stage's place of the record that stays. A trigger on
@@ -231,9 +241,8 @@ exclusions = Table(
     Index("ix_exclusions_copies", "batch_id", "idx", postgresql_where=text("copy_of IS NOT NULL")),
 )
 
-results = Table(
+results = _table(
     "results",
-    metadata,
     Column("batch_id", Uuid, primary_key=True),
     Column("idx", Integer, primary_key=True),
     Column("fence", Integer, nullable=False),
@@ -271,9 +280,8 @@ results = Table(
     Index("ix_results_failed", "batch_id", "idx", postgresql_where=text("error_kind IS NOT NULL")),
 )
 
-transcripts = Table(  # question and answer of each claim that ended
+transcripts = _table(  # question and answer of each claim that ended
     "transcripts",
-    metadata,
     Column("batch_id", Uuid, primary_key=True),
     Column("idx", Integer, primary_key=True),
     Column("fence", Integer, primary_key=True),
@@ -284,38 +292,32 @@ transcripts = Table(  # question and answer of each claim that ended
     _of_item("transcripts"),
 )
 
-prompts = Table(  # system messages and answer schemas that the records of a batch share
+prompts = _table(  # system messages and answer schemas that the records of a batch share
     "prompts",
-    metadata,
     Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),  # deleted with its batch
     Column("sha256", Text, primary_key=True),  # of the text
     Column("text", Text, nullable=False),
 )
 
-past_failures = Table(  # failures of items in rounds before the present one
+past_failures = _table(  # failures of items in rounds before the present one
     "past_failures",
-    metadata,
-    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
-    Column("idx", Integer, primary_key=True),
+    *_item_key(),
     Column("round", Integer, primary_key=True),
     Column("error_kind", Text, nullable=False),
     Column("error", Text, nullable=False),
 )
 
-summaries = Table(
+summaries = _table(
     "summaries",
-    metadata,
     Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
     Column("round", Integer, primary_key=True),
     Column("summary", JSONB, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
 )
 
-evaluations = Table(  # values of metrics for the results
+evaluations = _table(  # values of metrics for the results
     "evaluations",
-    metadata,
-    Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
-    Column("idx", Integer, primary_key=True),
+    *_item_key(),
     Column("field", Text, primary_key=True, server_default=""),  # one of several extracted fields, or empty
     Column("label", Text, primary_key=True),
     Column("metric_type", Text, nullable=False),
@@ -326,12 +328,9 @@ evaluations = Table(  # values of metrics for the results
     CheckConstraint("score BETWEEN 0 AND 1", name="score_range"),
 )
 
-overrides = Table(  # people's decisions; the view `standing_decisions` says which decision on an item counts
+overrides = _table(  # people's decisions; the view `standing_decisions` says which decision on an item counts
     "overrides",
-    metadata,
-    Column("id", BigInteger, Identity(always=True), primary_key=True),
-    Column("batch_id", Uuid, nullable=False),
-    Column("idx", Integer, nullable=False),
+    *_numbered("overrides"),
     Column("value", JSON),  # NULL: the row withdraws the reviewer's earlier decision
     Column("note", Text),
     Column("reviewer", Text, nullable=False),
@@ -341,7 +340,6 @@ overrides = Table(  # people's decisions; the view `standing_decisions` says whi
     Column("settles", Boolean, nullable=False, server_default=text("false")),  # True: counts before other people's
     Column("in_order", Boolean, nullable=False, server_default=text("false")),  # True: read in the reading order
     Column("decision_id", Uuid),  # the caller's id, which identifies a repeated request
-    _of_item("overrides"),
     _one_of("stage", HumanStage),
     Index("ix_overrides_item", "batch_id", "idx", "id"),
     Index(
@@ -353,24 +351,19 @@ overrides = Table(  # people's decisions; the view `standing_decisions` says whi
     ),
 )
 
-copy_decisions = Table(  # people's verdicts on pairs of records, in a review's first batch; a pair's last row counts
+copy_decisions = _table(  # people's verdicts on pairs of records, in a review's first batch; a pair's last row counts
     "copy_decisions",
-    metadata,
-    Column("id", BigInteger, Identity(always=True), primary_key=True),
-    Column("batch_id", Uuid, nullable=False),
-    Column("idx", Integer, nullable=False),  # the record that leaves if the two are copies
+    *_numbered("copy_decisions"),  # `idx`: the record that leaves if the two are copies
     Column("copy_of", Integer, nullable=False),  # the record that stays
     Column("verdict", Text),  # NULL: the person takes the verdict on the pair back
     Column("reviewer", Text, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
-    _of_item("copy_decisions"),
     CheckConstraint("verdict IN ('copies', 'different')", name="verdict_known"),
     Index("ix_copy_decisions_pair", "batch_id", "idx", "copy_of", "id"),
 )
 
-screening_modes = Table(  # screening modes of batches: the last row counts
+screening_modes = _table(  # screening modes of batches: the last row counts
     "screening_modes",
-    metadata,
     Column("id", BigInteger, Identity(always=True), primary_key=True),
     Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
     Column("mode", Text, nullable=False),
@@ -380,25 +373,20 @@ screening_modes = Table(  # screening modes of batches: the last row counts
     Index("ix_screening_modes_batch", "batch_id", "id"),
 )
 
-remarks = Table(  # people's labels and notes on records: the last row of a text on an item counts
+remarks = _table(  # people's labels and notes on records: the last row of a text on an item counts
     "remarks",
-    metadata,
-    Column("id", BigInteger, Identity(always=True), primary_key=True),
-    Column("batch_id", Uuid, nullable=False),
-    Column("idx", Integer, nullable=False),
+    *_numbered("remarks"),
     Column("kind", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("removes", Boolean, nullable=False, server_default=text("false")),  # True: the row removes the same text
     Column("reviewer", Text, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
-    _of_item("remarks"),
     _one_of("kind", RemarkKind),
     Index("ix_remarks_item", "batch_id", "idx", "id"),
 )
 
-audits = Table(  # samples of the excluded records, drawn for people
+audits = _table(  # samples of the excluded records, drawn for people
     "audits",
-    metadata,
     Column("id", Uuid, primary_key=True),
     Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
     Column("seed", BigInteger, nullable=False),
@@ -409,17 +397,15 @@ audits = Table(  # samples of the excluded records, drawn for people
     Index("ix_audits_batch", "batch_id"),
 )
 
-audit_items = Table(
+audit_items = _table(
     "audit_items",
-    metadata,
     Column("audit_id", Uuid, ForeignKey("audits.id", ondelete="CASCADE"), primary_key=True),
     Column("idx", Integer, primary_key=True),
     Column("drawn", Integer, nullable=False),  # place in the order of the draw, from 0
 )
 
-audit_decisions = Table(  # people's decisions on the records of a sample; the latest decision on a record counts
+audit_decisions = _table(  # people's decisions on the records of a sample; the latest decision on a record counts
     "audit_decisions",
-    metadata,
     Column("id", BigInteger, Identity(always=True), primary_key=True),
     Column("audit_id", Uuid, nullable=False),
     Column("idx", Integer, nullable=False),
@@ -436,9 +422,8 @@ audit_decisions = Table(  # people's decisions on the records of a sample; the l
     Index("ix_audit_decisions_item", "audit_id", "idx", "id"),
 )
 
-stop_samples = Table(  # sampling frames of the stop rule: unread records in a random order, read from the beginning
+stop_samples = _table(  # sampling frames of the stop rule: unread records in a random order, read from the beginning
     "stop_samples",
-    metadata,
     Column("id", Uuid, primary_key=True),
     Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
     Column("number", Integer, nullable=False),  # number in the batch, from 1
@@ -458,9 +443,8 @@ stop_samples = Table(  # sampling frames of the stop rule: unread records in a r
 
 # The reading order of a batch when it was last computed; reading skips decided records. The arrays have a value for
 # each record except copies, best first.
-reading_orders = Table(
+reading_orders = _table(
     "reading_orders",
-    metadata,
     Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
     Column("seed", BigInteger, nullable=False),
     Column("explore", Double, nullable=False),  # share of places for records drawn at random
@@ -474,9 +458,8 @@ reading_orders = Table(
     Column("reasons", ARRAY(Text), nullable=False),  # a `ReadingReason` each
 )
 
-api_keys = Table(  # keys of the HTTP gateway; a row cannot be used as a key
+api_keys = _table(  # keys of the HTTP gateway; a row cannot be used as a key
     "api_keys",
-    metadata,
     Column("id", Text, primary_key=True),  # public part of the key
     Column("secret_sha256", Text, nullable=False),
     Column("label", Text, nullable=False),  # name of the holder
@@ -488,9 +471,8 @@ api_keys = Table(  # keys of the HTTP gateway; a row cannot be used as a key
     Column("callback", JSON),  # a `Callback` for batches that name none; None: no callback
 )
 
-webhooks = Table(  # an outbox: events for receivers, and the outcome; triggers on the other tables fill it
+webhooks = _table(  # an outbox: events for receivers, and the outcome; triggers on the other tables fill it
     "webhooks",
-    metadata,
     Column("id", Uuid, primary_key=True, server_default=func.gen_random_uuid()),  # the same at every try
     Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE")),  # None: a test
     Column("round", Integer),
@@ -516,17 +498,15 @@ webhooks = Table(  # an outbox: events for receivers, and the outcome; triggers 
     Index("uq_webhooks_failing", "batch_id", "round", unique=True, postgresql_where=text("type = 'batch.failing'")),
 )
 
-spending = Table(  # of batches with a budget: the possible cost of calls in flight, and the cost of ended calls
+spending = _table(  # of batches with a budget: the possible cost of calls in flight, and the cost of ended calls
     "spending",
-    metadata,
     Column("batch_id", Uuid, ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
     Column("reserved", _MONEY, nullable=False, server_default="0"),
     Column("spent", _MONEY, nullable=False, server_default="0"),
 )
 
-llm_cache = Table(
+llm_cache = _table(
     "llm_cache",
-    metadata,
     Column("key", Text, primary_key=True),  # sha256 of model, messages, schema and sampling parameters
     Column("content", Text, nullable=False),
     Column("model", Text, nullable=False),
@@ -537,9 +517,8 @@ llm_cache = Table(
     Index("ix_llm_cache_created_at", "created_at"),
 )
 
-dialects = Table(  # an endpoint's request format for a model, learned from its answers; for all workers
+dialects = _table(  # an endpoint's request format for a model, learned from its answers; for all workers
     "dialects",
-    metadata,
     Column("endpoint", Text, primary_key=True),  # its base URL, without user and password
     Column("model", Text, primary_key=True),
     Column("rung", Text, nullable=False),
@@ -550,9 +529,8 @@ dialects = Table(  # an endpoint's request format for a model, learned from its 
     Column("changed_at", _INSTANT, nullable=False, server_default=func.now()),  # a day later a low rung is tried again
 )
 
-workers = Table(
+workers = _table(
     "workers",
-    metadata,
     Column("id", Text, primary_key=True),
     Column("started_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("lease_until", _INSTANT, nullable=False),
@@ -569,9 +547,8 @@ workers = Table(
     Column("judges_until", _INSTANT),
 )
 
-repairs = Table(  # repairs by the reconcilers of all workers, since the ledger was made
+repairs = _table(  # repairs by the reconcilers of all workers, since the ledger was made
     "repairs",
-    metadata,
     Column("kind", Text, primary_key=True),
     Column("total", BigInteger, nullable=False),
     Column("last_at", _INSTANT, nullable=False, server_default=func.now()),
