@@ -88,19 +88,19 @@ class ControlReading:
 
     records: int  # N: records at the draw, without duplicates
     size: int  # n: records of the sample
-    found: int  # F: includes by people, in the order and in the sample
+    included: int  # F: includes by people, in the order and in the sample
     behind: int  # B: of these, includes of the sample that the order has not reached
     unread: int  # undecided records
     waiting: int = 0  # of these, records of the sample
     changed: int = 0  # decisions changed between include and exclude, includes named copies, and records added
 
     def __post_init__(self) -> None:
-        if not 0 <= self.behind <= min(self.found, self.size) or not self.waiting <= self.size <= self.records:
+        if not 0 <= self.behind <= min(self.included, self.size) or not self.waiting <= self.size <= self.records:
             raise ValueError(f"{self!r} is no sample")
 
     def promises(self, recall: float, doubt: float) -> bool:
         """Return whether the control sample promises this recall, wrong in at most the share `doubt` of reviews."""
-        missing = fewest_missing(self.found, recall)
+        missing = fewest_missing(self.included, recall)
         enough = self.unread < missing or self.behind <= most_behind(self.size, self.records, missing, doubt)
         return enough and not self.waiting and not self.changed
 

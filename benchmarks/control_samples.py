@@ -65,7 +65,7 @@ HOSTILE: Mapping[str, Hostile] = {
     "guess of twice": Hostile(plain(0.05), guess=WRONG_GUESSES[1]),
     "includes in reverse": Hostile(lambda draw, _: review_of(draw, 0.05, lambda _: 0.1)),
     "readers skip": Hostile(plain(0.05), skips=SKIPPED),
-    "copies found late": Hostile(plain(0.05), late_copies=0.05),
+    "copies included late": Hostile(plain(0.05), late_copies=0.05),
     "minds changed": Hostile(plain(0.05), changes=CHANGED),
     "database added halfway": Hostile(plain(0.05), added=True),
 }
@@ -77,7 +77,7 @@ def read_with_control(review: Review, draw: random.Random, hostile: Hostile, dou
     records, includes = len(true), sum(true)
     size = _size(records, max(5, 5 * round(hostile.guess * includes / 5)), hostile.area)
     inside = set(draw.sample(range(records), size))
-    found = behind = sum(true[place] for place in inside)
+    included = behind = sum(true[place] for place in inside)
     unread, changed, added, new = records - size, 0, 0, True
     walk = _Order(review, draw, hostile.skips)
     copies = {place for place in range(records) if draw.random() < hostile.late_copies and not true[place]} - inside
@@ -86,13 +86,13 @@ def read_with_control(review: Review, draw: random.Random, hostile: Hostile, dou
             unread -= 1
             continue
         # Between two includes the answer changes only if less is unread than must be missing.
-        if new or unread < fewest_missing(found, RECALL):
-            reading = ControlReading(records, size, found, behind, unread, changed=changed + added)
+        if new or unread < fewest_missing(included, RECALL):
+            reading = ControlReading(records, size, included, behind, unread, changed=changed + added)
             if reading.promises(RECALL, doubt):
-                return Stop(found / includes if includes else 1.0, (records - unread) / records)
+                return Stop(included / includes if includes else 1.0, (records - unread) / records)
         new = true[place]
         behind -= place in inside and true[place]
-        found += place not in inside and true[place]
+        included += place not in inside and true[place]
         unread -= place not in inside
         changed += not true[place] and draw.random() < hostile.changes
         added += hostile.added and reached == records // 2
@@ -146,21 +146,21 @@ def includes_enough(drawn: int) -> int:
 
 
 def read_with_qbcb(review: Review, draw: random.Random, drawn: int) -> Stop:
-    """Draw records until `drawn` includes are in the sample. Then read in order until it has found enough of these."""
+    """Draw records until `drawn` includes are in the sample. Then read in order until enough of these are read."""
     records, includes = len(review.true), sum(review.true)
     at_random = draw.sample(range(records), records)
     finds = [at for at, place in enumerate(at_random) if review.true[place]]
     if includes < drawn:
         return Stop(1.0, 1.0)
     inside = set(at_random[: finds[drawn - 1] + 1])
-    read, reached, found = len(inside), 0, drawn
+    read, reached, included = len(inside), 0, drawn
     for place in _Order(review, draw, 0.0):
         if reached == includes_enough(drawn):
             break
         reached += place in inside and review.true[place]
         read += place not in inside
-        found += place not in inside and review.true[place]
-    return Stop(found / includes, read / records)
+        included += place not in inside and review.true[place]
+    return Stop(included / includes, read / records)
 
 
 @dataclass(frozen=True)
@@ -240,12 +240,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.control_samples", description=__doc__)
     parser.add_argument("--reviews", type=int, default=REVIEWS, help="of each kind; a twentieth in each cell of costs")
     parser.add_argument("--only", choices=["coverage", "cost"])
-    given = parser.parse_args()
+    options = parser.parse_args()
     simulated_reviews.RECORDS = RECORDS
-    if given.only != "cost":
-        _print(coverage_table(given.reviews))
-    if given.only != "coverage":
-        _print(cost_table(max(1, given.reviews // 20)))
+    if options.only != "cost":
+        _print(coverage_table(options.reviews))
+    if options.only != "coverage":
+        _print(cost_table(max(1, options.reviews // 20)))
 
 
 def _print(lines: Iterator[str]) -> None:

@@ -16,7 +16,7 @@ from tamis_schemas import InvalidRequest, Priority
 from .app import app, out
 from .arguments import NewBudget
 from .facts import facts_of
-from .opened import found
+from .opened import chosen
 from .tables import counted
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a batch or review, or its first characters.")]
@@ -25,7 +25,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a batch or revi
 @app.command(examples=("tamis pause 3f2a91c0",))
 def pause(of: Id) -> Iterator[object]:
     """Pause a batch or review: start no new item, and finish calls in flight. `tamis resume` continues it."""
-    with found(of) as subject:
+    with chosen(of) as subject:
         subject.pause()
         yield from _said(subject, "is paused; calls in flight finish", f"tamis resume {subject.id}", "continues it")
 
@@ -34,7 +34,7 @@ def pause(of: Id) -> Iterator[object]:
 def resume(of: Id, max_cost: NewBudget = None) -> Iterator[object]:
     """Continue a paused batch or review. If its budget is used up, give a new one."""
     amount = None if max_cost is None else amount_of(max_cost)
-    with found(of) as subject:
+    with chosen(of) as subject:
         subject.resume(amount)
         command = "tamis status" if isinstance(subject, Batch) else "tamis review status"
         yield from _said(subject, "continues", f"{command} {subject.id} --watch", "follows it")
@@ -43,7 +43,7 @@ def resume(of: Id, max_cost: NewBudget = None) -> Iterator[object]:
 @app.command(examples=("tamis cancel 3f2a91c0",))
 def cancel(of: Id) -> Iterator[object]:
     """Cancel the remaining items of a batch or review. Finish calls in flight, and keep all results."""
-    with found(of) as subject:
+    with chosen(of) as subject:
         subject.cancel()
         command, done = "tamis review status", "is cancelled; calls in flight finish"
         if isinstance(subject, Batch):
@@ -75,7 +75,7 @@ def priority(
     level: Annotated[Priority, typer.Argument(metavar="LEVEL", help="The priority.")],
 ) -> Iterator[object]:
     """Set the priority of a batch or review. All workers apply it within seconds."""
-    with found(of) as subject:
+    with chosen(of) as subject:
         subject.set_priority(level)
         command = "tamis status" if isinstance(subject, Batch) else "tamis review status"
         done = f"has priority {level.value} from now on"

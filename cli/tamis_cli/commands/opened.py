@@ -12,7 +12,7 @@ from .tables import short
 
 
 @contextmanager
-def found(of: str) -> Iterator[Batch | Review]:
+def chosen(of: str) -> Iterator[Batch | Review]:
     """Yield the batch or the review with this id."""
     with connected() as client:
         yield find_batch_or_review(client, of)

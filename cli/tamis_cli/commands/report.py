@@ -13,7 +13,7 @@ from tamis_schemas.values.printable import STANDARD_OUTPUT
 
 from .app import app, err
 from .arguments import to_file
-from .opened import found
+from .opened import chosen
 from .tables import short
 
 
@@ -44,7 +44,7 @@ def report(
         form = ReportForm.JSON
     if form is None:
         form = ReportForm.HTML if output is None else form_of(output)
-    with found(subject) as reported:
+    with chosen(subject) as reported:
         default = Path(f"report-{short(reported.id)}.html") if form is ReportForm.HTML else STANDARD_OUTPUT
         file = output or default
         if file == STANDARD_OUTPUT and form is ReportForm.PNG and sys.stdout.isatty():

@@ -161,8 +161,8 @@ def _policy(kind: type[Policy], name: str, value: str) -> Policy:
 def _items(papers: Sequence[object], scores: Sequence[float | None] | None) -> list[dict[str, Any]]:
     if scores is not None and len(scores) != len(papers):
         raise InvalidParameters(f"relevance_scores: {len(scores)} for {len(papers)} papers")
-    given = [None] * len(papers) if scores is None else scores
-    shown = ({} if score is None else {RELEVANCE: score} for score in given)
+    all_scores = [None] * len(papers) if scores is None else scores
+    shown = ({} if score is None else {RELEVANCE: score} for score in all_scores)
     return [to_item_at(index, paper) | score for index, (paper, score) in enumerate(zip(papers, shown, strict=True))]
 
 

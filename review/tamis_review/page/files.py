@@ -203,7 +203,7 @@ def _submitted(
     key: ApiKey, idempotency_key: str | None, client: Client, terms: FileTerms, called: Mapping[Path, str]
 ) -> Response:
     identified, response = identified_of(client, terms, called), Response()
-    found: dict[str, Any] = {"exclusions": identified.exclusions, "source": identified.sources}
+    identification: dict[str, Any] = {"exclusions": identified.exclusions, "source": identified.sources}
     if terms.review is None or (plan := terms.plan) is None:
         view = submit_terms(
             client,
@@ -214,7 +214,7 @@ def _submitted(
             idempotency_key=idempotency_key,
             label=terms.label or label_of([*called.values()]),
             updates=terms.updates,
-            **found,
+            **identification,
         )
     else:
         plan.each(lambda stage: check_price(key, stage.operation, stage.model, client.settings))
@@ -228,7 +228,7 @@ def _submitted(
             priority=terms.priority,
             callback=terms.callback or key.callback,
             api_key_id=key.id,
-            **found,
+            **identification,
         )
         view = answer(begun.stages()[0], response, replayed=begun.replayed)
     whole = FileBatchView(**dict(view), **notes_of(identified))

@@ -168,8 +168,8 @@ def _pair(
     )
 
     def criterion(label: str) -> CriterionAgreement:
-        said = [(a.verdicts.get(label), b.verdicts.get(label)) for _, a, b in judged]
-        both = [(first.value, second.value) for first, second in said if first is not None and second is not None]
+        verdicts = [(a.verdicts.get(label), b.verdicts.get(label)) for _, a, b in judged]
+        both = [(first.value, second.value) for first, second in verdicts if first is not None and second is not None]
         return CriterionAgreement(label=label, agreement=agreement(both, categories=VERDICTS))
 
     return PanelPair(

@@ -49,14 +49,14 @@ def too_early(records: int, size: int, includes: Iterable[int], recall: float, d
     wrong, true = 0, frozenset(includes)
     for drawn in combinations(range(records), size):
         inside = set(drawn)
-        found, behind, unread = len(inside & true), len(inside & true), records - size
+        included, behind, unread = len(inside & true), len(inside & true), records - size
         for place in order(records, inside, true):
-            reading = ControlReading(records, size, found, behind, unread)
-            if found < recall * len(true) and reading.promises(recall, doubt):
+            reading = ControlReading(records, size, included, behind, unread)
+            if included < recall * len(true) and reading.promises(recall, doubt):
                 wrong += 1
                 break
             behind -= place in inside and place in true
-            found += place not in inside and place in true
+            included += place not in inside and place in true
             unread -= place not in inside
     return Fraction(wrong, comb(records, size))
 
@@ -86,12 +86,12 @@ def test_an_order_that_learned_a_decision_that_it_has_not_reached_would_break_th
 @pytest.mark.parametrize("recall", [0.5, 0.8, 0.95, 0.98, 1.0])
 def test_d_is_the_fewest_includes_that_are_missing_from_too_few(recall: float) -> None:
     wanted = Fraction(str(recall))
-    for found in range(200):
-        totals = (total for total in range(found, 3 * found + 3) if found < wanted * total)
+    for included in range(200):
+        totals = (total for total in range(included, 3 * included + 3) if included < wanted * total)
         first = next(totals)
         allowed = max(have for have in range(first + 1) if have < wanted * first)
-        assert fewest_missing(found, recall) == first - allowed
-        assert fewest_missing(found, recall) <= fewest_missing(found + 1, recall)
+        assert fewest_missing(included, recall) == first - allowed
+        assert fewest_missing(included, recall) <= fewest_missing(included + 1, recall)
 
 
 def test_more_missing_includes_allow_more_behind_the_order() -> None:
@@ -100,7 +100,7 @@ def test_more_missing_includes_allow_more_behind_the_order() -> None:
     assert allowed[0] == -1 < allowed[-1]
 
 
-ENOUGH = {"records": 1_000, "size": 500, "found": 400, "behind": 2, "unread": 300}
+ENOUGH = {"records": 1_000, "size": 500, "included": 400, "behind": 2, "unread": 300}
 
 
 def test_people_may_stop_only_when_the_whole_sample_is_read_and_total_and_records_stay_the_same() -> None:
@@ -122,7 +122,7 @@ def test_the_control_sample_and_later_samples_divide_the_doubt() -> None:
     assert may_stop(ControlReading(**ENOUGH, changed=1), Reading(found=400, unread=0))
     # At the whole doubt one sample just suffices, at its part it does not.
     just = next(size for size in range(1, 1_000) if most_behind(size, 1_000, fewest_missing(100, 0.95), 0.05) >= 0)
-    at_limit = ControlReading(1_000, just, found=100, behind=0, unread=800 - just)
+    at_limit = ControlReading(1_000, just, included=100, behind=0, unread=800 - just)
     assert at_limit.promises(0.95, 0.05)
     assert not at_limit.promises(0.95, 0.05 * CONTROL)
     assert not may_stop(at_limit, Reading(found=100, unread=800 - just))
@@ -146,5 +146,5 @@ def test_a_later_sample_must_keep_its_own_part_of_the_doubt() -> None:
 
 
 def test_people_may_stop_when_fewer_records_are_unread_than_must_be_missing() -> None:
-    assert not ControlReading(records=10, size=3, found=3, behind=0, unread=1).promises(0.95, 0.05)
-    assert ControlReading(records=10, size=3, found=3, behind=0, unread=0).promises(0.95, 0.05)
+    assert not ControlReading(records=10, size=3, included=3, behind=0, unread=1).promises(0.95, 0.05)
+    assert ControlReading(records=10, size=3, included=3, behind=0, unread=0).promises(0.95, 0.05)
