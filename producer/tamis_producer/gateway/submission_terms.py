@@ -1,4 +1,4 @@
-"""Submission of a batch with the key of a request."""
+"""Submission of a batch with a request's API key."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus

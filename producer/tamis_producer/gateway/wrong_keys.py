@@ -1,4 +1,4 @@
-"""A limit on the look-ups of wrong keys. Callers with right keys do not notice it."""
+"""A limit on look-ups after wrong keys. A key that was right before is never refused by it."""
 
 import hashlib
 import os

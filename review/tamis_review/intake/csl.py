@@ -32,7 +32,7 @@ def keys_of(members: Mapping[str, Any]) -> dict[str, str]:
 
 
 def with_canonical(record: Mapping[str, Any], notes: Notes, line: int) -> dict[str, Any]:
-    """Return the record, under names as of `keys_of`, with canonical fields from CSL's own values.
+    """Return a record, whose names are those of `keys_of`, with canonical fields from CSL's own values.
 
     An author without a name in letters is noted; its value stays in `_csl_author`.
     """

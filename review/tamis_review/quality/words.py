@@ -105,7 +105,7 @@ def more(evaluation: GoldEvaluation) -> list[FigureRow]:
 
 
 def score_remark(score: ScoreBasis) -> str:
-    """Return the source of the batch's score for inclusion, and its limits."""
+    """Return where the batch's score for inclusion comes from, and how many records have none."""
     lacking = f"; {score.without:,} of {score.decided:,} decided records have none"
     others = f"{lacking}, and a person reads them in any case" if score.without else ""
     match score.scale:

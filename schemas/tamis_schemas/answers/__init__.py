@@ -1,1 +1,1 @@
-"""Answers: the results of items, their authors, and their evidence."""
+"""Answers: the results of items, who gave them, and their evidence."""

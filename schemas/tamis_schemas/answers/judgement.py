@@ -66,6 +66,6 @@ _BANDS: Final[Mapping[EvidenceType, Band]] = {
 
 
 def milder_band(evidence_type: EvidenceType, quality: float) -> Band | None:
-    """Return the band for this type and quality of evidence; None if the factor is the quality itself."""
+    """Return the band for this type and quality of evidence. None: the confidence is multiplied by the quality."""
     band = _BANDS.get(evidence_type)
     return band if band is not None and band.holds(quality) else None

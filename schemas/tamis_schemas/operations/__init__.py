@@ -74,7 +74,7 @@ def check_decides(batch_id: object, operation: str, purpose: str) -> None:
 
 
 def verdict(value: object) -> bool | None:
-    """Return True if any operation includes records with this value, False if any excludes them, else None."""
+    """Return what an operation decides by this value: True includes, False excludes; None: no operation decides."""
     return next((included for kind in OPERATIONS if (included := kind.verdict(value)) is not None), None)
 
 

@@ -59,7 +59,7 @@ def negation_ahead(folded: str, end: int) -> tuple[int, int] | None:
 
 
 def turns(text: str, folded_text: FoldedText, start: int, end: int) -> bool:
-    """Return whether an ellipsis for `folded[start:end]` splices two sentences or hides a negation.
+    """Return whether an ellipsis for `folded[start:end]` ends within a later sentence or hides a negation.
 
     An ellipsis may omit whole sentences, and the rest of a sentence if that contains no negation.
     """

@@ -136,7 +136,7 @@ class Tokens:
             offset = self.joined.find(sought.joined, offset + 1)
 
     def is_marked(self, place: int) -> bool:
-        """Return whether a token is a number, a sign or a negation. None of these is joined to a longer word."""
+        """Return whether a token is a number, a sign or a negation. A final space marks these tokens."""
         return self.words[place][-1:] == " "
 
     def is_turning(self, place: int) -> bool:
