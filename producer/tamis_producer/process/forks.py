@@ -20,7 +20,7 @@ _of_the_parent: list[object] = []
 
 
 def begin_anew_after_a_fork(one: Forked) -> None:
-    """Call the owner's `forget` in every child of this process."""
+    """Call the object's `forget` in every child of this process."""
     _living.add(one)
 
 

@@ -46,7 +46,7 @@ def outcomes(batch_id: UUID) -> Select[Any]:
     | `by_human` | whether the record is decided by a human, as in docs/glossary.md |
     | `reason` | the software's rule, exclusion reason or kind of error; NULL if there is none |
     | `unverified` | whether the outcome is uncertain only because the model's exclusion had no verified quote |
-    | `marked` | whether the item is a judgement that blocks a result |
+    | `marked` | whether the item is a judgement by which its result is not to be used |
     | `confidence` | the model's confidence |
     """
     view = item_decisions.c

@@ -4,7 +4,7 @@ A *frame* is all unread records of a batch, in a random order that a seed decide
 sample, for any n. So the ledger stores the frame, and the number n that people were asked to read. Decisions on these
 records are ordinary decisions.
 
-A sample may begin with an audit of all exclusions, if exactly these exclusions are unread. People may look at an
+A sample may begin with an audit's sample, if the audit was drawn from exactly the unread records. People may look at an
 audit's results before they decide whether to use it. So each such audit counts as an attempt, which uses a part of the
 allowed probability of a wrong promise (1 - confidence).
 """
@@ -108,7 +108,7 @@ class ReadingState:
 
     @cached_property
     def unread(self) -> tuple[int, ...]:
-        """Return the unread records, in batch order."""
+        """Return the places of the records that people have not decided, in batch order."""
         return tuple(place for place in self.software if place not in self.included)
 
     @cached_property

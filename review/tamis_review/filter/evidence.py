@@ -106,7 +106,7 @@ class PaperEvidence:
 
     @cached_property
     def noted_as_review(self) -> bool:
-        """Return True if a database added to the title that the paper is a review."""
+        """Return True if a database's note in the title calls the paper a review."""
         return _notes_review(self._title)
 
     @cached_property

@@ -32,7 +32,7 @@ from .preview_routes import Estimate, Rehearse, estimated, rehearsable
 
 
 class PanelWords(Frozen):
-    """A panel for people: sentences on its figures, a table of its models, and a table of its pairs of models."""
+    """A panel's figures in words: sentences, a table of its models, and a table of its pairs of models."""
 
     sentences: tuple[str, ...]
     member_heads: tuple[str, ...]

@@ -112,7 +112,7 @@ class Quote(Frozen):
     """A model's quote for a verdict, and whether the record contains this quote.
 
     `field`, `start` and `end` are the place of the most similar passage in the record. All three are None if the quote
-    was not found. In a list or an object, only `field` is set.
+    was not found. For a quote in a list or an object, only `field` is set.
     """
 
     text: str  # as the model wrote it

@@ -140,7 +140,7 @@ class ReportFlow(Frozen):
 
     @property
     def assessed(self) -> int:
-        """The number of reports with a decision about their full text."""
+        """The number of reports (PRISMA's word) whose full text people decided about."""
         return total(self.excluded) + self.uncertain + self.conflicts + self.included
 
     @property

@@ -13,7 +13,7 @@ from .kind import OperationKind
 class Answer(OperationKind):
     """Generate, evaluate and refine an answer. The value is the best answer, and the confidence is the answer's score.
 
-    The detail is an `AnswerResult`. An item's fields are shown with the instruction as source data. An item without
+    The detail is an `AnswerResult`. The prompt shows an item's fields as source data. An item without
     fields is answered too.
     """
 

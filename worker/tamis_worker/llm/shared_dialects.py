@@ -106,7 +106,7 @@ class SharedDialects:
         return dialect.rung_state.rung
 
     def turn(self, model: str, shape: str = "") -> "DialectTurn":
-        """Return the admission of one call. Await its `wait`, and leave its context after the call.
+        """Return the context of one call. Enter it, await its `wait`, call the model, and leave it.
 
         `shape`: the name of the call's schema.
         """

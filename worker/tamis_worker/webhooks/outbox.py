@@ -101,7 +101,7 @@ async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decisio
 
 
 async def say_why_they_wait(engine: AsyncEngine, reason: str) -> int:
-    """Store `reason` in due webhooks that cannot be signed.
+    """Store `reason` in due webhooks that need a signature.
 
     Return how many webhooks did not have this reason before. Raises `LedgerUnavailable`.
     """
