@@ -74,11 +74,10 @@ def test_every_benchmark_runs_and_its_table_has_the_explained_columns(half: tupl
     )
     assert done.returncode == 0, done.stderr
     told = json.loads(figures.read_text("utf-8"))
-    columns = {
-        name: {column for table in tables for column in table["columns"]} for name, tables in told["benchmarks"].items()
-    }
+    columns = {name: tables[0]["columns"] for name, tables in told["benchmarks"].items()}
     assert sorted(columns) == sorted(half)
-    for name, listed in columns.items():
+    for name, tables in told["benchmarks"].items():
+        listed = {column for table in tables for column in table["columns"]}
         assert [column for column in documented()[name] if column not in listed] == []
     for name, tables in told["benchmarks"].items():
         assert tables[0]["rows"], name
