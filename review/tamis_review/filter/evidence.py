@@ -55,7 +55,7 @@ _COUNTED = (
 _TEN_OR_MORE = (
     r"(?:[1-9]\d{1,2}|[1-9]\d{0,2}(?:,\d{3})+|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|"
     r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:[\s-](?:one|two|three|four|five|six|seven|eight|nine))?|"
-    r"(?:(?:a|one|two|three|four|five|six|seven|eight|nine)\s+)?(?:hundred|dozen)(?:\s+(?:and\s+)?[\w-]+)?)"
+    r"(?:(?:a|one|two|three|four|five|six|seven|eight|nine)\s+)?(?:hundred|thousand|dozen)(?:\s+(?:and\s+)?[\w-]+)?)"
 )
 _LARGE_SERIES = compiled.compile_trusted(
     rf"(?:^|[\s(\[=>]){_TEN_OR_MORE}(?:-|\s+(?:[a-z-]+\s+){{0,3}}){_COUNTED}\b|"

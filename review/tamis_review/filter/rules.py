@@ -95,6 +95,11 @@ MEANINGS: Mapping[str, KeywordMeaning] = {
 
 ASKED_FOR = KeywordMeaning(FilterRule.KEYWORD, Weight.ASKED_FOR)
 
+_THEIR_PEOPLE = (
+    r"{keyword}(?:'s?)?[\s-]+(?:and\s+(?:their\s+)?|or\s+)?(?:owner\w*|farm\w*|handler\w*|breed\w+|keep\w+|rid(?:ers?|ing)|"
+    r"work\w*|industr\w+|phob\w+|train\w+|shelters?|assisted|bites?|allerg\w+)\b"
+)
+_MEDIA = (r"{keyword}\s+(?:social|online|web\w*|news\w*|youtube|facebook|twitter|reddit)\b",)
 _AND_HUMAN = (r"\bhuman\b.*{keyword}", r"{keyword}.*\bhuman\b")
 _RETRACTED = KeywordMeaning(FilterRule.RETRACTED, Weight.NOTICE)
 
@@ -110,16 +115,18 @@ OTHER_SPECIES = (
     r"muscle|lung|tissues?|mutants?)\b"
 )
 # "in a 17-year-old boy", "in a patient with measles", "report of two cases", "a rare case of measles".
+_CASE_ENDS = r"(?:\s*(?:$|[:.,;)\]])|\s+(?:with|who|of|in|from|and)\b)"
 SINGLE_CASES = (
     rf"\bin\s+an?\s+{_WORD}{{0,3}}(?:patient|man|woman|boy|girl|infant|neonate|newborn|child|adolescent|teenager|male|"
     r"female)(?:\s*(?:$|[:.,;)\]])|\s+(?:-|with|who|on|after|following|receiving|treated|taking|due|without|undergoing|"
     r"presenting|having|suffering|using|caused|secondary)\b)|"
-    rf"\breports?\s+of\s+(?:an?|one|two|three|four|five|[1-5])\s+{_WORD}{{0,2}}(?:cases?|patients?)\b|"
-    rf"\b(?:an?|two|three|four|[2-4])\s+{_WORD}{{0,2}}cases?\s+(?:of|with)\b"
+    rf"\breports?\s+of\s+(?:(?:an?|one|1)\s+{_WORD}{{0,2}}(?:case|patient)|"
+    rf"(?:two|three|four|five|[2-5])\s+{_WORD}{{0,2}}(?:cases|patients)){_CASE_ENDS}|"
+    rf"\b(?:an?\s+{_WORD}{{0,2}}case|(?:two|three|four|[2-4])\s+{_WORD}?cases)\s+(?:of|with)\b"
 )
 REPLIES = (
     r"^(?:in\s+reply\b|repl(?:y|ies)(?:\s*(?:$|[:.,])|\s+(?:to|from|by)\b)|(?:the\s+)?authors?'?s?'?\s+(?:reply|"
-    r"response)\b|response\s+to\s+(?:the\s+)?(?:letter|comment)|re\s*:|comments?\s+on\b|letters?\s*:)"
+    r"response)\b|response\s+to\s+(?:the\s+)?(?:letter|comment)|re\s*:|comments?\s+on\b|letter\s*:)"
 )
 
 # The definitive title patterns, the specification's first, and their meanings. Other patterns are a caller's own.
@@ -129,13 +136,14 @@ TITLE_MEANINGS: Mapping[str, KeywordMeaning] = {
     r"^editorial[:\s]": MEANINGS["editorial"],
     r"\bretracted\b$": _RETRACTED,
     r"^commentary[:\s]": MEANINGS["commentary"],
-    **dict.fromkeys((r"^letters? to the editors?\b", REPLIES), MEANINGS["letter to editor"]),
+    r"^letters? to the editors?\b": MEANINGS["letter to editor"],
+    REPLIES: KeywordMeaning(FilterRule.OPINION, Weight.TYPE, _MEDIA),
     r"^(?:publisher |author |editorial )?(?:correction|erratum|corrigendum)(?: to)?:": MEANINGS["erratum"],
     r"^(?:retracted(?: article| paper| chapter)?|withdrawn)\s?[:\]]": _RETRACTED,
     r"^(?:retraction|retraction note|retraction notice|notice of retraction)(?: to| of)?:": _RETRACTED,
     r"\[retract(?:ed|ion)\b[^\]]*\]": _RETRACTED,
-    OTHER_SPECIES: KeywordMeaning(FilterRule.ANIMAL, Weight.SPECIES, _AND_HUMAN),
-    SINGLE_CASES: _CASE_REPORT,
+    OTHER_SPECIES: KeywordMeaning(FilterRule.ANIMAL, Weight.SPECIES, (*_AND_HUMAN, _THEIR_PEOPLE)),
+    SINGLE_CASES: KeywordMeaning(FilterRule.CASE_REPORT, Weight.SERIES),
 }
 OWN_PATTERN = KeywordMeaning(FilterRule.TITLE_PATTERN, Weight.ASKED_FOR)
 
