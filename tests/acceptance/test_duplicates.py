@@ -37,7 +37,7 @@ def test_pairs_of_several_files_are_shown_told_and_written(tmp_path: Path) -> No
         ("doubt", 3, "a"),
     ]
     none = tamis("duplicates", "one.csv", env={}, cwd=tmp_path)
-    assert (none.code, none.out) == (0, "no duplicates among 1 records\n")
+    assert (none.code, none.out) == (0, "no duplicates among 1 record\n")
     (tmp_path / "empty.csv").touch()
     refused = tamis("duplicates", "one.csv", "empty.csv", env={}, cwd=tmp_path)
     assert (refused.code, refused.out) == (2, "")

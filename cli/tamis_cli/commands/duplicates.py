@@ -54,7 +54,7 @@ def _print(result: DuplicatePairs) -> None:
             out.say(f"  [dim]{role:<8}[/] {_described(placed)}")
     copies, doubts = len(result.of(PairKind.COPY)), len(result.of(PairKind.DOUBT))
     if not result.pairs:
-        out.print(f"[green]no duplicates[/] among {result.records:,} records")
+        out.print(f"[green]no duplicates[/] among {counted(result.records, 'record')}")
         return
     out.say(
         f"{counted(result.records, 'record')}: {counted(copies, 'is a copy', 'are copies')} of another record, "

@@ -112,7 +112,7 @@ class Command:
     env: Mapping[str, str]
     user: str | None = None  # system user to run as; None: ours
     stop_signal: signal.Signals = signal.SIGTERM
-    stop_within: float = 10.0  # seconds from the stop signal to SIGKILL
+    stop_within: float = 15.0  # seconds from the stop signal to SIGKILL; the gateway itself gives requests 10
     death_signal: signal.Signals = signal.SIGKILL  # sent by the kernel when our thread or process dies (Linux)
 
 

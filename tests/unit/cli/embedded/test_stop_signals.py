@@ -1,10 +1,13 @@
-"""What the first and the second Ctrl-C mean."""
+"""What the first and the second Ctrl-C mean, and how long the gateway has to stop."""
 
 import signal
+from pathlib import Path
 
 import pytest
 
+from tamis_cli.embedded.programs import Gateway
 from tamis_cli.embedded.stack import StopSignals
+from tamis_producer.gateway.server import STOP_WITHIN
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -42,3 +45,8 @@ def test_a_hang_up_that_nohup_ignores_stays_ignored() -> None:
             signal.raise_signal(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_the_gateway_ends_its_requests_before_the_stack_kills_it(tmp_path: Path) -> None:
+    command = Gateway(tmp_path, {}, usual_port=None).prepare()
+    assert command.stop_within >= STOP_WITHIN + 5
