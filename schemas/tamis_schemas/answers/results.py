@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from operator import add
 from typing import Any, NamedTuple, Self, cast
 
 from pydantic import Field, computed_field, model_validator
@@ -198,7 +197,13 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(*map(add, astuple(self), astuple(other)))
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+        )
 
 
 class Provenance(Frozen):
