@@ -201,13 +201,17 @@ def test_a_passage_that_nothing_negates_comes_before_a_negated_passage() -> None
     assert (quote.state, quote.start) == (QuoteState.FOUND, 37)
 
 
+def alterations(abstract: str, text: str) -> list[str]:
+    """The words of the abstract that an altered quote changes or omits."""
+    quote = QuotedRecord({"abstract": abstract}).find(text)
+    assert quote is not None
+    assert quote.state is QuoteState.ALTERED
+    return [difference.recorded for difference in quote.differences]
+
+
 @pytest.mark.parametrize("word", ["no", "not", "never", "neither", "nor", "none", "nothing", "without"])
 def test_no_negation_may_be_left_out_by_an_ellipsis(word: str) -> None:
-    quote = QuotedRecord({"abstract": f"The drug was {word} effective in adults."}).find(
-        "The drug was ... effective in adults"
-    )
-    assert quote is not None
-    assert (quote.state, [one.recorded for one in quote.differences]) == (QuoteState.ALTERED, [word])
+    assert alterations(f"The drug was {word} effective in adults.", "The drug was ... effective in adults") == [word]
 
 
 @pytest.mark.parametrize(
@@ -219,11 +223,9 @@ def test_no_negation_may_be_left_out_by_an_ellipsis(word: str) -> None:
     ],
 )
 def test_a_function_word_must_not_replace_a_word_that_turns_the_meaning(word: str) -> None:
-    quote = QuotedRecord({"abstract": f"Pain fell {word} the treatment of adults with asthma."}).find(
-        "during the treatment of adults with asthma"
-    )
-    assert quote is not None
-    assert (quote.state, [one.recorded for one in quote.differences]) == (QuoteState.ALTERED, [word])
+    assert alterations(
+        f"Pain fell {word} the treatment of adults with asthma.", "during the treatment of adults with asthma"
+    ) == [word]
 
 
 @pytest.mark.parametrize(
@@ -234,20 +236,14 @@ def test_a_function_word_must_not_replace_a_word_that_turns_the_meaning(word: st
     ],
 )
 def test_a_quote_that_begins_behind_a_negating_phrase_is_altered(phrase: str) -> None:
-    quote = QuotedRecord({"abstract": f"The adults had {phrase} progress after the surgery."}).find(
-        "progress after the surgery"
-    )
-    assert quote is not None
-    assert (quote.state, [one.recorded for one in quote.differences]) == (QuoteState.ALTERED, [phrase])
+    assert alterations(f"The adults had {phrase} progress after the surgery.", "progress after the surgery") == [phrase]
 
 
 @pytest.mark.parametrize("prefix", ["non", "un", "anti"])
 def test_a_quote_that_begins_behind_a_negating_prefix_is_altered(prefix: str) -> None:
-    quote = QuotedRecord({"abstract": f"All {prefix}-inflammatory drugs reduced the pain."}).find(
-        "inflammatory drugs reduced the pain"
-    )
-    assert quote is not None
-    assert (quote.state, [one.recorded for one in quote.differences]) == (QuoteState.ALTERED, [prefix])
+    assert alterations(f"All {prefix}-inflammatory drugs reduced the pain.", "inflammatory drugs reduced the pain") == [
+        prefix
+    ]
 
 
 @pytest.mark.parametrize(
