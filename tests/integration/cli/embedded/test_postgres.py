@@ -123,7 +123,7 @@ def test_a_path_too_long_for_a_socket_is_no_obstacle() -> None:
 @pytest.mark.night
 def test_an_interrupted_first_start_leaves_no_half_cluster(folder: Path) -> None:
     draft = folder / "data.draft"
-    draft.mkdir()
+    draft.mkdir(parents=True)
     (draft / "PG_VERSION").write_text("18")
     with Postgres(folder) as postgres:
         assert ask(postgres.url, "SELECT 1") == 1
