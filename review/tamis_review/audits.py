@@ -21,12 +21,12 @@ def draw_audit(batch: Batch, n: int, *, seed: int, stratum: Stratum = Stratum.AL
     all are drawn. The same seed draws the same sample from the same records. If the same audit exists already, it is
     returned unchanged.
 
-    `stratum`: whether the initial filter, the model, or either of them excluded the records.
+    `stratum`: the software part whose exclusions are audited: the initial filter, the model, or both.
 
     Raises:
         InvalidParameters: `n` below 1, or an invalid seed.
-        InvalidRequest: the batch does not decide about records, is not completed, or has no such record.
-        Blinded: a decision is hidden from the client's person.
+        InvalidRequest: the batch does not decide about records, is not completed, or has no exclusion to audit.
+        Blinded: a decision is still hidden from the reviewer who uses the client.
         LedgerUnavailable: the ledger does not answer.
     """
     check_draw(n, seed)
@@ -45,16 +45,20 @@ def draw_audit(batch: Batch, n: int, *, seed: int, stratum: Stratum = Stratum.AL
 
 
 def list_audits(batch: Batch) -> list[Audit]:
-    """Return the audits of the batch, oldest first. Raise the errors of `audit`."""
+    """Return the audits of the batch, oldest first.
+
+    Raises `LedgerUnavailable`, and `Blinded` if decisions outside of audits are hidden from the client's user.
+    """
     with batch.session.snapshot() as connection:
         visible(connection, batch).check_audits()
         return ledger.read_audits(connection, batch.uuid)
 
 
 def audit(client: Session, audit_id: str) -> Audit:
-    """Return the audit with this id, or unique beginning of an id.
+    """Return the audit whose id is, or begins with, `audit_id`.
 
-    Raises `UnknownBatch`, `LedgerUnavailable`, and `Blinded` if decisions outside of audits are hidden.
+    Raises `UnknownBatch` if there is no such audit, `LedgerUnavailable`, and `Blinded` if decisions outside of audits
+    are hidden from the client's user.
     """
     with client.snapshot() as connection:
         drawn = ledger.read_audit(connection, ledger.find_audit(connection, audit_id))
@@ -84,7 +88,8 @@ def record_audit(
         RefusedDecision: a record outside the sample, no reviewer, two decisions on a record, or a changed decision
             without `correct`.
         UnknownBatch: there is no such audit.
-        Blinded: the batch is read blind, and a decision has another name than the client's person; or as in `audit`.
+        Blinded: people read blind, and a decision names another reviewer than the client's user. Also if decisions
+            outside of audits are hidden from this user.
         LedgerUnavailable: the ledger does not answer.
     """
     judged = audit(client, audit_id)

@@ -34,13 +34,13 @@ def draw_pilot(batch: Batch, n: int, *, seed: int) -> Pilot:
 def evaluate(batch: Batch, labels: Labels, column: str | None = None) -> GoldEvaluation:
     """Return the quality of the batch's decisions by a human's labels: rates, lost includes, calibration, agreement.
 
-    `labels`: a file for `read_labels`, or a dict from item id to True (included) or False. `column`: the file's column
-    of labels.
+    `labels`: a file of labels, or a dict from item id to True (included) or False. `column`: the name of the file's
+    column with the labels.
 
     Raises:
         InvalidRequest: the operation makes no decisions, there is no label, or labels and records do not match.
         InputError: a file has no labels.
-        Blinded: a decision is hidden from the client's person.
+        Blinded: a decision is hidden from the client's user.
         ConfigurationError: the extra `files` is not installed.
         LedgerUnavailable: the ledger does not answer.
     """
@@ -66,7 +66,7 @@ def measure_agreement(batch: Batch) -> AgreementFigures:
 
     Raises:
         InvalidRequest: the operation makes no decisions.
-        Blinded: a decision is hidden from the client's person.
+        Blinded: a decision is hidden from the client's user.
         LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.snapshot() as connection:
@@ -75,9 +75,9 @@ def measure_agreement(batch: Batch) -> AgreementFigures:
 
 
 def list_agreement_records(batch: Batch, query: CellQuery) -> AgreementRecords:
-    """Return a page of the records behind a cell of a table of agreement, in batch order.
+    """Return a page of the records that a cell of a table of agreement counts, in batch order.
 
-    Raises the errors of `measure_agreement`, and `InvalidParameters` if the cell needs two reviewers.
+    Raises `InvalidParameters` if the cell needs two reviewers, and the errors of `measure_agreement`.
     """
     with batch.session.snapshot() as connection:
         visible(connection, batch).check_whole()

@@ -38,7 +38,7 @@ def import_decisions(
         batch: the batch.
         path: the file.
         reviewer: the author of the decisions. If the file names authors, only this person's decisions are imported.
-        stage: the subject of the decisions: the batch's question, retrieval of reports, or full texts.
+        stage: the subject of the decisions: the batch's own screening, the retrieval of reports, or full texts.
         settles: the decisions override other people's decisions.
         columns: the names of columns that Tamis should not guess.
         words: meanings of words in the file, in addition to the built-in meanings.
@@ -46,10 +46,10 @@ def import_decisions(
         dry_run: report the import without recording it.
 
     Raises:
-        InputError: the file is unreadable, has no decisions, or names no author although `reviewer` is missing.
+        InputError: the file is unreadable, has no decisions, or names no author and `reviewer` is missing.
         InvalidParameters: a word without a meaning, or a `reviewer` whom the file does not name.
         InvalidRequest: the operation makes no decisions.
-        Blinded: the client's person reads blind; the file and the result may have others' decisions.
+        Blinded: the client's user reads blind, but the file and the result may show others' decisions.
         LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.writing() as connection:
@@ -100,7 +100,10 @@ def import_decisions(
 
 
 def _reviewers(file: ForeignFile, reviewer: str | None, path: Path | str) -> tuple[str, ...]:
-    """Return the reviewers to import: every person in the file, or the requested one."""
+    """Return the reviewers whose decisions to import: everyone in the file, or only the requested reviewer.
+
+    Raises `InputError` if there is no reviewer, and `InvalidParameters` if the file lacks the requested reviewer.
+    """
     named = tuple(dict.fromkeys(word.reviewer for row in file.rows for word in row.said if word.reviewer is not None))
     if not named:
         if not (reviewer or "").strip():

@@ -48,12 +48,12 @@ def override(
         reason: the reason for the exclusion, or for not retrieving the report.
         decision_id: an id that the caller chooses. If it is already recorded, its decision is returned, and nothing is
             written.
-        in_order: the reviewer took the record from the reading order. Only then do the methods say so.
+        in_order: the reviewer took the record from the reading order. The report's methods count these records.
 
     Raises:
         IdempotencyConflict: the `decision_id` belongs to another decision.
         InvalidParameters: an impossible value, an unknown item, or no reviewer.
-        Blinded: the batch is read blind, and the decision has another name, or depends on hidden decisions.
+        Blinded: the batch is read blind, and the decision is in another person's name, or needs hidden decisions.
         LedgerUnavailable: the ledger does not answer.
     """
     terms: dict[str, Any] = {"stage": stage, "reason": reason, "settles": settles, "decision_id": decision_id}
@@ -71,7 +71,7 @@ def withdraw_override(
 ) -> Override:
     """Withdraw a reviewer's decision about an item, so that the software's or other people's decision counts.
 
-    A `decision_id` that is already recorded withdraws nothing more.
+    If the `decision_id` is already recorded, nothing more is withdrawn.
 
     Raises `InvalidParameters` if this reviewer has no decision on the item, and the errors of `override`.
     """
@@ -82,7 +82,7 @@ def withdraw_override(
 def decide(batch: Batch, decisions: Sequence[HumanDecision]) -> list[Override]:
     """Record many decisions, all or none, and return the recorded decisions in the order of `decisions`.
 
-    Raises `RefusedDecision` (a kind of `InvalidParameters`), with the place of the refused decision, and
+    Raises `RefusedDecision` (a kind of `InvalidParameters`), with the refused decision's position in `decisions`, and
     `LedgerUnavailable`.
     """
     with batch.session.writing() as connection:
@@ -91,7 +91,7 @@ def decide(batch: Batch, decisions: Sequence[HumanDecision]) -> list[Override]:
             seen.check_name(decision.reviewer)
             if not decision.withdraw:
                 seen.check_decision(decision.index, decision.stage, settles=decision.settles)
-        if seen.blind:  # their order is that of the numbers
+        if seen.blind:  # people who read blind follow the record numbers, not the reading order
             decisions = [replace(decision, in_order=False) for decision in decisions]
         made = record_overrides.record(connection, batch.uuid, decisions).overrides
         return visible(connection, batch).overrides(made)  # a decision may open its record
@@ -100,16 +100,16 @@ def decide(batch: Batch, decisions: Sequence[HumanDecision]) -> list[Override]:
 def list_overrides(batch: Batch, *, history: bool = False) -> list[Override]:
     """Return each reviewer's current decisions, in item order. With `history`, return all decisions and withdrawals.
 
-    `ItemResult.override` is the decision that counts. Raises `LedgerUnavailable`.
+    The decision that counts for an item is in `ItemResult.override`. Raises `LedgerUnavailable`.
     """
     with batch.session.snapshot() as connection:
         return visible(connection, batch).overrides(ledger.read_overrides(connection, batch.uuid, history=history))
 
 
 def count_human_decisions(batch: Batch) -> HumanCounts | None:
-    """Return how many records people decided, with and against the software, or None if people decided none.
+    """Return how many records people decided, and how often they agreed with the software. None: people decided none.
 
-    Raises `LedgerUnavailable`, and `Blinded` if a decision is hidden from the client's person.
+    Raises `LedgerUnavailable`, and `Blinded` if a decision is hidden from the client's user.
     """
     with batch.session.snapshot() as connection:
         visible(connection, batch).check_whole()
@@ -117,7 +117,7 @@ def count_human_decisions(batch: Batch) -> HumanCounts | None:
 
 
 def list_conflicts(batch: Batch) -> list[Conflict]:
-    """Return the records on which people disagree, with all decisions, unless a decision settles the conflict.
+    """Return the unsettled conflicts: the records on which people disagree, with all decisions on them.
 
     Raises `LedgerUnavailable`.
     """
@@ -128,7 +128,10 @@ def list_conflicts(batch: Batch) -> list[Conflict]:
 
 
 def read_visible(batch: Batch, places: Collection[int]) -> list[ItemResult]:
-    """Return the items at `places` in item order, hidden items as if nobody had decided. Raise `LedgerUnavailable`."""
+    """Return the results of the items with these numbers, in item order. Raise `LedgerUnavailable`.
+
+    An item whose decisions are hidden from the client's user looks undecided.
+    """
     with batch.session.snapshot() as connection:
         seen = visible(connection, batch)
         return seen.results(ledger.read_results(connection, batch.uuid, None, len(places), sorted(places)))

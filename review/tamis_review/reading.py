@@ -82,7 +82,7 @@ def next_records(
     First comes the open sample of `draw_stop_sample`, then the most promising records by the model's score and by the
     texts of decided records. Records that the initial filter excluded come last. With up to 5,000 records, or `fresh`,
     the order is updated first. In other cases, or if the update is slow, the stored order is used, and the update runs
-    in the background. If the client's person reads blind, the order is by number, and no figure depends on hidden
+    in the background. If the client's user reads blind, the order is by number, and no figure depends on hidden
     decisions.
 
     Args:
@@ -98,7 +98,7 @@ def next_records(
     Raises:
         InvalidRequest: the operation does not include or exclude; or `by` disagreement with a single model.
         InvalidParameters: an invalid `n`, seed, share or name.
-        Blinded: the client's person reads blind, and asks in another name or by disagreement.
+        Blinded: the client's user reads blind, and asks in another name or by disagreement.
         ConfigurationError: the extra `order` is not installed.
         LedgerUnavailable: the ledger does not answer.
     """
@@ -127,7 +127,7 @@ def list_work(batch: Batch, query: "WorkQuery", *, reviewer: str) -> "WorkList":
 def read_team(batch: Batch, *, people: bool = True) -> "Team":
     """Return how far people have read the batch; with `people`, also how much each of them has read.
 
-    Raises `LedgerUnavailable`, and `Blinded` as `read_visibility` does.
+    Raises `LedgerUnavailable`, and `Blinded` if the batch would reveal decisions that are hidden in an earlier stage.
     """
     from .report import team
 
@@ -137,10 +137,10 @@ def read_team(batch: Batch, *, people: bool = True) -> "Team":
 
 
 def invite_reader(client: Client, name: str) -> str:
-    """Make a key with the scopes `read` and `decide` for a new person, and return it. It cannot be read again.
+    """Make a key with the scopes `read` and `decide` for a new person, and return it. The key cannot be shown again.
 
-    Raises `InvalidParameters` if the name is invalid, and `IllegalTransition` if it is the label of a valid key: the
-    holder of a second key with this label would see and decide as that person.
+    Raises `InvalidParameters` if the name is invalid, and `IllegalTransition` if a valid key has the name already: the
+    holder of a second key would see and decide as that person.
     """
     if name.strip() in {key.label for key in api_keys.read_all(client.engine) if key.revoked_at is None}:
         raise IllegalTransition(f"{name.strip()!r} has a key already: choose another name, or revoke that key first")
@@ -152,7 +152,7 @@ def may_stop(
 ) -> StopAnswer:
     """Return whether people may stop reading with this recall and confidence, or how much they must still read.
 
-    Records whose decisions are hidden from the client's person count as unread.
+    Records whose decisions are hidden from the client's user count as unread.
 
     Args:
         batch: the batch.
@@ -198,7 +198,7 @@ def draw_stop_sample(
         InvalidParameters: as in `may_stop`; or an invalid seed, or another seed than the open sample's.
         InvalidRequest: as in `may_stop`; or the batch is not finished, the recall is out of reach, or the audit does
             not fit.
-        Blinded: with an audit, if a decision is hidden from the client's person.
+        Blinded: with an audit, if a decision is hidden from the client's user.
         LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.writing() as connection:

@@ -12,15 +12,15 @@ from .explanation import Explanation, read_explanation
 
 
 def explain(batch: Batch, index: int) -> Explanation:
-    """Return the whole history of an item: prompts, answers, rules and formulas, human decisions, and the bill.
+    """Return the whole history of an item: prompts, answers, rules and formulas, human decisions, and costs.
 
     Args:
         batch: the batch.
         index: the item's place in the batch, from 0.
 
     Raises:
-        InvalidParameters: the batch has no such place.
-        Blinded: a decision on the record is hidden from the client's person.
+        InvalidParameters: the batch has no such item.
+        Blinded: a decision on the record is hidden from the client's user.
         LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.snapshot() as connection:

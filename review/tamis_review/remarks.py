@@ -30,7 +30,7 @@ def remark(
 ) -> int:
     """Add labels and notes to items, or remove them, all or none. Return the number added or removed.
 
-    `remove`: remove the labels and notes. Other people's labels and notes on hidden records do not count.
+    `remove`: remove the labels and notes. Other people's labels and notes on a hidden record are ignored.
 
     Raises:
         Blinded: the batch is read blind, and `reviewer` is another person.
@@ -63,7 +63,7 @@ def remark(
 
 
 def count_labels(batch: Batch) -> Counter[str]:
-    """Return how many items have each label. Other people's labels on hidden records do not count.
+    """Return how many items have each label. Other people's labels on hidden records are ignored.
 
     Raises `LedgerUnavailable`.
     """
@@ -73,7 +73,7 @@ def count_labels(batch: Batch) -> Counter[str]:
 
 
 def labelled_places(batch: Batch, label: str) -> Sequence[int]:
-    """Return the places of the items with a label, for `Batch.results`. Raise the errors of `Batch.results`."""
+    """Return the numbers of the items with a label, as `Batch.results` takes them, and raise the same errors."""
     with batch.session.snapshot() as connection:
         visible(connection, batch).check_whole()
         return ledger.read_labelled(connection, batch.uuid, label)

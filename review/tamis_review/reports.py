@@ -23,7 +23,7 @@ def write_report_file(subject: Batch | Review, path: Path | str, form: ReportFor
         UnknownBatch: no stage has begun.
         InputError: the file cannot be written.
         ConfigurationError: the extra `cli` is not installed, or `png` for a PNG.
-        Blinded: a decision is hidden from the client's person.
+        Blinded: a decision is hidden from the client's user.
         LedgerUnavailable: the ledger does not answer.
     """
     check_report(subject)
@@ -37,7 +37,10 @@ def write_report(subject: Batch | Review, form: ReportForm, stream: TextIO) -> F
 
 
 def check_report(subject: Batch | Review) -> None:
-    """Raise `Blinded` if a decision of a stage, or of an earlier search that a stage updates, is hidden."""
+    """Raise `Blinded` if a decision that the report counts is hidden from the client's user.
+
+    The report counts every stage, and the earlier searches that a stage updates.
+    """
     with subject.session.snapshot() as connection:
         for stage in [subject] if isinstance(subject, Batch) else subject.stages():
             for search in earlier_batches(connection, stage.uuid):

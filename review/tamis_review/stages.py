@@ -1,4 +1,4 @@
-"""From one stage or search of a review to the next: known records, and items to judge."""
+"""What one stage or search of a review passes on to the next: known records, and items to judge."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from .plans.judge_items import judge_item
 
 
 def has_later_stage(batch: Batch) -> bool:
-    """Return whether the next stage of the batch's review has begun. If so, results of a retry cannot enter it.
+    """Return whether the next stage of the batch's review has begun. Then results of a retry cannot enter that stage.
 
     Raises `LedgerUnavailable`.
     """
@@ -22,7 +22,7 @@ def has_later_stage(batch: Batch) -> bool:
 
 
 def known_records(client: Client, of: str) -> KnownRecords:
-    """Return the records of a batch or review as known records, whose copies `identify` excludes.
+    """Return the records of an earlier batch or review. `identify` excludes their copies from a later search.
 
     Raises `UnknownBatch`, `LedgerUnavailable`.
     """

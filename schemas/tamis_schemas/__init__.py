@@ -1,4 +1,4 @@
-"""The nouns of Tamis, shared by clients and workers."""
+"""The data models of Tamis, shared by clients and workers."""
 
 from .lazy import exports
 

@@ -38,7 +38,7 @@ class Unavailable(TamisError):
 
 
 class BrokerUnavailable(Unavailable):
-    """The broker (Redis) does not answer."""
+    """The broker (Redis or RabbitMQ) does not answer."""
 
 
 class LedgerUnavailable(Unavailable):
@@ -89,7 +89,7 @@ class AllowanceSpent(NotAllowed):
 
 
 class Blinded(NotAllowed):
-    """The answer would reveal a decision that is hidden while people read blind."""
+    """The answer would reveal a decision that is hidden until people have decided without seeing others' decisions."""
 
 
 class ConfigurationError(TamisError):

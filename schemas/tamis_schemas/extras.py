@@ -12,7 +12,7 @@ def needs(extra: str) -> Iterator[None]:
     """Turn the failed import of an extra's package into a clear error.
 
     Raises:
-        ConfigurationError: the extra is not installed, or a native library is missing. The message names it.
+        ConfigurationError: the extra is not installed, or a native library is missing. The message names the extra.
     """
     try:
         yield

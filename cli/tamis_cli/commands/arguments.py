@@ -81,7 +81,10 @@ def is_new(file: Path | None, *, may_hold: str) -> None:
 
 
 def validated(kind: type[Model], of: str = "", /, **parameters: Any) -> Model:
-    """Return an instance of the model `kind`, made of these parameters. The errors are as in `operations.validated`."""
+    """Return an instance of the model `kind`, made of these parameters.
+
+    If a parameter is invalid, raise `InvalidParameters`; the message begins with `of`.
+    """
     return operations.validated(kind, parameters, of)
 
 
@@ -98,7 +101,7 @@ def callback_of(url: str, option: str = "callback") -> Callback:
 def named(reviewer: str | None, question: str) -> str:
     """Return the reviewer's name.
 
-    If it is missing, raise `InvalidParameters` with `question` as the beginning of its message.
+    If the name is missing, raise `InvalidParameters`; the message begins with `question`.
     """
     if reviewer is None or not reviewer.strip():
         raise InvalidParameters(f"{question} Add --reviewer NAME, or set TAMIS_REVIEWER")

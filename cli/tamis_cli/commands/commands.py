@@ -29,12 +29,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Documented(TyperCommand):
-    """A command with examples. Its errors have the next step as a note."""
+    """A command with examples in its help. An error that it raises gets a note with the user's next step."""
 
     examples: tuple[str, ...] = ()  # whole command lines
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # of typer's click, here and below
-        """Write click's page, then the examples, each on a line without breaks for copying."""
+        """Write click's page, then the examples, each on one line, so that people can copy it."""
         self.rich_markup_mode = None  # Typer's tables cut the names of options in narrow terminals
         super().format_help(ctx, formatter)
         if self.examples:
@@ -49,7 +49,7 @@ class Documented(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Invoke the command. If the command raises an error, add a note with the next step.
 
-        If the command writes its file to standard output, its words for people go to standard error.
+        If the command writes its file to standard output, its messages for people go to standard error.
         """
         out.stderr = ctx.params.get("output") == STANDARD_OUTPUT
         try:
@@ -79,7 +79,7 @@ def next_step(error: TamisError, command: str) -> str | None:
 
 
 class ByTheme(TyperGroup):
-    """The commands in the order of `COMMANDS`, each under its theme.
+    """The group of all commands, in the order of the list `COMMANDS`. The help shows each under its theme's heading.
 
     A command that is not in this list has no theme.
     """
@@ -137,8 +137,8 @@ class Commands(typer.Typer):
     ) -> Callable[[Function], Function]:
         """Declare a command as Typer does, with whole command lines as examples.
 
-        A generator gets the option `--json`, see `with_json`. With `json_lines`, each element of its JSON document has
-        its own line.
+        If the function is a generator, the command gets the option `--json` (`with_json`). With `json_lines`, each
+        element of the JSON document has its own line.
         """
         cls = type("WithExamples", (Documented,), {"examples": tuple(examples)})
         declare: Callable[[Function], Function] = super().command(name, cls=cls, **options)
@@ -192,7 +192,7 @@ def path_of(ctx: Any) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """A command with its path."""
+    """A command with its path, such as `review run`."""
 
     path: str
     command: Any  # a command object of Typer's own click
@@ -208,7 +208,7 @@ class Page:
         return self.command.examples if isinstance(self.command, Documented) else ()
 
     def told(self) -> dict[str, Any]:
-        """Return the page as a dict, for programs."""
+        """Return the command's path, help, options and examples as a dict, for programs."""
         summary = " ".join((self.command.help or "").split())
         return {"command": self.path, "help": summary, "options": self.options, "examples": self.examples}
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def connected() -> "Iterator[Client]":
-    """Yield a client that sees what the person of this terminal may see, and close it at the end."""
+    """Yield a client, and close it at the end.
+
+    If `TAMIS_PERSON` is set, the client sees only what this person may see.
+    """
     from tamis_producer.client.client import Client
 
     with Client() as client:
@@ -30,7 +33,7 @@ def connected() -> "Iterator[Client]":
 
 
 def glanced() -> "AbstractContextManager[Client | Glance]":
-    """Return a context manager for a quick reader of the state of batches; for a client if `TAMIS_PERSON` is set."""
+    """Return a context manager that yields a fast reader of batches' states or, if `TAMIS_PERSON` is set, a client."""
     from tamis_producer.client.glance import glance
 
     return glance() if _person() is None else connected()

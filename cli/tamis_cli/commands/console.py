@@ -1,4 +1,4 @@
-"""The console, which shows text from elsewhere as text, even if it contains escape sequences."""
+"""The console, which prints text from other sources safely, even if the text contains escape sequences."""
 
 import os
 import sys
@@ -28,7 +28,7 @@ class PlainConsole(Console):
         self.print(text, markup=markup)
 
     def on_broken_pipe(self) -> NoReturn:
-        """End the command as rich calls it, see `end_unread`."""
+        """End the command quietly. Rich calls this method if the output is no longer read."""
         end_unread()
 
     def render_str(self, text: str, **options: Any) -> Text:  # every printed text, in tables too

@@ -60,7 +60,7 @@ To screen your own records with a real model:
 
 
 def demo(console: Console, *, model: Model = "recorded", report: Path | None = None) -> int:
-    """Screen the citations, show the decisions, and return the process's exit status.
+    """Screen the example's citations, show the decisions, and return the process's exit status.
 
     `model`: `recorded` answers, the `small` embedded model, or the environment's `own` model. `report`: the file for an
     HTML report; None: no report. The demo runs its own servers in a temporary folder.

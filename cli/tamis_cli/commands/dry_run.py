@@ -27,7 +27,7 @@ from .tables import facts_by_name
 def dry_run(
     planned: Planned, *, max_cost: Decimal | None = None, note: str | None = None, as_json: bool = False
 ) -> None:
-    """Rehearse a batch, and print its questions and cost. Raises the errors of `rehearsed`."""
+    """Print the questions and the cost of a planned batch. Nothing is submitted. Raises the errors of `rehearsed`."""
     if as_json:
         print_json({"dry_run": True, **rehearsal_facts(planned, max_cost)})
         return
@@ -40,7 +40,7 @@ def dry_run(
 
 
 def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[str, Any]:
-    """Return a rehearsal as a dict, for programs. For a panel, the dict has a rehearsal for each model, and the sums.
+    """Return the questions and the cost of a planned batch as a dict. For a panel, it has each model and the sums.
 
     Raises the errors of `rehearsed`.
     """
@@ -53,7 +53,7 @@ def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[s
 
 
 def rehearsed(planned: Planned) -> Rehearsal:
-    """Return the questions and cost of a batch.
+    """Return the questions and the cost of a planned batch.
 
     Raises `ConfigurationError` if the prompt renderer is not installed, and the errors of submitting the batch.
     """

@@ -1,4 +1,4 @@
-"""`tamis explain`: the whole story of a record."""
+"""`tamis explain`: the whole history of a record."""
 
 from collections.abc import Iterator
 from typing import Annotated

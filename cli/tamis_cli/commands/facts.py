@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def view_facts(view: BatchView) -> dict[str, Any]:
-    """Return a batch's state, with the counts at the top level."""
+    """Return a batch's state as a dict for JSON, with the counts at the top level."""
     return view.model_dump(mode="json", exclude={"counts"}) | view.counts.model_dump() | {"waits_for": view.waits_for}
 
 
 def people_counts(batch: "Batch | BatchGlance") -> "tuple[HumanCounts | None, Team | None]":
-    """Return the counts of people's decisions, and how far people have read. None: people do not read the batch."""
+    """Return the counts of people's decisions, and how far people have read. Each is None if it does not apply."""
     if isinstance(batch, BatchGlance):
         if not batch.read_by_people():
             return None, None
@@ -44,9 +44,10 @@ def snapshot_change(batch: "Batch | BatchGlance") -> SnapshotChange | None:
 
 
 def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
-    """Return a batch's state, people's decisions, rounds, and the summary of the present round (None: not written).
+    """Return a batch's state, people's decisions, its rounds, and the summary of the present round.
 
-    While people read blind and a decision is hidden from this person, return only the state.
+    The summary is None until the round has one. If a decision is hidden from the terminal's user, return only the
+    state.
     """
     view = batch.status()
     try:
@@ -67,12 +68,12 @@ def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
 
 
 def review_facts(view: ReviewView) -> dict[str, Any]:
-    """Return a review's state, stage by stage."""
+    """Return a review's state, stage by stage, as a dict for JSON."""
     return view.model_dump(mode="json") | {"state": view.state, "finished": view.finished}
 
 
 def facts_of(subject: "Batch | Review") -> dict[str, Any]:
-    """Return the facts of a batch or a review."""
+    """Return the state of a batch or a review as a dict for JSON."""
     from tamis_producer.client.batch import Batch
 
     return batch_facts(subject) if isinstance(subject, Batch) else review_facts(subject.status())

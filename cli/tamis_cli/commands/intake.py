@@ -24,7 +24,7 @@ LINES_NAMED = 8
 
 @dataclass(frozen=True)
 class Remedy:
-    """The options that make a command submit records that it would remove."""
+    """The options with which a command keeps duplicates, and records that the initial filter rejects."""
 
     duplicates: str
     rejected: str
@@ -35,7 +35,7 @@ BY_PLAN = Remedy("`keep_duplicates: true` in the plan", "a plan without initial_
 
 
 def reading_of(*, strict: bool, encoding: str | None) -> ReadingOptions:
-    """Return the options of `read_file` for a command with these options."""
+    """Return a command's options as arguments of `read_file`, with the settings' limit for the size of a file."""
     return {"max_bytes": ProducerSettings.load().max_file_bytes, "strict": strict, "encoding": encoding}
 
 

@@ -1,4 +1,4 @@
-"""`tamis help` and `tamis completion`: the manual with examples, and Tab in a shell."""
+"""`tamis help` and `tamis completion`: the manual with examples, and the completion of commands in a shell."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal

@@ -20,13 +20,13 @@ def chosen(of: str) -> Iterator[Batch | Review]:
 
 @contextmanager
 def opened(of: str) -> Iterator[Batch]:
-    """Yield the batch with this id. Raises the errors of `batch_of`."""
+    """Yield the batch with this id. Raise `InvalidRequest` if it is the id of a review."""
     with connected() as client:
         yield batch_of(client, of)
 
 
 def seen(batch: Batch, openly: str, blind: str) -> str:
-    """Return `openly`; if decisions may be hidden from the person of this terminal, return `blind`."""
+    """Return the text `blind` if decisions may be hidden from the terminal's user, otherwise the text `openly`."""
     return openly if batch.session.sight is None else blind
 
 

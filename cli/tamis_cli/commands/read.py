@@ -62,7 +62,7 @@ def results(
 
 
 def _write(batch: Batch, form: str, places: Collection[int] | None, output: Path) -> int:
-    """Write the results of the items at these places (None: of all items), and return their number."""
+    """Write the results of some items, and return their number. `places`: the items' numbers; None: all items."""
     if form == "parquet":
         with replacing_bytes(output) as table:
             return write_parquet(batch.results(places), batch.operation(), table)
@@ -131,7 +131,7 @@ def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None
 
 
 def _labelled(batch: Batch, label: str | None) -> list[int] | None:
-    """Return the places of the records with `label`; None if `label` is None.
+    """Return the numbers of the records with `label` in the batch. Return None if `label` is None.
 
     Raises `InvalidRequest` if no record has the label.
     """

@@ -43,7 +43,7 @@ def percent(share: Proportion) -> str:
 
 def print_summary(summary: Summary, console: Console) -> None:
     """Print the summary of a round in a few lines."""
-    # Imports operations and prices, needed only for a finished batch.
+    # These imports load operations and prices, which are needed only for a finished batch.
     from tamis_schemas import Inclusion, InclusionStatus, tier_name
     from tamis_schemas.answers.evaluation import metric_rank
     from tamis_schemas.operations import kind_of, operation_name
@@ -175,7 +175,7 @@ def print_snapshots(batch_id: str, change: "SnapshotChange | None", console: Con
 
 
 def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
-    """Print the number and the cost of single calls, a line for each service and hour."""
+    """Print the number and the cost of service calls, a line for each service and hour."""
     table = listing("service", "hour", numbers=("calls", "failed", "open", "cost"))
     for row in traffic:
         table.add_row(

@@ -111,7 +111,10 @@ def list_(
 
 
 def _rehearse(plan: ReviewPlan, records: Sequence[Item], submission: SubmissionOptions) -> None:
-    """Print the questions and cost of each stage that can be rehearsed, as if all records passed the earlier stages."""
+    """Print the questions and the cost of each stage, as if all records passed the earlier stages.
+
+    A stage that judges earlier results has no estimate.
+    """
     batches = [(stage, Planned.of_stage(stage, records, use_cache=submission.use_cache)) for stage in plan.stages]
     if submission.as_json:
         rehearsals = [

@@ -144,7 +144,7 @@ def _restrictions(
     callback: str | None,
     dropped: Sequence[str] = (),
 ) -> Restrictions:
-    """Return the chosen restrictions. Each restriction named in `dropped` is None."""
+    """Return a key's new restrictions. Each restriction named in `dropped` is set to None, which removes it."""
     chosen: dict[str, Any] = {}
     if models:
         chosen["models"] = tuple(models)
@@ -158,7 +158,7 @@ def _restrictions(
 
 
 def _restricted(key: ApiKey) -> tuple[str, str, str]:
-    """Return the models, the money and the callback of a key, as texts for people."""
+    """Return the models, the spending limit and the callback of a key, as texts for people."""
     models = "any" if key.models is None else ", ".join(key.models)
     money = "no limit" if key.monthly_cost is None else dollars(key.monthly_cost)
     return escape(models), money, "none" if key.callback is None else escape(key.callback.url)

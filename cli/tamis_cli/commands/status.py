@@ -1,4 +1,4 @@
-"""`tamis batches`, `status` and `workers`: the state of batches and workers, without imports for submitting."""
+"""`tamis batches`, `status` and `workers`: the state of batches and workers. Imports for submission are avoided."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -168,7 +168,7 @@ def _state(view: WorkerView, now: datetime) -> str:
 
 
 def _moment(at: datetime, now: datetime) -> str:
-    """Return a time on the reader's clock. Include the date if the time is half a day ago or more."""
+    """Return a time in this machine's time zone, with the date if the time is half a day ago or more."""
     local = at.astimezone()
     return f"{local:%H:%M}" if now - at < DAY / 2 else f"{local:%Y-%m-%d %H:%M}"
 

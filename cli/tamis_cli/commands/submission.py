@@ -133,7 +133,7 @@ class SubmissionOptions:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return the keyword arguments of `Client.submit`."""
+        """Return these options as keyword arguments of `Client.submit`."""
         same = ("model", "idempotency_key", "use_cache", "priority", "callback", "max_cost", "steering", "updates")
         return {name: getattr(self, name) for name in same}
 
@@ -155,7 +155,10 @@ class SubmissionOptions:
 
     @cached_property
     def steering(self) -> Steering:
-        """Return the steering of the model. If an option is invalid, raise `InvalidParameters` with its name."""
+        """Return how the model is asked: reasoning effort, tier, and extra request fields and headers.
+
+        If an option is invalid, raise `InvalidParameters` with its name.
+        """
         same = ("reasoning_effort", "extra_body", "tier", "tier_patience", "tier_fallback")
         values = {name: getattr(self, name) for name in same}
         values["extra_headers"] = _headers(self.extra_header) if self.extra_header else None
@@ -168,9 +171,9 @@ class SubmissionOptions:
 
 
 def with_examples(operation: Operation) -> Operation:
-    """Return the operation with its examples. Raises the errors of `Client.with_examples`.
+    """Return the operation with the examples that people decided in the batch `examples_from`.
 
-    If the operation has no `examples_from`, no ledger is needed.
+    If the operation names no such batch, no ledger is needed. Raises the errors of `Client.with_examples`.
     """
     if not isinstance(operation, Inclusion) or operation.examples_from is None:
         return operation

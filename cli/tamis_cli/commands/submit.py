@@ -280,7 +280,7 @@ def submit(
 
 
 def _submit_alone(operation: Answer, submission: SubmissionOptions) -> None:
-    """Submit an empty item, follow the batch, print its answer, and end the command."""
+    """Submit a batch with a single empty item, follow the batch, print its answer, and end the command."""
     if submission.dry_run:
         dry_run(submission.planned(operation, ONE_ANSWER), max_cost=submission.max_cost, as_json=submission.as_json)
         return

@@ -1,4 +1,4 @@
-"""The answers of an interview: whether they are usable, the request format that worked, and the cost."""
+"""The answers to the doctor's questions: whether they are usable, the request format that worked, and the cost."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ Key = TypeVar("Key", bound=Hashable)
 LONGEST_SHOWN = 120  # characters of an answer
 ANY_TIER = frozenset({"auto"})  # names that request no particular tier
 
-# How the model gets the shape of an answer, by rung.
+# Rung (a kind of request format) -> how requests describe the shape of the answer.
 SHAPE_BY_RUNG = {
     Rung.STRICT: "as a strict schema",
     Rung.BOUNDED: "as a strict schema with every bound written out",
@@ -101,7 +101,7 @@ def _unanswered(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) 
 
 
 def _alike(questions: Iterable[AskedQuestion], key: Callable[[Call], Key | None]) -> dict[Key, list[AskedQuestion]]:
-    """Return the questions, grouped by a key of their last call. Questions are omitted if their key is None."""
+    """Return the questions, grouped by the `key` of their last call. The key None leaves a question out."""
     groups: dict[Key, list[AskedQuestion]] = defaultdict(list)
     for question in questions:
         if (value := key(question.last)) is not None:
@@ -168,9 +168,9 @@ def _model(endpoint: ExaminedEndpoint, answers: Sequence[Call]) -> Finding:
 
 
 def _is_of(model: str, answering: str) -> bool:
-    """Return whether `answering` is a name of the model.
+    """Return whether `answering` names the model or a snapshot of the model.
 
-    It may also name a snapshot of the model, or have the name of a provider or a folder in front.
+    The name of a provider or a folder before either name is ignored.
     """
     short, named = model.rpartition("/")[2].lower(), answering.rpartition("/")[2].lower()
     return named == short or named.startswith((f"{short}-", f"{short}:", f"{short}@")) or short.startswith(f"{named}:")

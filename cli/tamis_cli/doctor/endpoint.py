@@ -19,7 +19,7 @@ ASKS_IT = "`tamis doctor` without --no-call asks the model, which costs money"
 
 @dataclass(frozen=True)
 class ExaminedEndpoint:
-    """An endpoint to examine, with the source of its setting."""
+    """An endpoint to examine, and whether this terminal or the running stack names the endpoint."""
 
     base_url: str  # without user and password
     model: str

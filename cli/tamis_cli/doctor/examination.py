@@ -92,7 +92,7 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
 
 
 def _stands_between(connection: Connection) -> bool:
-    """Return whether a pooler is in front of Postgres: the session in use is not the session that the driver began."""
+    """Return whether a pooler is in front of Postgres. If so, the server's process id is not the one the driver got."""
     driver: Any = connection.connection.driver_connection
     server = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
     return bool(server != driver.info.backend_pid)
@@ -163,7 +163,7 @@ class Learned:
 
 
 def read_learned(engine: Engine) -> tuple[Learned, ...]:
-    """Return the request formats that workers have learned last. Raises `LedgerUnavailable`."""
+    """Return the request formats that workers learned most recently, newest first. Raise `LedgerUnavailable`."""
     columns = dialects.c
     latest = select(
         columns.endpoint, columns.model, columns.rung, columns.proven, columns.unusable, columns.changed_at

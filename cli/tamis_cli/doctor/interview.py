@@ -97,7 +97,7 @@ class AskedQuestion:
 
     @property
     def probability(self) -> float | None:
-        """Return the probability of the decision, computed from the answer's tokens; None if they do not give it."""
+        """Return the decision's probability, computed from the answer's tokens, or None if the tokens give none."""
         reply = self.last.reply
         if self.decision is None or not isinstance(reply, ChatAnswer):
             return None

@@ -113,9 +113,9 @@ async def _ask(
 
 
 def _url_of(settings: WorkerSettings) -> str:
-    """Return the URL of the endpoint that this terminal names.
+    """Return the URL of the endpoint that this terminal's settings name.
 
-    If it names none, return the URL of the running stack's endpoint.
+    If the settings name no endpoint, return the URL of the running stack's endpoint.
     """
     stack = settings.stack
     if not settings.names_an_llm and stack is not None and stack.llm_base_url is not None:

@@ -17,7 +17,7 @@ from .surroundings import read_clock
 ANSWER_WITHIN = 5.0  # s
 SLOW = 0.05  # s per answer; each claim of a rate limit waits for an answer
 FULL = 0.8  # of maxmemory
-# A worker's work in small: a script that writes and reads two keys, with a letter that is not ASCII.
+# A trial of what workers do: a script that writes and reads two keys, with a letter that is not ASCII.
 WORK = """
 redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000)
 redis.call('LPUSH', KEYS[2], redis.call('GET', KEYS[1]))

@@ -1,4 +1,4 @@
-"""The checks of what surrounds the servers: clocks, time limits, workers with their queues, and the disk."""
+"""The checks around the servers: clocks, time limits, workers with their queues, and the disk."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ DISK_LEFT = 2_000_000_000  # bytes
 
 
 def read_clock(ask: Callable[[], float]) -> tuple[float, float]:
-    """Return the latency of the fastest of three answers, and the lead of the server's clock, both in seconds."""
+    """Return the latency of the fastest of three answers, and how far the server's clock is ahead, both in seconds."""
     best = (float("inf"), 0.0)
     for _ in range(3):
         wall, began = time.time(), time.perf_counter()

@@ -1,4 +1,4 @@
-"""A worker's work in small, with a letter that is not ASCII: a message, a chord, a row, a lock, a notification."""
+"""Trials of what workers do, with a letter that is not ASCII: a message, a chord, a row, a lock, a notification."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -38,7 +38,7 @@ def try_messages(settings: WorkerSettings) -> Iterator[Finding]:
 def try_ledger(url: str, *, pooled: bool) -> Iterator[Finding]:
     """Yield findings about a row, a lock and a notification of the ledger.
 
-    The row is rolled back. If `pooled`, no notification is tried.
+    The row is rolled back. `pooled`: the URL declares a pooler of transactions, so no notification is tried.
     """
     yield _tried("ledger", "test row came back", lambda: _row(url), "its text was changed")
     if pooled:

@@ -43,7 +43,7 @@ STANDARD, FLEX = "standard", "flex"  # tiers whose costs are compared
 
 @dataclass(frozen=True)
 class _FirstQuestion:
-    """A question of an item's first round."""
+    """A question that a worker would ask first about an item."""
 
     item_id: str
     title: str | None

@@ -12,11 +12,11 @@ from tamis_worker.operations.program import Question
 
 
 def beginning_of(asked: ChatRequest | Question[Any]) -> Beginning:
-    """Return the beginning that a question shares with questions about other records."""
+    """Return the length of the beginning that a question's prompt shares with prompts about other records."""
     return Beginning(characters_in_common(asked.messages, asked.schema) // CHARACTERS_PER_TOKEN, MINIMUM)
 
 
 def beginning_of_all(operation: Operation) -> Beginning:
-    """Return the beginning that all questions of an operation share, from a question about a made-up record."""
+    """Return the length of the beginning that all prompts of an operation share, measured with a made-up record."""
     (question, *_) = next(operations.program_of(operation, {"title": "any"}))
     return beginning_of(question)

@@ -51,7 +51,8 @@ def up(
     everything but the workers runs, and the settings for an LLM are printed.
 
     Raises:
-        ConfigurationError, OperationFailed: as in `Stack.start`.
+        ConfigurationError: another stack runs from this folder, or something is missing.
+        OperationFailed: a part does not become ready.
     """
     choice = _choice(settings, llm)
 
@@ -71,7 +72,7 @@ def up(
         with progress, stack:
             progress.stop()
             for name, place in _places(stack, console).items():
-                # Unwrapped and uncut, for copying.
+                # The address is printed whole and without line breaks, so that people can copy it.
                 console.print(f"[bold]{name:<9}[/] {escape(place)}", soft_wrap=True)
             if choice == "local":
                 console.print(
@@ -112,7 +113,7 @@ def _places(stack: Stack, console: Console) -> dict[str, str]:
     """Return the address of each part."""
     places = {
         "Postgres": f"{stack.database_url} ({stack.postgres.program})" if stack.postgres else "from TAMIS_DATABASE_URL",
-        # Without its password, which programs read in the stack file.
+        # The password is omitted; programs read it in the stack file.
         "Redis": f"redis://{HOST}:{stack.valkey.port}/0 ({stack.valkey.program})"
         if stack.valkey
         else "from TAMIS_BROKER_URL",

@@ -44,7 +44,7 @@ class Endpoint(WebPart):
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Return the settings of a worker that uses this endpoint."""
+        """Return the environment variables of a worker that uses this endpoint."""
         return {
             "TAMIS_LLM_BASE_URL": self.base_url,
             "TAMIS_LLM_API_KEY": "local",  # the server needs none, the client any
@@ -86,7 +86,7 @@ class LlmServer(Endpoint):
     worker_settings: ClassVar[Mapping[str, str]] = {
         "TAMIS_BOUNDED_SCHEMA": "true",  # the model follows only bounds in its grammar
         "TAMIS_LIMIT_CONCURRENCY": str(llm_server.PARALLEL),
-        # An item waits behind each running call; more claims would only be released at a stop.
+        # One item waits behind each running call. If a worker claimed more, it would only release them when it stops.
         "TAMIS_CONCURRENCY": str(2 * llm_server.PARALLEL),
     }
 

@@ -26,7 +26,7 @@ def flower_environment(
 
     Without a `password`, the random password in `PASSWORD_FILE` is used.
     """
-    # Other commands avoid this import.
+    # This import is inside the function, because other commands do not need it.
     from tamis_producer.config.private_file import kept_secret
 
     inherited = {name: value for name, value in environment.items() if not name.startswith("FLOWER_")}
@@ -39,7 +39,7 @@ def flower_environment(
         "FLOWER_DB": str(home / "flower.db"),
         "FLOWER_STATE_SAVE_INTERVAL": str(SAVE_EVERY),
         "FLOWER_READ_ONLY": "true",
-        # The arguments name the item.
+        # The arguments show which item a task is about.
         "FLOWER_TASKS_COLUMNS": "name,args,state,result,exception,received,runtime,worker",
         # Otherwise Flower would run a flowerconfig.py in the current folder.
         "FLOWER_CONF": os.devnull,

@@ -21,7 +21,7 @@ def main(parent: int, death_signal: int, user: str, command: list[str]) -> None:
         _become(user)
     os.umask(0o077)  # only the server's user may read its files
     if sys.platform == "linux":
-        # After the change of user, which would clear this setting; exec keeps the setting.
+        # This comes after the change of user, which would clear the setting; `exec` keeps it.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, death_signal)
     if os.getppid() != parent:
         sys.exit(f"the process {parent} that started {command[0]} has ended")

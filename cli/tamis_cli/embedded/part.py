@@ -18,8 +18,8 @@ WITHIN = 2.0  # seconds
 
 
 def get(port: int, path: str, *, host: str = HOST, most: int = 0) -> bytes | None:
-    """Return the first `most` bytes of the response to a GET of `path`; None without a response of status 200."""
-    # An error: nothing listens yet, or it is still starting.
+    """Return the first `most` bytes of the response to a GET of `path`. Return None unless its status is 200."""
+    # An error means that no server listens yet, or that it is still starting.
     with suppress(OSError, HTTPException), closing(HTTPConnection(host, port, timeout=WITHIN)) as connection:
         connection.request("GET", path)
         answer = connection.getresponse()

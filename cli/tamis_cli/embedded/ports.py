@@ -10,7 +10,7 @@ SERVERS = range(20_000, 32_000)  # below the ports that systems give to outgoing
 def is_free(port: int) -> bool:
     """Return whether `port` is unused now; it may be taken the next moment."""
     with socket.socket() as probe:
-        # As the servers do: a port with closing connections counts as free.
+        # A port with closing connections counts as free, because the servers can use it.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))

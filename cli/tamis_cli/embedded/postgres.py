@@ -87,7 +87,7 @@ class Postgres(Part):
     def url(self) -> str:
         """Return the URL for SQLAlchemy, with the psycopg driver."""
         socket = quote(str(self.socket_folder), safe="/")
-        # With a port, because PGPORT in the environment would name another.
+        # The URL has the port, because PGPORT in the environment could name another.
         return f"postgresql+psycopg://{SUPERUSER}@/{DATABASE}?host={socket}&port={PORT}"
 
     @cached_property
@@ -311,7 +311,7 @@ def server_account() -> pwd.struct_passwd | None:
         return None
     command = ["useradd", "--system", "--no-create-home", "--shell", "/bin/sh", SYSTEM_USER]
     try:
-        # `useradd` does not wait for another one: where two create the account at once, one user id is lost.
+        # `useradd` does not wait for another `useradd`: if two create the account at once, one user id is lost.
         with ACCOUNTS.open() as accounts:
             fcntl.flock(accounts, fcntl.LOCK_EX)
             with contextlib.suppress(KeyError):

@@ -1,7 +1,7 @@
 """A supervised child process: started, watched, stopped within a time limit, and never left behind.
 
 `children.json` lists the children, so that the next supervisor can end any survivors. On Linux, the kernel usually ends
-the children of a killed supervisor (see `launch`).
+the children of a killed supervisor (`launch`).
 """
 
 import os

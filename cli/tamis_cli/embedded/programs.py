@@ -118,7 +118,7 @@ class Flower(WebPart):
 class Gateway(WebPart):
     """The HTTP gateway with its page, on 127.0.0.1: `python -m tamis_cli serve`.
 
-    The file `KEY_FILE` has a key of all scopes for the stack's user (see `keep_key`).
+    The file `KEY_FILE` has a key of all scopes for the stack's user.
     """
 
     title: ClassVar[str] = "the gateway and its page"

@@ -2,8 +2,8 @@
 
 `python -m tamis_cli.embedded.recorded_server --answers PATH --port PORT`
 
-The server recognises a record by its title in the prompt. An unknown record gets status 400. The first `cut_off`
-answers about a record are truncated. In the usage, four characters count as a token.
+The server recognises a record by its title in the prompt. An unknown record gets status 400. If the file has a number
+`cut_off` for a record, that many first answers are truncated. In the usage, four characters count as a token.
 """
 
 import argparse

@@ -24,7 +24,7 @@ _VERSION = re.compile(r"\d+(?:\.\d+)*")
 
 @dataclass(frozen=True)
 class ServerKind:
-    """A kind of server, with its packages."""
+    """A kind of server, with the packages that contain the server."""
 
     name: str  # in messages
     package: str  # Python package with the program
@@ -35,7 +35,7 @@ class ServerKind:
 
 @dataclass(frozen=True)
 class ProgramCandidate:
-    """A program that may exist."""
+    """A server program to try, which may be missing."""
 
     origin: str  # package of the program, or `SYSTEM`
     path: Path
@@ -110,7 +110,7 @@ def choose(
 
 def brought_along(server: ServerKind, program: str) -> list[ProgramCandidate]:
     """Return the program at the path `program` within the server's package; empty if the package is not installed."""
-    # Found without importing the package, whose import may fail or have effects.
+    # The package is not imported, because its import may fail or have effects.
     spec = find_spec(server.module)
     if spec is None or spec.origin is None:
         return []

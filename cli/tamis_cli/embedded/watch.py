@@ -16,7 +16,7 @@ STEADY = 60.0  # seconds of running after which earlier failures no longer count
 
 
 def restart_delay(failures: int) -> float:
-    """Return the seconds before a restart, after `failures` ends in a row: min(30, 0.5 * 2 ** (failures - 1))."""
+    """Return the seconds before a restart, after `failures` failures in a row: min(30, 0.5 * 2 ** (failures - 1))."""
     return float(min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 16)))
 
 
@@ -66,7 +66,7 @@ class Watch(threading.Thread):
         self.join()
 
     def look(self, now: float) -> None:
-        """Check every part once."""
+        """Check every part once: plan or begin the restart of a part that has ended, and announce a recovery."""
         for watched in self._watched:
             if watched.due is not None:
                 if now >= watched.due:

@@ -134,9 +134,9 @@ class FollowedBatch:
 
 
 class CallResults:
-    """The results of the calls on one event loop.
+    """The reader of the single calls' results on one event loop.
 
-    While a batch is followed, and for `LINGER` seconds afterwards, a task listens to notifications and reads results.
+    While a batch is followed, and for 30 seconds afterwards, a task listens to notifications and reads results.
     """
 
     def __init__(self, connect: Callable[[], AsyncEngine]) -> None:
@@ -151,7 +151,10 @@ class CallResults:
         self._clock = asyncio.get_running_loop().time
 
     def follow(self, batch_id: UUID, items: int) -> FollowedBatch:
-        """Begin to follow a batch, and return it. Its futures get the results as they arrive, or the ledger's error."""
+        """Begin to wait for a batch's results, and return the batch with a future for each item.
+
+        The futures get the results as the results arrive, or the ledger's error.
+        """
         batch = FollowedBatch(batch_id, items, self._clock())
         self._followed[batch_id] = batch
         if self._task is None:
@@ -170,10 +173,10 @@ class CallResults:
         )
 
     def stop(self) -> None:
-        """Stop following batches, and close the connections. Futures of pending items fail. Call it on the loop.
+        """Stop following batches, and close the connections. Futures of pending items fail. Call this on the loop.
 
-        The task is woken instead of cancelled: if the loop ends, it cancels the task too, and a second cancellation
-        would drop the task's connection.
+        The reading task is woken, not cancelled. An ending loop cancels the task too, and a second cancellation would
+        drop the task's connection.
         """
         self._stopped = True
         self._wake.set()
@@ -208,7 +211,7 @@ class CallResults:
         self._wake.set()
 
     async def _something_is_due(self) -> bool:
-        """Wait until a batch is due for a read, and return True. Return False after `stop` or a long idle time."""
+        """Wait until a batch is due for a read, and return True. Return False after `stop` or 30 idle seconds."""
         while not self._stopped:
             self._followed = {batch.id: batch for batch in self._followed.values() if batch.pending}
             until = min((batch.due for batch in self._followed.values()), default=None)

@@ -55,7 +55,7 @@ class CallGroups:
     """
 
     def __init__(self, submit: Submit, results: CallResults) -> None:
-        """Begin without calls.
+        """Prepare the groups.
 
         `submit(question, items, at_once)` writes and dispatches a batch, with at most `at_once` items in flight.
         """
@@ -66,7 +66,10 @@ class CallGroups:
         self._under_way: Counter[Hashable] = Counter()
 
     async def call(self, question: CallQuestion, item: dict[str, Any], within: float | None) -> CallResult:
-        """Return the result of one item. Raises the errors of the submission, and `WaitTimeout`."""
+        """Return the result of one item. Raises the errors of the submission.
+
+        `within`: longest wait in seconds, before `WaitTimeout`; None: no limit.
+        """
         key = question.key
         self._under_way[key] += 1
         try:
@@ -85,9 +88,9 @@ class CallGroups:
     async def batch(
         self, question: CallQuestion, items: list[dict[str, Any]], at_once: int, within: float | None
     ) -> list[CallResult]:
-        """Return the result of each item, in order, from a separate batch. Raises the errors of `call`.
+        """Return the result of each item, in order, from a separate batch. Raises the errors of the submission.
 
-        At most `at_once` items are in flight. `within`: longest wait in seconds; None: no limit.
+        At most `at_once` items are in flight. `within`: longest wait in seconds, before `WaitTimeout`; None: no limit.
         """
         batch = await self._submitted(question, items, at_once)
         return await self._results(batch, batch.results, within)
@@ -153,7 +156,8 @@ class SingleCalls:
     async def ask(self, question: CallQuestion, source: object, *, within: float | None = None) -> CallResult:
         """Return the result of one item. `source`: the item, or an object that `to_item` converts to an item.
 
-        Simultaneous calls may share a batch. Other arguments and the errors are as for `ask_all`.
+        Simultaneous calls may share a batch. `within`: longest wait in seconds; None: no limit. Raises
+        `InvalidParameters` for an invalid item, `LedgerUnavailable`, and `WaitTimeout` when the time is over.
         """
         (item,) = await _items([source])
         with rows_of([item], bounds=SubmissionBounds.of(self._settings), operations=[question.operation]):
@@ -172,7 +176,7 @@ class SingleCalls:
 
         Args:
             question: the question about every item.
-            sources: items, or objects that `to_item` converts. Without sources, no batch is written.
+            sources: items, or objects that `to_item` converts to items. Without sources, no batch is written.
             max_concurrent: most items in flight, within the workers' own limits. Items are sent in shards of this size,
                 one shard after the other.
             within: longest wait in seconds. None: no limit.
@@ -229,7 +233,7 @@ class SingleCalls:
 async def _items(sources: Iterable[object]) -> list[dict[str, Any]]:
     """Return the sources as items.
 
-    Call it on the caller's thread, because a database session and its objects belong to one thread.
+    Call this function on the caller's thread, because a database session and its objects belong to one thread.
     """
     if isinstance(sources, str | bytes | dict) or not isinstance(sources, Iterable):
         raise InvalidParameters(f"items: a {type(sources).__name__}, not a list of items")

@@ -50,7 +50,7 @@ class LoopClient(Client):
         event.listen(self.engine, "connect", lambda dbapi, _: self._drivers.add(dbapi.driver_connection))
 
     def ready(self) -> None:
-        """Run `Client.ready` on a thread, because it asks servers."""
+        """Run `Client.ready` on a thread, because checking the servers blocks."""
         await_only(self._bridge.on_thread(self._bridge.blocking.ready))
 
     def dispatch(self, batch_id: UUID, unblock: Collection[str | None] = ()) -> None:
@@ -151,15 +151,15 @@ class Mirror(Protocol):
     async def run_sync(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call the function on this event loop, with this object's synchronous counterpart as its first argument.
 
-        Return the function's result. Use it for functions of `tamis_review`: `await batch.run_sync(override, 3,
-        "include", reviewer="Reviewer A")`.
+        Return the function's result. Use this method for functions of `tamis_review`: `await batch.run_sync(override,
+        3, "include", reviewer="Reviewer A")`.
         """
         return await self._bridge.run(function, self._blocking(self._bridge.here()), *args, **kwargs)
 
     async def run_on_thread(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call the function on a thread as `run_sync` does on the loop, and return its result.
+        """Call the function on a thread, with this object's synchronous counterpart as its first argument.
 
-        Use it for long computations.
+        Return the function's result. Use this method for long computations.
         """
         return await self._bridge.on_thread(function, self._blocking(self._bridge.blocking), *args, **kwargs)
 
@@ -185,7 +185,7 @@ def awaited_as(method: Callable[Concatenate[S, P], T], convert: Callable[[Bridge
 def on_thread(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
     """Return a coroutine function that runs the method on a thread.
 
-    Use it for methods that read whole batches, or that need a server for which there is no asyncio client.
+    Use this function for methods that read whole batches, or that need a server without an asyncio client.
     """
 
     @wraps(method)
@@ -240,7 +240,7 @@ class AsyncBatch(Mirror, Generic[V_co]):
     if TYPE_CHECKING:  # the mirrored class does not know the type of a batch's values
 
         def results(self, places: Collection[int] | None = None) -> AsyncIterator[ItemResult[V_co]]:
-            """Yield the results of `Batch.results`."""
+            """Yield the same results as `Batch.results`, asynchronously."""
     else:
         results = iterated(Batch.results)
     item_ids = on_thread(Batch.item_ids)

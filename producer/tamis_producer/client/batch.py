@@ -74,9 +74,9 @@ class Batch(Generic[V_co]):
         return deque(self.watch(timeout), maxlen=1).pop().counts
 
     def watch(self, timeout: float | None = None) -> Iterator[BatchView]:
-        """Yield the batch's state every second (at first more often), until `wait` would return.
+        """Yield the batch's state every second (at first more often), until the batch and its last call have ended.
 
-        Raises the errors of `wait`.
+        Raises `BatchPaused`, `WaitTimeout` and `LedgerUnavailable`, as `wait` does.
         """
         return watch_to_end(
             self.session,
@@ -173,7 +173,7 @@ class Batch(Generic[V_co]):
     def item_ids(self) -> list[str]:
         """Return the ids of the items, in item order.
 
-        Raises `LedgerUnavailable`, and `Blinded` if they depend on decisions that are hidden from the client's person.
+        Raises `LedgerUnavailable`, and `Blinded` if hidden decisions of an earlier stage selected these items.
         """
         with self.session.reading() as connection:
             if self.session.sight is not None:
@@ -183,14 +183,18 @@ class Batch(Generic[V_co]):
     def summary(self, round: int | None = None) -> Summary | None:  # noqa: A002 - what it is called everywhere
         """Return the summary of a round (by default the latest with a summary), or None before that round is completed.
 
-        The summary and its bill cover the whole batch up to the end of the round. Raises the errors of `results`.
+        The summary and its cost cover the whole batch up to the end of the round. Raises `LedgerUnavailable`, and
+        `Blinded` if a decision is hidden from the client's person.
         """
         self.session.check_whole(self.uuid)
         with self.session.reading() as connection:
             return ledger.read_summary(connection, self.uuid, round)
 
     def summaries(self) -> list[Summary]:
-        """Return the summaries of all finished rounds, first round first. Raises the errors of `results`."""
+        """Return the summaries of all finished rounds, first round first.
+
+        Raises `LedgerUnavailable`, and `Blinded` if a decision is hidden from the client's person.
+        """
         self.session.check_whole(self.uuid)
         with self.session.reading() as connection:
             return ledger.read_summaries(connection, self.uuid)

@@ -109,12 +109,12 @@ class Client(Session):
         api_key_id: str | None = None,
         service: str | None = None,
     ) -> Batch[V_co]:
-        """Submit a batch, dispatch its first shards, and return it. By then the whole batch is in the ledger.
+        """Write a whole batch to the ledger, dispatch its first shards, and return the batch.
 
         Args:
             operation: the question about every item.
             items: dicts of JSON values, or a data frame of pandas, Polars or Arrow. Results have the same order. An
-                iterator is read to its end before anything is written. It may be slow, and larger than memory.
+                iterator may be slow, and larger than memory. It is read to its end before anything is written.
             model: the model to ask. None: the model of the settings, else the workers' model.
             panel: several models and the rule that combines their answers, instead of `model`. Only an `Inclusion` or a
                 `Filter` can have a panel.
@@ -238,7 +238,10 @@ class Client(Session):
             return ledger.read_views(connection, limit=limit)
 
     def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
-        """Return the single calls of services, added up for each service and hour. Raises `LedgerUnavailable`."""
+        """Return the last `hours` of services' single calls, added up by service and hour.
+
+        Raises `LedgerUnavailable`.
+        """
         with self.reading() as connection:
             return ledger.read_service_traffic(connection, hours=hours)
 

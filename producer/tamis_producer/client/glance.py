@@ -79,7 +79,7 @@ class BatchGlance:
         return read_summaries(self._connection, self._id)
 
     def snapshot_change(self) -> SnapshotChange | None:
-        """Return the models that answered the batch if they changed, else None."""
+        """Return the models that answered the batch, if they changed in it or since an earlier batch; else None."""
         return read_snapshot_change(self._connection, self._id)
 
     def read_by_people(self) -> bool:

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 class BrokerAbsence:
     """The last failure of the broker, as this process saw it.
 
-    For `LASTS` seconds afterwards, no call tries the broker, because each call would probably wait until its timeout.
+    For five seconds afterwards, no call tries the broker, because each call would probably wait until its timeout.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -44,13 +44,13 @@ class BrokerAbsence:
         self._unsaid = unsaid
 
     def reason(self) -> str:
-        """Return the reason for not trying the broker. Only the first message names an unsaid error."""
+        """Return the reason for not trying the broker. Only the first call returns an error that was unsaid before."""
         error, self._unsaid = self._unsaid, None
         return "the broker did not answer a moment ago" if error is None else str(error)
 
     @property
     def lasts(self) -> bool:
-        """True if the broker's last failure to answer was less than `LASTS` seconds ago."""
+        """True if the broker's last failure to answer was less than five seconds ago."""
         return self._until is not None and self._clock() < self._until
 
 
@@ -65,7 +65,7 @@ C = TypeVar("C", bound=Closable)
 
 
 class Sight(Protocol):
-    """The rule for what one person may see of people's and models' decisions. The application defines it."""
+    """A rule that says which decisions of people and models one person may see. The application defines the rule."""
 
     @property
     def person(self) -> str:
@@ -106,9 +106,9 @@ class Session:
         return other
 
     def check_whole(self, batch_id: UUID) -> None:
-        """Raise `Blinded` if `sight` hides a decision. Functions that need all decisions of a batch call it.
+        """Raise `Blinded` if a decision in the batch, or in its review, is hidden from the client's person.
 
-        Raises `LedgerUnavailable`.
+        Also raises `LedgerUnavailable`.
         """
         if self.sight is not None:
             with self.snapshot() as connection:
@@ -172,9 +172,10 @@ class Session:
             dispatcher.close()
 
     def dispatch(self, batch_id: UUID, unblock: Collection[str | None] = ()) -> None:
-        """Dispatch shards until the batch's window is full. Raises `LedgerUnavailable`.
+        """Dispatch shards until the batch's window (its most shards in flight) is full. Raises `LedgerUnavailable`.
 
-        If the broker does not answer, the workers dispatch the shards later. `unblock`: models whose blocks are lifted.
+        If the broker does not answer, the workers dispatch the shards later. `unblock`: models to ask again at once,
+        although their endpoint requested a wait.
         """
         if unblock:
             self._unblock(unblock)

@@ -71,7 +71,7 @@ class Redaction:
     def learn(self, secret: str) -> None:
         """Redact one more secret from now on.
 
-        Only the last `LEARNED` such secrets are kept: older secrets have expired.
+        Only the last four such secrets are kept: older secrets have expired.
         """
         if secret not in self._learned:
             self._learned.append(secret)

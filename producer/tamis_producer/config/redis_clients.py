@@ -2,8 +2,8 @@
 
 After a failover, the old primary may still answer, as a replica. So if a server refuses a write because it is not the
 primary (any more), the connection is closed, as if the server had closed it. The next connection reaches the new
-primary: at the same address, or at the address that the Sentinels name. Redis-py does this only with Sentinels, and
-only for one of these errors. Celery's connections do the same: see `transport.failover_transport`.
+primary: at the same address, or at the address that the Sentinels name. Redis-py itself closes connections only with
+Sentinels, and only for one of several errors of replicas. `transport.failover_transport` closes Celery's connections.
 """
 
 import socket
@@ -55,7 +55,7 @@ def connect_on_loop(url: str, **options: Any) -> "on_loop.Redis":
 
 
 def _client(url: str, kind: Any, manager: Any, retry: Any, options: dict[str, Any]) -> Any:
-    """Return a client of the class `kind`. `manager` is the class for Sentinels, asked again as `retry` says."""
+    """Return a client of the class `kind`. `manager`: the class for Sentinels; `retry`: their policy of retries."""
     if (sentinels := SentinelUrl.read(url)) is None:
         return kind.from_url(url, **options)
     sentinel_manager = manager(sentinels.hosts, sentinel_kwargs=sentinel_options(sentinels) | {"retry": retry})
@@ -64,7 +64,7 @@ def _client(url: str, kind: Any, manager: Any, retry: Any, options: dict[str, An
 
 
 def leave_replicas(pool: Any) -> Any:
-    """Make the future connections of a pool leave a server that is not the primary; return the pool."""
+    """Make a pool's future connections close when their server is not the primary. Return the pool."""
     connection: Any = pool.connection_class
 
     class _Leaving(connection):  # type: ignore[misc] # the class of the URL's scheme
@@ -86,7 +86,7 @@ def leave_replicas(pool: Any) -> Any:
 
 
 def cut() -> None:
-    """Cut this process's connections, except those on an event loop, in any thread.
+    """Shut down this process's Redis connections in all threads, except those on an event loop.
 
     Call it when a silent server has been replaced. Otherwise each connection waits for its own timeout.
     """

@@ -1,9 +1,9 @@
 """A URL of Redis with Sentinels: `sentinel://:password@host1:26379,host2:26379/0?master_name=mymaster`.
 
-Sentinels know which server is the primary. Redis-py has no URL for them. Celery has the scheme `sentinel://`, but reads
-the service's name and the Sentinels' password from options, which an environment variable cannot hold. So the options
-are in the query here, with Celery's names. The hosts are a list, as in a URL of Postgres. User, password and database
-number are those of the Redis servers.
+Sentinels know which server is the primary. Redis-py has no URL with Sentinels. Celery has the scheme `sentinel://`, but
+reads the service's name and the Sentinels' password from options, which an environment variable cannot hold. So this
+URL has the options in its query, with Celery's names. The hosts are a list, as in a URL of Postgres. User, password and
+database number are for the Redis servers.
 
 | in the query | meaning |
 |---|---|

@@ -1,7 +1,8 @@
 """The settings of a producer: the addresses of broker and ledger, and the sizes of batches.
 
-They are read once from `TAMIS_*` environment variables, or from the files that `TAMIS_*_FILE` name. Without broker and
-ledger, the embedded stack that `tamis up` runs from this folder is used: its addresses are in `.tamis/stack.json`.
+The settings are read once from `TAMIS_*` environment variables, or from the files that `TAMIS_*_FILE` name. Without
+broker and ledger, the embedded stack that `tamis up` runs from this folder is used: `.tamis/stack.json` has its
+addresses.
 """
 
 import os
@@ -95,7 +96,7 @@ class ProducerSettings(BaseModel):
     @field_validator("broker_url", "result_backend_url", "limiter_url")
     @classmethod
     def _supported(cls, url: str | None, info: ValidationInfo) -> str | None:
-        """Check the scheme, because other code takes every URL that is not Redis's for RabbitMQ's."""
+        """Check the scheme, because other code assumes RabbitMQ for every scheme that is not Redis's."""
         schemes = REDIS_SCHEMES + (AMQP_SCHEMES if info.field_name == "broker_url" else ())
         if url is not None and urlsplit(url).scheme not in schemes:
             raise ValueError(f"must begin with {', '.join(f'{scheme}://' for scheme in schemes)}")
@@ -103,7 +104,7 @@ class ProducerSettings(BaseModel):
 
     @field_serializer(*URLS, when_used="json-unless-none", check_fields=False)
     def _shown(self, url: str) -> str:
-        """Return the URL as people may see it. `model_dump` in Python mode gives whole URLs."""
+        """Return the URL without user, password and query. `model_dump` in Python mode gives whole URLs."""
         return shown_url(url)
 
     @field_validator("flower_url")
@@ -131,14 +132,14 @@ class ProducerSettings(BaseModel):
 
     @cached_property
     def stack(self) -> StackFile | None:
-        """The addresses of the embedded stack; None if real servers are configured, or no stack is running."""
+        """The addresses of the servers of `tamis up`; None if `tamis up` is not running, or others are configured."""
         return None if self.broker_url else StackFile.read(self.home)
 
     @property
     def batch_model(self) -> str | None:
         """The model for batches that name no model; None: the workers' model.
 
-        The embedded model answers under any name, so the setting `model` has no effect on it.
+        The small model that `tamis up` runs answers under any name, so the setting `model` has no effect on that model.
         """
         return None if self.stack is not None and self.stack.llm_embedded else self.model
 

@@ -1,4 +1,4 @@
-"""`.tamis/stack.json`: the addresses of the embedded stack, for other processes."""
+"""`.tamis/stack.json`: the addresses of the servers that `tamis up` runs (the embedded stack), for other processes."""
 
 from pathlib import Path
 from typing import Self
@@ -13,7 +13,10 @@ NAME = "stack.json"
 
 
 class StackFile(BaseModel):
-    """The content of `.tamis/stack.json`. The file is written when the stack is healthy, and removed when it stops."""
+    """The addresses of the servers that `tamis up` runs (the embedded stack), as in the file `.tamis/stack.json`.
+
+    The file is written when the stack is healthy, and removed when the stack stops.
+    """
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True, defer_build=True)  # the URLs hold passwords
 
@@ -28,7 +31,10 @@ class StackFile(BaseModel):
 
     @classmethod
     def read(cls, home: Path) -> Self | None:
-        """Return the stack that runs from `home`, or None. Raises `ConfigurationError` if the file is damaged."""
+        """Return the addresses of the stack that runs from the folder `home`; None if no stack runs.
+
+        Raises `ConfigurationError` if the file is damaged.
+        """
         path = home / NAME
         try:
             return cls.model_validate_json(read_private(path))
@@ -43,5 +49,5 @@ class StackFile(BaseModel):
 
     @staticmethod
     def remove(home: Path) -> None:
-        """Remove the file: no stack runs from `home`."""
+        """Remove the file, because the stack in the folder `home` has stopped."""
         (home / NAME).unlink(missing_ok=True)

@@ -61,7 +61,7 @@ class Replaced:
     """An invalid byte, and its replacement."""
 
     line: int  # from 1
-    at: int  # place of its character in the text, from 0
+    at: int  # place of the replacement in the text, from 0
     byte: int
     character: str  # replacement
 
@@ -77,7 +77,7 @@ class Decoded:
 
 
 def read_text(path: Path | str) -> str:
-    """Return the text of a file that a person wrote, of at most 5 MB. Raises the errors of `read_decoded`."""
+    """Return the text of a file that a person wrote, of at most 5 MB. Raises `InputError` if it cannot be read."""
     return read_decoded(path, max_bytes=WRITTEN_BYTES).text
 
 
@@ -127,7 +127,7 @@ def read_decoded(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, encoding:
 def decode(raw: bytes, stated: str | None = None) -> Decoded:
     """Return the text in `raw`, and how it was decoded.
 
-    A byte order mark decides the encoding. Without a mark, these are tried in order:
+    A byte order mark decides the encoding. Without a mark, these encodings are tried in order:
 
     - UTF-16, then UTF-8.
     - The `stated` encoding, also for plain ASCII: some encodings are written in ASCII.

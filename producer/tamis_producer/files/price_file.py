@@ -32,7 +32,7 @@ def known_prices(own: Path | None) -> Prices:
 
 
 def read_prices(path: Path | str) -> PriceTable:
-    """Return the prices in a file. Raises the errors of `known_prices`."""
+    """Return the prices in a file. Raises `InputError` with file, line and field for a mistake."""
     from .yaml_file import read_yaml
 
     file = read_yaml(path, what="a price file", example=EXAMPLE)

@@ -27,7 +27,7 @@ class YamlFile:
     root: yaml.MappingNode
 
     def at(self, location: Location) -> Any:
-        """Return the value at a location that exists."""
+        """Return the value at a location: names of fields, and places in lists from 0. The value must exist."""
         value: Any = self.values
         for part in location:
             value = value[part]

@@ -27,7 +27,7 @@ def key_of(
     client: Annotated[Client, Depends(client_of)],
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> ApiKey:
-    """Return the request's key, as a dependency. Answer 401 if it is not valid."""
+    """Return the request's API key, as a FastAPI dependency. Answer 401 if the key is missing or not valid."""
     key = None
     if credentials is not None:
         wrong_keys: WrongKeys = request.app.state.wrong_keys
@@ -44,7 +44,10 @@ Keyed = Annotated[ApiKey, Depends(key_of)]
 
 @cache  # so that FastAPI calls it once in a request
 def holder_of(scope: Scope) -> Callable[..., Awaitable[ApiKey]]:
-    """Return a dependency that returns the request's key. It answers 401 without a valid key, 403 without the scope."""
+    """Return a FastAPI dependency that returns the request's API key.
+
+    The dependency answers 401 without a valid key, and 403 if the key lacks the scope.
+    """
 
     async def holder(key: Keyed) -> ApiKey:
         if scope not in key.scopes:

@@ -32,7 +32,7 @@ _COMMAND = re.compile(r"`tamis ((?:audit |review )?[a-z-]+)([^`]*)`")
 
 
 def over_http(message: str) -> str:
-    """Return the message with routes instead of commands. A command for operators, without a route, stays."""
+    """Return the message with routes instead of commands. Commands for operators, which have no routes, stay."""
     return _COMMAND.sub(_route, message)
 
 

@@ -1,4 +1,7 @@
-"""Checks of a key before a submission. The ledger enforces the key's monthly amount when the batch is written."""
+"""Checks of an API key before a submission.
+
+The ledger enforces the key's monthly amount when the batch is written.
+"""
 
 from tamis_schemas import NotAllowed, Operation
 from tamis_schemas.operations import models_of

@@ -1,4 +1,4 @@
-"""API keys of the HTTP gateway: made once, shown once, kept as a hash.
+"""API keys of the HTTP gateway. A key is shown once, and stored as a hash.
 
 A key is `tamis_<id>_<secret>`. The secret has 256 random bits, so a plain SHA-256 protects it. Only passwords that
 people choose need slow hashes.
@@ -31,7 +31,7 @@ MOST_MODELS = 100
 
 
 class Scope(StrEnum):
-    """A permission of a key."""
+    """A permission of an API key."""
 
     READ = "read"  # batches, results, decisions
     SUBMIT = "submit"  # new batches, which cost money
@@ -40,7 +40,7 @@ class Scope(StrEnum):
 
 
 class ApiKey(Frozen):
-    """A key, without its secret."""
+    """An API key, without its secret."""
 
     id: str
     label: str  # name of its holder
@@ -78,9 +78,9 @@ class Restrictions(Frozen):
 
 
 def create(engine: Engine, label: str, scopes: Collection[Scope], restrictions: Restrictions | None = None) -> str:
-    """Create a key and return it in full; it cannot be read again.
+    """Create an API key, and return its full text, which cannot be read again.
 
-    Raises `InvalidParameters` for an invalid label or restriction.
+    Raises `InvalidParameters` for an invalid label or restriction, or without a scope.
     """
     label = label.strip()
     if not 0 < len(label) <= LONGEST_LABEL or not label.isprintable():
@@ -96,7 +96,7 @@ def create(engine: Engine, label: str, scopes: Collection[Scope], restrictions: 
 
 
 def find(engine: Engine, key: str) -> ApiKey | None:
-    """Return the key with this text; None if it is invalid or revoked.
+    """Return the API key whose full text is `key`; None if the key is invalid or revoked.
 
     A look-up of a wrong id takes as long as a look-up of a wrong secret.
     """
@@ -130,7 +130,7 @@ def change(engine: Engine, key_id: str, restrictions: Restrictions) -> ApiKey:
 
 
 def revoke(engine: Engine, key_id: str) -> None:
-    """Revoke a key. Raises `InvalidRequest` if no key has this id, or it is already revoked."""
+    """Revoke a key. Raises `InvalidRequest` if no key has this id, or if the key is already revoked."""
     _updated(engine, key_id, {"revoked_at": sql.now()})
 
 

@@ -46,9 +46,9 @@ def _called(route: APIRoute) -> str:
 
 @cache
 def _routes(application: type[Application]) -> APIRouter:
-    """Return the routes.
+    """Return the gateway's routes.
 
-    They are made once in a process, because making them is the largest cost of creating a gateway.
+    The routes are made once in a process, because making them is the largest cost of creating a gateway.
     """
     together = APIRouter(generate_unique_id_function=_called)
     for router in (*ROUTERS, *application.routers):
@@ -66,7 +66,7 @@ class PoolWatch:
     """A watch on an engine's connection pool, which notices when the pool is stuck."""
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
-        """`engine` must have a connection pool with a limit."""
+        """Begin to watch. `engine` must have a connection pool with a limit."""
         assert isinstance(engine.pool, QueuePool)  # noqa: S101 - true of every engine for Postgres
         self._pool = engine.pool
         self._clock = clock
@@ -76,7 +76,7 @@ class PoolWatch:
 
     @property
     def stuck(self) -> bool:
-        """True if all connections are in use, and no connection was taken or released for `STUCK_AFTER` seconds."""
+        """True if all connections are in use, and no connection was taken or released for a minute."""
         lent = self._pool.checkedout() >= self._pool.size() + self._pool._max_overflow
         return lent and self._clock() - self._moved >= STUCK_AFTER
 
@@ -91,12 +91,12 @@ def create_app(
     largest_body: int = LARGEST_BODY,
     stops: Callable[[], bool] = lambda: False,
 ) -> FastAPI:
-    """Return the gateway as an application. It uses `client`, and never closes it.
+    """Return the gateway as an ASGI application. The gateway never closes `client`.
 
     Args:
         client: answers the requests.
-        application: adds routes, and rules for access. There is no default, because without rules blinded records would
-            be shown.
+        application: adds routes, and rules for access. There is no default, because without rules the gateway would
+            show hidden decisions.
         largest_body: most bytes of a request, except on routes that allow more.
         stops: returns True when the server is about to stop. Endless streams then end.
     """

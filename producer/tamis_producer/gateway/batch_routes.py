@@ -1,4 +1,4 @@
-"""Routes of batches: submit, list, read and control them. Another route returns the first data of a page."""
+"""Routes of batches (submit, list, read and control), and routes for an overview of the installation."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -9,7 +9,7 @@ from ..ledger.batch_view import BatchView
 
 
 class BatchStatusView(Frozen):
-    """One consistent read of a batch, with derived values."""
+    """The state of a batch at one moment, with values derived from it."""
 
     batch: BatchView
     finished: bool  # nothing more will happen without a request

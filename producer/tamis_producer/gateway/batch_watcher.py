@@ -1,6 +1,6 @@
 """A watcher that reads batches for all followers: one read of the ledger serves any number of followers.
 
-Without followers it reads nothing. Followers receive server-sent events.
+A follower is a request that receives server-sent events. Without followers, the watcher reads nothing.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ _standings = TypeAdapter(list[BatchStatusView])
 
 @dataclass(frozen=True)
 class Look:
-    """The result of one read: the requested batches."""
+    """The result of one read for all followers: the requested batches."""
 
     asked: frozenset[UUID] = frozenset()  # ids of the requested batches
     batches: Mapping[UUID, BatchView] = field(default_factory=dict)
@@ -54,7 +54,11 @@ class BatchWatcher:
     """A reader of batches for all their followers on one event loop."""
 
     def __init__(self, ask: Callable[[frozenset[UUID], int, int], Look], stops: Callable[[], bool]) -> None:
-        """`ask` reads the batches, on a thread. When `stops` returns True, the followers' streams end."""
+        """Begin without followers.
+
+        `ask` reads on a thread: the batches with the given ids, and the given numbers of latest batches and of latest
+        batches without a review. When `stops` returns True, the followers' streams end.
+        """
         self._ask = ask
         self._stops = stops
         self._batches: Counter[UUID] = Counter()  # followers
@@ -82,7 +86,7 @@ class BatchWatcher:
     ) -> AsyncGenerator[tuple[BatchView, ...] | None]:
         """Yield the latest batches, newest first, at every change, and None after `silence` seconds without a change.
 
-        With `of_no_review`, yield only batches without a review, also when another of the latest batches changes.
+        With `of_no_review`, yield only batches without a review. A change of any latest batch still causes a yield.
         """
         unreviewed = limit if of_no_review else 0
 
@@ -114,7 +118,7 @@ class BatchWatcher:
 
     @contextmanager
     def _follower(self, followers: "Counter[Watched]", watched: Watched) -> Iterator[None]:
-        """Count a follower until the end of `with`. The next read happens at once."""
+        """Count a follower until the end of `with`, and read at once for it."""
         followers[watched] += 1
         self._joined.set()
         if self._task is None:

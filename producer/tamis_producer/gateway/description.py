@@ -32,7 +32,7 @@ def component(model: type[BaseModel]) -> dict[str, str]:
 
 
 def in_forms(types: Mapping[Any, str], model: type[BaseModel]) -> dict[str, Any]:
-    """Return the description of an answer with these media types, of which JSON has the schema of `model`."""
+    """Return FastAPI's description of an answer in these media types. Its JSON form has the schema of `model`."""
     return {"model": model, "content": {media_type: {} for media_type in types.values()}}
 
 
@@ -40,10 +40,10 @@ class Described(FastAPI):
     """A FastAPI application whose OpenAPI description also contains the pydantic models that `component` added."""
 
     def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI description, made at the first call. No parameter in it may be null.
+        """Return the OpenAPI description, made at the first call and adapted for generators of clients.
 
-        Content without a schema is described as text, and events by words. Routes without a key say so, and models of
-        a union must name their kind.
+        No parameter may be null. Content without a schema is described as text. Routes that need no key say so. A model
+        in a union must contain the field that names its kind.
         """
         if self.openapi_schema is None:
             described: dict[str, Any] = json.loads(_PAGE.sub(r"\1Page", json.dumps(super().openapi())))
@@ -65,7 +65,7 @@ class Described(FastAPI):
 
 
 def _discriminated(schemas: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Return the models that a discriminator distinguishes, each once, and the name of the field that it reads."""
+    """Return (field, schema) for each model in a union, each model once. The field distinguishes the union's models."""
     unions = [
         field["discriminator"]
         for schema in schemas.values()

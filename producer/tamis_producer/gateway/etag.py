@@ -40,7 +40,10 @@ Humans = tuple[int, ...]
 
 
 def tag_of(view: BatchView, humans: Humans, target: str) -> str:
-    """Return the tag of an answer about a batch in this state. `target`: path and query of the request."""
+    """Return the entity tag of an answer about a batch in this state.
+
+    `humans`: numbers that change when people act on the batch. `target`: path and query of the request.
+    """
     state = view.model_dump(mode="json", include={"id", "label", "state", "round", "counts", "cost", "budget", "pause"})
     content = json.dumps([version("tamis"), state, view.finished_at and str(view.finished_at), humans, target])
     return f'W/"{hashlib.sha256(content.encode()).hexdigest()[:32]}"'
@@ -53,9 +56,9 @@ def matches(tags: str, tag: str) -> bool:
 
 
 def tagged(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None:
-    """Set the tag of an answer about a batch, or answer 304 if the caller already has this answer.
+    """Set the entity tag of an answer about a batch, or answer 304 if the caller already has this answer.
 
-    Routes use this function as a dependency.
+    Routes use this function as a FastAPI dependency.
     """
     batch_uuid = UUID(client.batch(batch_id).id)
     with ledger_errors(), client.snapshot() as connection:
@@ -72,7 +75,7 @@ def tagged(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None
 
 
 class EntityTags:
-    """An ASGI application that adds the header `ETag`, with the tag that `tagged` has set."""
+    """ASGI middleware that adds the header `ETag`, with the tag that the route set by `tagged`."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

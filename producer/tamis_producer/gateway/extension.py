@@ -11,9 +11,9 @@ from .api_keys import ApiKey
 
 
 class Application(Protocol):
-    """An application on top of the engine, to be passed to `create_app`.
+    """An extension of the gateway, passed to `create_app`: it adds routes, and rules for access.
 
-    All applications of a class have the same `routers`.
+    All objects of a class have the same `routers`.
     """
 
     routers: ClassVar[Sequence[APIRouter]]
@@ -25,4 +25,4 @@ class Application(Protocol):
         """Store in `app.state` the objects that the application's routes keep between requests."""
 
     def sight(self, key: ApiKey) -> Sight:
-        """Return the rule for what the holder of the key may see. Every route applies it when it reads."""
+        """Return the rule for what the holder of the key may see. Every route that reads applies this rule."""

@@ -1,4 +1,4 @@
-"""What all requests have in common: their turns, the limits of their bodies, and the headers and gzip of answers."""
+"""The common handling of all requests: turns to compute, limits of bodies, and headers and compression of answers."""
 
 import asyncio
 import re
@@ -38,7 +38,7 @@ OFF_THE_LOOP = 65_536  # bytes, about a millisecond: larger pieces are compresse
 
 
 class Heads:
-    """An application that answers HEAD wherever it answers GET, with the same headers and no body (RFC 9110, 9.3.2)."""
+    """ASGI middleware that answers HEAD like GET, with the same headers and no body (RFC 9110, 9.3.2)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -62,14 +62,14 @@ class Heads:
 
 
 class RequestLimits:
-    """An application with limits on the size and pace of bodies, and on the number of JSON values in them.
+    """ASGI middleware that limits the size and pace of bodies, and the number of JSON values in them.
 
-    A request for a new batch may omit its length: the route counts the bytes as they arrive. In the bodies
-    of routes with limits of their own, no values are counted.
+    A request for a new batch may omit its length: the route counts the bytes as they arrive. No values are counted in
+    the bodies of routes with their own limits.
     """
 
     def __init__(self, app: ASGIApp, *, largest: int, largest_of: Mapping[str, int | None]) -> None:
-        """`largest`: most bytes of a body.
+        """Wrap `app`. `largest`: most bytes of a body.
 
         `largest_of`: other limits for POST, by path; None: the route itself limits the body.
         """
@@ -98,7 +98,7 @@ class RequestLimits:
             await (self._app(scope, _paced(receive), framed) if is_limited else self._hold(scope, receive, framed))
 
     async def _hold(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request whose body is in memory until its answer."""
+        """Answer a request, and count its body as held in memory until the answer has ended."""
         values, size = ValueCount(), 0
 
         def add(part: bytes) -> None:
@@ -138,9 +138,9 @@ class RequestLimits:
 
 
 class ValueCount:
-    """The number of JSON values in a body, counted as it arrives and before it is parsed.
+    """The number of JSON values in a body, counted while the body arrives and before it is parsed.
 
-    The memory and time of parsing go by values, and not by bytes: `{}` has two bytes, and takes 64 in memory.
+    The cost of parsing depends on the number of values, not of bytes: `{}` has two bytes, and takes 64 in memory.
     """
 
     def __init__(self) -> None:
@@ -196,7 +196,7 @@ def allowed(size: int) -> float:
 
 
 class Compressed(GZipMiddleware):
-    """An application that compresses its answers with gzip, piece by piece, for callers that accept gzip.
+    """ASGI middleware that compresses answers with gzip, piece by piece, for callers that accept gzip.
 
     Streams of events and already compressed answers pass unchanged.
     """
@@ -274,9 +274,9 @@ async def disconnected(request: Request) -> None:
 
 
 class LargeBodies:
-    """Turns of large bodies to be read: one body of a key at a time, and few bodies of all keys together.
+    """A queue for reading large bodies: one body of an API key at a time, and at most two bodies of all keys.
 
-    Further bodies wait in the order of their arrival. They are on disk, so they need little memory meanwhile. Small
+    Further bodies wait in the order of their arrival. Waiting bodies are on disk, so they need little memory. Small
     uploads are read on `threads`.
     """
 
@@ -289,7 +289,7 @@ class LargeBodies:
     async def turn(self, request: Request, size: int) -> AsyncIterator[None]:
         """Wait until a body of `size` bytes may be read. A small body need not wait.
 
-        Raises `HTTPException` (400) if the caller has gone meanwhile: nobody waits for the answer.
+        Raises `HTTPException` (400) if the caller has disconnected meanwhile.
         """
         if size <= LARGE:
             yield
@@ -302,10 +302,10 @@ class LargeBodies:
 
 
 class Turns:
-    """An application in which only few requests compute at once: each waits for its turn.
+    """ASGI middleware that lets only few requests compute at once: each request waits for its turn.
 
-    A turn ends when the answer begins, when the request waits for its caller or for a batch, or after `LONGEST_TURN`
-    seconds. So turns limit computing, and not the number of open requests.
+    A turn ends when the answer begins, when the request waits for its caller or for a batch, or after 0.1 seconds. So
+    turns limit computing, not the number of open requests.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -1,4 +1,4 @@
-"""Lists over HTTP: every list is an object with `items` and `next`, and every page of it is cut here."""
+"""Lists over HTTP, divided into pages: every list is an object with `items` and `next`."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, Self, TypeVar
@@ -25,7 +25,10 @@ class ListPage(Frozen, Generic[Entry, Mark]):
 
     @classmethod
     def of(cls, entries: Sequence[Entry], limit: int | None, mark: Callable[[Entry], Mark]) -> Self:
-        """Return the first `limit` entries. `mark` returns the `after` that leads past an entry."""
+        """Return the first `limit` entries as a page.
+
+        `mark`: returns the parameter `after` that continues the list behind an entry.
+        """
         items = tuple(entries[:limit])
         return cls(items=items, next=mark(items[-1]) if len(items) < len(entries) else None)
 

@@ -39,7 +39,7 @@ class GatewayMetrics:
     """The metrics of a gateway, without labels for single batches or items."""
 
     def __init__(self, engine: Engine) -> None:
-        """`engine` reads the batches at every scrape."""
+        """Register the metrics. `engine`: connects to the ledger, to count batches at every scrape."""
         self.registry = registry = CollectorRegistry()
         self._requests = Counter(
             "tamis_http_requests", "Requests that were answered.", ["method", "route", "status"], registry=registry

@@ -1,6 +1,6 @@
 """Results in pages and streams: the ledger is read in portions.
 
-A portion has as many items as fit into `PIECE_BYTES` of text. While a slow reader receives a portion, its text waits in
+A portion has as many items as fit into about 130 kB of text. While a slow reader receives a portion, its text waits in
 memory, and no thread or connection to the ledger is occupied.
 """
 
@@ -36,7 +36,7 @@ class ResultPage:
 
 
 class Pages:
-    """A reader of batch results, with a few threads for all requests."""
+    """A reader of batch results, with one thread for all requests."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -47,8 +47,8 @@ class Pages:
     ) -> AsyncGenerator[bytes]:
         """Return the items after the place `after`, or only the items at `places`, as pieces of text.
 
-        Each piece is read from the ledger only when it is to be sent. `safe`: the form omits hidden decisions.
-        Without it, raises `Blinded` if a decision is hidden from the caller. Raises `LedgerUnavailable`.
+        Each piece is read from the ledger only when it is to be sent. Raises `LedgerUnavailable`, and `Blinded` if a
+        decision is hidden from the caller. With `safe`, `form` omits hidden decisions, and `Blinded` is not raised.
         """
         if not safe:
             await to_thread.run_sync(batch.session.check_whole, batch.uuid)
@@ -70,7 +70,10 @@ class Pages:
             rows = next_rows(read, len(text))
 
     async def page(self, batch: Batch, *, after: int | None, limit: int, places: list[int] | None = None) -> ResultPage:
-        """Return at most `limit` items after the place `after`, or fewer large ones. Raise the errors of `pieces`."""
+        """Return at most `limit` items after the place `after`: fewer if they exceed 4 MB together.
+
+        Raises `LedgerUnavailable`, and `Blinded` if a decision is hidden from the caller.
+        """
         await to_thread.run_sync(batch.session.check_whole, batch.uuid)
         return await to_thread.run_sync(self._page, batch.uuid, after, limit, places, limiter=self._readers)
 
@@ -111,6 +114,6 @@ class Pages:
 def next_rows(rows: int, size: int) -> int:
     """Return the number of items for the next piece, after a piece of `rows` items in `size` bytes.
 
-    It is at most `GROWTH` times as large as `rows`.
+    The number is at most four times as large as `rows`.
     """
     return max(1, min(rows * PIECE_BYTES // max(size, 1), rows * GROWTH, MOST_ROWS))

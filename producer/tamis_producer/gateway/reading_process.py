@@ -1,6 +1,6 @@
-"""The reading of large uploads in a process of its own, so that the gateway needs neither its memory nor its time.
+"""The reading of large uploads in a separate process, which saves the gateway memory and computing.
 
-The process reads one upload and ends. It runs this file as a program. Its input is a pickled `Job`, its output the
+The process runs this file as a program, reads one upload, and ends. Its input is a pickled `Job`. Its output is the
 finished answer: a line of JSON with status and headers, then the body.
 """
 
@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Job:
-    """A call that reads an upload, and the route's terms for its answer."""
+    """A call that reads an upload, with the route's status and model for the answer."""
 
     call: Callable[[], object]
     settings: ProducerSettings
@@ -63,8 +63,8 @@ class Job:
 async def answered(request: Request, size: int, call: Callable[[], Answer]) -> Answer:
     """Return the answer of `call`, which reads an upload of `size` bytes.
 
-    A small upload is read on a thread. A large one is read in a process that is killed when the caller disconnects or
-    the gateway stops. So `call` and its arguments must be picklable; a client in them opens connections of its own.
+    A small upload is read on a thread. A large upload is read in a process that is killed when the caller disconnects
+    or the gateway stops. So `call` and its arguments must be picklable. In the process, a client opens new connections.
 
     Raises:
         HTTPException: 400 if the caller has gone.
@@ -87,7 +87,7 @@ async def answered(request: Request, size: int, call: Callable[[], Answer]) -> A
 
 
 async def _run(request: Request, job: bytes, answer: IO[bytes]) -> None:
-    """Let a process write the answer of a pickled job. The process has ended when this returns or raises."""
+    """Let a process write the answer of a pickled job, and wait until the process has ended or was killed."""
     with TemporaryFile() as errors:
         process = await asyncio.create_subprocess_exec(*PROGRAM, stdin=subprocess.PIPE, stdout=answer, stderr=errors)
         ended, gone = asyncio.ensure_future(process.wait()), asyncio.ensure_future(disconnected(request))
@@ -124,7 +124,7 @@ class _Pickler(pickle.Pickler):
 
 
 def pickled(job: Job) -> bytes:
-    """Return the job for the process that does it."""
+    """Return the job as a pickle for another process, which opens the job's clients anew."""
     written = BytesIO()
     _Pickler(written).dump(job)
     return written.getvalue()
@@ -136,7 +136,7 @@ def _opened(settings: ProducerSettings, pool: PoolKind, sight: Sight | None) -> 
 
 
 def perform(job: Job, answer: IO[bytes]) -> None:
-    """Write the answer of a job: the same as that of the job's route, with the same problems."""
+    """Do a job, and write the answer of the job's route: a line of JSON with status and headers, then the body."""
     app = FastAPI(openapi_url=None)
     problems.install(app, Redaction.of(job.settings))
 
@@ -178,7 +178,7 @@ def most_memory() -> int:
 
 
 def _confine() -> None:
-    """Let the gateway go first, for the processor and for memory."""
+    """Lower the process's priority and limit its memory, so that the gateway has precedence. Only on Linux."""
     if sys.platform != "linux":
         return
     import resource

@@ -46,14 +46,14 @@ async def result_pieces(
 ) -> AsyncGenerator[str | bytes]:
     """Return all results after the place `after`, or only the results at `places`, in pieces.
 
-    Raises the errors of `Pages.pieces`.
+    Raises `LedgerUnavailable`, and `Blinded` if a decision is hidden from the caller.
     """
     pieces = await pages.pieces(batch, _FORMS[form], after=after, places=places)
     return framed(pieces, BEGINNING.get(form, ""), ENDING.get(form, ""))
 
 
 async def framed(pieces: AsyncGenerator[bytes], begins: str, ends: str) -> AsyncGenerator[str | bytes]:
-    """Yield the pieces of a text, with its beginning and its end."""
+    """Yield the text `begins`, then the pieces, then the text `ends`."""
     yield begins
     async with aclosing(pieces):
         async for piece in pieces:

@@ -88,7 +88,7 @@ def seconds_of(prefer: str, most: int) -> int:
 
 
 class WaitingRequest:
-    """A dependency that submits a batch with the request's key, and waits for its end, up to a limit.
+    """A FastAPI dependency that submits a batch with the request's key, and waits for the batch's end, up to a limit.
 
     After the limit, the answer has the URL of the results. If the caller disconnects, the batch is cancelled: no
     further item is asked about, and paid results are kept.

@@ -1,4 +1,4 @@
-"""Streamed answers. Each key may have a limited number of streams, and their resources are released at the end."""
+"""Streamed answers. Each API key may have a limited number of streams. A stream releases its resources at its end."""
 
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -44,7 +44,7 @@ class OpenStreams:
 
 
 async def pieces_of(file: IO[bytes], open_file: ExitStack) -> AsyncGenerator[str | bytes]:
-    """Yield the rest of a file in pieces, then close it with `open_file`."""
+    """Yield the rest of a file in pieces. At the end, exit `open_file`, which closes the file."""
     with open_file:
         while piece := await to_thread.run_sync(file.read, PIECE):
             yield piece

@@ -120,7 +120,7 @@ async def _keep(request: Request, body: IO[bytes], *, largest: int) -> int:
 
 
 def _of_object(body: IO[bytes], bounds: SubmissionBounds) -> tuple[Terms, Iterator[Any]]:
-    """Read a JSON object with its members in any order, in two passes."""
+    """Read a JSON object twice: first its terms, which may follow the items, then its items."""
     longest, terms, items = _longest(bounds), dict[str, Any](), False
     for member in BesideLoop().in_turns(members(body, streamed=ITEMS, longest=longest)):
         if member.number is not None:
@@ -171,7 +171,7 @@ def _items(lines: Iterator[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:
 
 
 def _longest(bounds: SubmissionBounds) -> int:
-    """Return the most characters of an item, or of the terms, as JSON, if every character has the longest escape."""
+    """Return the most characters of an item, or of a batch's terms, as JSON, even if every character is escaped."""
     return LONGEST_ESCAPE * max(bounds.max_item_bytes, bounds.max_parameter_bytes) + SPACE
 
 

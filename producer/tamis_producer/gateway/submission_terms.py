@@ -46,7 +46,7 @@ def submit_terms(
 ) -> BatchStatusView:
     """Submit a batch with these terms, and return its state. `label` overrides the label of the terms.
 
-    Raises the errors of `Client.submit` and `check_price`.
+    Raises the errors of `Client.submit`, and `InvalidParameters` if the key limits money but a price is unknown.
     """
     check_price(key, terms.operation, terms.model, client.settings)
     batch = client.submit(

@@ -1,4 +1,4 @@
-"""A limit on look-ups after wrong keys. A key that was right before is never refused by it."""
+"""A limit on look-ups of API keys after wrong keys. The limit never refuses a key that was right before."""
 
 import hashlib
 import os
@@ -23,7 +23,7 @@ MOST_PROVEN = 4_096  # keys
 
 
 class WrongKeys:
-    """A counter of wrong keys, by address and in total, in bounded memory.
+    """A counter of wrong API keys, by address and in total, in bounded memory.
 
     Two kinds of keys are always looked up: a key that was right before, and a key from an address without recent wrong
     keys.
@@ -40,7 +40,10 @@ class WrongKeys:
         self._proven: OrderedDict[bytes, None] = OrderedDict()
 
     def key_for(self, request: Request, key: str, look_up: Callable[[], ApiKey | None]) -> ApiKey | None:
-        """Return the key that `look_up` finds. After too many wrong keys, answer 429 without a look-up."""
+        """Return the key that `look_up` finds; None for a wrong key.
+
+        After too many wrong keys, answer 429 without a look-up.
+        """
         address, digest = request.client.host if request.client else "", self._digest(key)
         if (wait := self.wait(address, digest)) is not None:
             raise HTTPException(

@@ -39,7 +39,7 @@ class Allowance:
     def left(self) -> Decimal:
         """The dollars that a new budget may have.
 
-        While a batch without a budget runs, this is 0: that batch may spend everything.
+        While a batch without a budget runs, nothing is left: that batch may spend everything.
         """
         return Decimal(0) if self.unbounded else max(Decimal(0), self.amount - self.cost - self.held)
 
@@ -65,7 +65,7 @@ def read_key_id(connection: Connection, batch_id: UUID) -> str | None:
 def check_plan(connection: Connection, key_id: str | None, plan: ReviewPlan) -> None:
     """Raise `NotAllowed` if a stage of the plan names a model that the key may not ask.
 
-    Call it at the submission of a review, because no user is present when a later stage begins.
+    Call this function when a review is submitted, because no user is present when a later stage begins.
     """
     key = _key(connection, key_id)
     if key is not None:
@@ -106,7 +106,7 @@ def check_models(connection: Connection, batch: Row[Any]) -> None:
 def larger_budget(connection: Connection, batch: Row[Any], wanted: Decimal) -> Decimal:
     """Return the new budget of a resumed batch: `wanted`, or as much of it as the key allows.
 
-    Raises `AllowanceSpent` if the key allows neither `wanted` nor more than the present budget.
+    Raises `AllowanceSpent` if the key allows less than `wanted`, and no more than the present budget.
     """
     key = _key(connection, batch.api_key_id)
     if key is None or key.monthly_cost is None:
@@ -118,10 +118,10 @@ def larger_budget(connection: Connection, batch: Row[Any], wanted: Decimal) -> D
 
 
 def budget_of_round(connection: Connection, batch: Row[Any], requested: Decimal | None) -> Decimal | None:
-    """Return the budget of a batch's next round. If the key has no monthly amount, this is `requested`.
+    """Return the budget of a batch's next round. If the key has no monthly amount, return `requested`.
 
-    Otherwise it is `requested` or the present budget, but no more than the key allows now. Since the batch ended, other
-    batches may have used the unspent part of its budget.
+    Otherwise, return `requested` (None: the present budget), but no more than the key allows now. Since the batch
+    ended, other batches may have used the unspent part of its budget.
 
     Raises:
         NotAllowed: the key may no longer ask the batch's model.

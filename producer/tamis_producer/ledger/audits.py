@@ -37,7 +37,7 @@ def read_audits(connection: Connection, batch_id: UUID) -> list[Audit]:
 
 
 def read_audit(connection: Connection, audit_id: UUID) -> Audit:
-    """Return the audit of this id, which must exist."""
+    """Return the audit with this id, which must exist."""
     return _audit(connection, connection.execute(select(audits).where(audits.c.id == audit_id)).one())
 
 
@@ -59,7 +59,7 @@ def read_unjudged(connection: Connection, batch_id: UUID) -> list[int]:
 
 
 def _judged() -> Exists:
-    """Return the condition that a record of a sample has been judged."""
+    """Return the SQL condition that a person has judged a record of a sample."""
     here = (audit_decisions.c.audit_id == audit_items.c.audit_id) & (audit_decisions.c.idx == audit_items.c.idx)
     return exists().where(here)
 

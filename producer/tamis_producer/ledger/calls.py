@@ -1,4 +1,4 @@
-"""The results of single calls, and the reasons why items have no result yet, each read for many calls at once."""
+"""The results of single calls, and the reasons why items have no result yet. Both are read for many calls at once."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

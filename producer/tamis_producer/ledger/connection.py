@@ -149,7 +149,7 @@ def _readable() -> Iterator[None]:
 def single_connection(database_url: str, kind: PoolKind = CLIENT) -> Iterator[Connection]:
     """Yield one connection to the ledger, and close its pool afterwards.
 
-    Raises the errors of `connect` and `ledger_errors`.
+    Raises `LedgerUnavailable`, and `ConfigurationError` if the URL is invalid or the ledger has no tables.
     """
     engine = connect(database_url, kind)
     try:
@@ -161,7 +161,7 @@ def single_connection(database_url: str, kind: PoolKind = CLIENT) -> Iterator[Co
 
 @contextmanager
 def ledger_errors() -> Iterator[None]:
-    """Turn database errors into Tamis's errors. Their messages have no statements or passwords."""
+    """Turn database errors into `LedgerUnavailable` or `ConfigurationError`, without statements or passwords."""
     handled = sys.exception()
     try:
         yield

@@ -14,7 +14,7 @@ def copies_of(batch_id: UUID) -> Select[tuple[int]]:
 
 
 def needs_no_reading(batch_id: UUID) -> ColumnElement[bool]:
-    """Return the condition that an item of this batch was excluded before screening, or is called a copy by people."""
+    """Return the SQL condition that an item was excluded before screening, or that people call the item a copy."""
     return (items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value) | items.c.idx.in_(copies_of(batch_id))
 
 

@@ -53,7 +53,7 @@ class DirectConnection:
         self._connection = connection
 
     def exec_driver_sql(self, statement: str, parameters: Mapping[str, Any], /) -> Iterable[Any]:
-        """Run the statement, as SQLAlchemy's connection does."""
+        """Run the statement, and return its rows."""
         return self._connection.execute(statement.encode(), parameters)
 
 

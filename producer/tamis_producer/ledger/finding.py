@@ -21,7 +21,7 @@ FIRST_STAGE = "SELECT id FROM batches WHERE review_id = %(review_id)s AND stage 
 
 @dataclass(frozen=True)
 class IdMatch:
-    """The batch or the review with an id. The other field is None."""
+    """The batch or the review that an id matches. One field is set, and the other field is None."""
 
     batch_id: UUID | None
     review_id: UUID | None
@@ -36,17 +36,26 @@ def find_batch(connection: RunsStatements, prefix: str) -> UUID:
 
 
 def find_review(connection: RunsStatements, prefix: str) -> UUID:
-    """Return the review whose id is, or begins with, `prefix`. Raises the errors of `find_batch`."""
+    """Return the only review whose id is, or begins with, `prefix`.
+
+    Raises `UnknownBatch` if there is none, and `InvalidRequest` if there are several.
+    """
     return _found(connection, "reviews", prefix, "review", "`tamis review list` lists them")
 
 
 def find_audit(connection: RunsStatements, prefix: str) -> UUID:
-    """Return the audit whose id is, or begins with, `prefix`. Raises the errors of `find_batch`."""
+    """Return the only audit whose id is, or begins with, `prefix`.
+
+    Raises `UnknownBatch` if there is none, and `InvalidRequest` if there are several.
+    """
     return _found(connection, "audits", prefix, "audit", "`tamis audit list ID` lists the audits of a batch")
 
 
 def find_either(connection: RunsStatements, prefix: str) -> IdMatch:
-    """Return the review or the batch whose id is, or begins with, `prefix`. Raises the errors of `find_batch`."""
+    """Return the only review or batch whose id is, or begins with, `prefix`.
+
+    Raises `UnknownBatch` if there is none, and `InvalidRequest` if there are several.
+    """
     review = _find(connection, "reviews", prefix, "batch or review")
     batch = _find(connection, "batches", prefix, "batch or review")
     if review is not None and batch is not None:
@@ -62,7 +71,7 @@ def find_either(connection: RunsStatements, prefix: str) -> IdMatch:
 def find_first_batch(connection: RunsStatements, prefix: str) -> UUID:
     """Return the batch whose id is, or begins with, `prefix`; for a review's id, return the review's first batch.
 
-    Raises the errors of `find_batch`.
+    Raises `UnknownBatch` if no id matches, and `InvalidRequest` if several ids match.
     """
     match = find_either(connection, prefix)
     if match.batch_id is not None:

@@ -63,16 +63,17 @@ def stream_results(
     """Yield the items of a batch in item order: all items, or only the items at `places`.
 
     An item has a result when it has ended. A retried item has none until it has ended again; its provenance shows the
-    earlier cost. On a snapshot's connection, all items are from one moment.
+    earlier cost. On a connection with a snapshot (REPEATABLE READ), all items are from one moment.
     """
     ordered = None if places is None else sorted(places)
     yield from _in_pages(lambda after: read_results(connection, batch_id, after, PAGE, ordered))
 
 
 def page_results(engine: Engine, batch_id: UUID, places: Collection[int] | None = None) -> Iterator[ItemResult]:
-    """Yield the items as `stream_results` does, but read each page over a new connection, when the reader reaches it.
+    """Yield the items of a batch in item order: all items, or only the items at `places`.
 
-    A later page may show a newer state. Raises `LedgerUnavailable`.
+    Each page is read over a new connection when the reader reaches the page, so a later page may show a newer state.
+    Raises `LedgerUnavailable`.
     """
     ordered = None if places is None else sorted(places)
 
@@ -224,7 +225,7 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
 def apart(detail: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, PanelResult | None]:
     """Return a result's detail without the panel's answers, and the panel's answers.
 
-    Each of the two is None if missing.
+    Either part is None if missing.
     """
     if detail is None or PANEL not in detail:
         return None if detail is None else dict(detail), None
@@ -245,7 +246,7 @@ def result_of(row: Row[Any]) -> EvaluationResult | FieldsResult:
 
 
 def evaluations_json() -> ColumnElement[Any]:
-    """Return the SQL expression for an item's evaluations as a JSON list; NULL for operations without metrics."""
+    """Return the SQL expression for an item's values of metrics as a JSON list; NULL for operations without metrics."""
     of = evaluations.c
     evaluation = func.json_build_object(
         *("label", of.label, "metric_type", of.metric_type, "score", of.score),
@@ -261,7 +262,7 @@ def evaluations_json() -> ColumnElement[Any]:
 
 
 def evaluations_of(rows: Sequence[dict[str, Any]] | None, fields: Sequence[str] = ()) -> list[Evaluation]:
-    """Return the evaluations in order: of the whole result first, then of each field, in the order of `fields`."""
+    """Return values of metrics in order: for the whole result first, then for each field, in the order of `fields`."""
     ranks = {name: place for place, name in enumerate(["", *fields])}
     in_order = sorted(rows or (), key=lambda row: (ranks.get(row["field"], len(ranks)), *metric_rank(row["label"])))
     return [

@@ -77,9 +77,9 @@ _LISTED = (standing_decisions.c.stage, standing_decisions.c.decisions)
 def standing(batch_id: UUID, *of: ColumnElement[bool], stage: HumanStage = HumanStage.OWN) -> Subquery:
     """Return a subquery of `standing_decisions`, with a row for each item that people have decided about in a stage.
 
-    Only each reviewer's latest decision is considered, unless it was withdrawn. The outcome is the latest settling
-    decision. If there is none, the outcome is the unanimous decision. If people disagree, the item is in conflict, and
-    `value` is NULL.
+    Only each reviewer's latest decision is considered, unless it was withdrawn. `value` is the latest settling
+    decision. Without a settling decision, `value` is the unanimous decision. If people disagree, the item is in
+    conflict, and `value` is NULL.
 
     `of`: conditions on columns of `standing_decisions`. Without conditions, the subquery has all items.
     """
@@ -89,7 +89,9 @@ def standing(batch_id: UUID, *of: ColumnElement[bool], stage: HumanStage = Human
 
 
 def standing_at(batch_id: UUID, idx: ColumnElement[int], *, stage: HumanStage = HumanStage.OWN) -> FromClause:
-    """Return a subquery with the decisions on the item at `idx`, a column of a statement that joins it on `true()`.
+    """Return a lateral subquery with people's decisions on the item at `idx`.
+
+    `idx`: a column of the statement that joins the subquery on `true()`.
 
     So Postgres finds each item's decisions by the index, even if the batch is younger than the table's statistics.
     """
@@ -112,7 +114,7 @@ UNDECIDED = ("uncertain", "failed", "cancelled", "open")
 class HumanCounts(Frozen):
     """The numbers of records that people decided about in a batch. Decisions on full texts do not count."""
 
-    decided: int = 0  # records decided by a human, as in docs/glossary.md
+    decided: int = 0  # records with a person's decision that counts
     confirmed: int = 0  # of `decided`: equal to the software's decision
     reversed: int = 0  # of `decided`: the opposite, or another value
     settled: int = 0  # of `decided`: the software had no decision
@@ -128,7 +130,7 @@ class HumanCounts(Frozen):
 
 
 def read_human_counts(connection: Connection, batch_id: UUID) -> HumanCounts | None:
-    """Return the counts of people's decisions; None if there are none."""
+    """Return the numbers of records that people decided about; None if people decided about no record."""
     own = (overrides.c.batch_id == batch_id) & (overrides.c.stage == HumanStage.OWN.value)
     places = connection.execute(select(overrides.c.idx).distinct().where(own)).scalars().all()
     item = item_decisions.c
@@ -188,9 +190,10 @@ def read_overrides(
 def overrides_of(
     batch_id: UUID, row: Any, decisions: Iterable[dict[str, Any]], stage: HumanStage, system_value: Any
 ) -> list[Override]:
-    """Return the decisions on one item, made of rows of `standing_decisions` or of `overrides`.
+    """Return people's decisions on one item as objects.
 
-    `row` has the item's `idx`, `item_id`, `state` and `operation`.
+    `row` has the item's `idx`, `item_id`, `state` and `operation`. `decisions`: rows of `standing_decisions` or of
+    `overrides`, as dicts. `system_value`: the software's decision.
     """
     own_question, kind = stage is HumanStage.OWN, kind_of(row.operation)
     decided = own_question and row.state == ItemStatus.DECIDED

@@ -26,7 +26,10 @@ def standing_remarks(batch_id: UUID, *of: ColumnElement[bool]) -> Subquery:
 
 
 def listed_remarks(batch_id: UUID, *of: ColumnElement[bool]) -> Subquery:
-    """Return a subquery with a row for each item with remarks: `idx`, and `remarks` as a JSON array, oldest first."""
+    """Return a subquery with a row for each item with labels or notes.
+
+    The columns are `idx`, and `remarks`: the labels and notes as a JSON array, oldest first.
+    """
     texts = standing_remarks(batch_id, *of).c
     fields = ("kind", "text", "reviewer", "created_at")
     document = func.json_build_object(*(part for name in fields for part in (name, texts[name])))

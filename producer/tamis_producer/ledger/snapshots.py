@@ -60,7 +60,10 @@ class ModelSnapshot(Frozen):
 
 
 class SnapshotChange(Frozen):
-    """The models that answered a batch, if they changed in the batch or since its pilot."""
+    """The models that answered a batch, if they changed in the batch or since its pilot.
+
+    The pilot is the latest earlier batch with the same question.
+    """
 
     snapshots: tuple[ModelSnapshot, ...]
     pilot_id: str | None = None  # None: the pilot's models did not change, or there is no pilot
@@ -84,9 +87,9 @@ def read_snapshots(connection: RunsStatements, batch_id: UUID) -> tuple[ModelSna
 
 
 def read_snapshot_change(connection: RunsStatements, batch_id: UUID) -> SnapshotChange | None:
-    """Return the models that answered a batch if they changed, else None.
+    """Return the models that answered a batch, if they changed in the batch or since its pilot; else None.
 
-    The results themselves are read only if the batches' summaries do not exclude a change.
+    The results themselves are read only if a change is possible by the batches' summaries.
     """
     batch, *pilots = connection.exec_driver_sql(_PAIR, {"batch_id": batch_id})
     before: Mapping[str, Any] = (pilots[0].models or {}) if pilots else {}

@@ -13,7 +13,7 @@ from tamis_schemas.ledger import batches, payloads
 def read_sources(batch: Row[Any]) -> tuple[Source, ...]:
     """Return the sources of a row of `batches`, in their order; empty if the batch was submitted without a source.
 
-    The doubts of the sources, which may be many, are omitted: the view `copy_pairs` has them.
+    Pairs of records that may be copies (`doubts`) are omitted: the view `copy_pairs` has them.
     """
     return tuple(Source.model_validate({**source, "doubts": ()}) for source in batch.source or ())
 

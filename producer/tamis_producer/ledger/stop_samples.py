@@ -20,9 +20,9 @@ class Promise:
 
 @dataclass(frozen=True)
 class StoredFrame:
-    """A sampling frame: the records that were unread when it was made, in random order.
+    """A sampling frame: the records that were unread when the frame was made, in random order.
 
-    The first `drawn` are the sample.
+    The first `drawn` records are the sample.
     """
 
     id: UUID
@@ -63,13 +63,13 @@ def read_open_sample(connection: Connection, batch_id: UUID) -> list[int]:
 def insert_frame(
     connection: Connection, batch_id: UUID, *, number: int, seed: int, promise: Promise, records: Sequence[int]
 ) -> None:
-    """Write a frame without a sample yet. `records`: in the order of the draw."""
+    """Write a sampling frame from which nothing is drawn yet. `records`: unread records, in the order of the draw."""
     row = {"id": uuid4(), "batch_id": batch_id, "number": number, "seed": seed, "records": list(records)}
     connection.execute(insert(stop_samples).values(row | asdict(promise)))
 
 
 def extend_frame(connection: Connection, frame_id: UUID, drawn: int, promise: Promise) -> None:
-    """Make the first `drawn` records of an open frame its sample, and store the promise of this draw."""
+    """Make the first `drawn` records of an open frame its sample, and store the requested recall and confidence."""
     of_frame = update(stop_samples).where(stop_samples.c.id == frame_id)
     connection.execute(of_frame.values(drawn=drawn, **asdict(promise)))
 

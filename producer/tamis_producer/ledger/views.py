@@ -97,12 +97,12 @@ def pace(
 ) -> float | None:
     """Return the pace in items per second: (ended - 1) / max(spread, since_first / 2, shortest_call).
 
-    The pace is None if fewer than two items have ended, or no time has passed. The pace is also None until as many
-    items have ended as run at once, for half a window at most: the first of many parallel calls show no pace.
+    The pace is None if fewer than two items have ended, or no time has passed. In the first five minutes, it is also
+    None while no more items have ended than run at once, because the first of many parallel calls show no pace.
 
-    The time begins with the first result, so it omits the wait for a worker and the loading of a model. Parallel calls
-    end together, so the time is at least that of the shortest call. Half of `since_first` makes the pace fall when no
-    further results come.
+    The divisor counts from the first result, so it omits the wait for a worker and the loading of a model. Parallel
+    calls end together, so the divisor is at least the time of the shortest call. Half of `since_first` makes the pace
+    fall when no further results come.
 
     Args:
         ended: number of results in the last minutes of work, none from before a pause.
@@ -157,8 +157,9 @@ def read_views(
 ) -> list[BatchView]:
     """Return the state of batches, newest first: by id, of a review, or the latest `limit` batches.
 
-    The latest batches omit single calls of services; with `of_no_review`, also batches of reviews. `after`: only
-    batches older than this batch. Raises `UnknownBatch` if the batch `batch_id` does not exist, or is being purged.
+    The latest batches omit single calls of services. With `of_no_review`, they omit batches of reviews too. `after`:
+    only batches older than this batch. Raises `UnknownBatch` if the batch `batch_id` does not exist, or is being
+    purged.
     """
     if batch_id is not None:
         chosen = "id = %(batch_id)s AND purging_at IS NULL"
@@ -198,7 +199,7 @@ def _view(row: Any) -> BatchView:
 
 
 def read_summary(connection: RunsStatements, batch_id: UUID, round_: int | None = None) -> Summary | None:
-    """Return the summary of a batch's round (by default the latest finished round), or None if there is none."""
+    """Return the summary of a batch's round (by default the latest finished round); None without a summary."""
     summaries = read_summaries(connection, batch_id)
     matches = [summary for summary in summaries if round_ is None or summary.round == round_]
     return matches[-1] if matches else None

@@ -1,4 +1,4 @@
-"""The outbox of webhooks: list events, send them again, and send a test."""
+"""The outbox of webhooks (events to be sent to receivers): list events, send them again, and send a test."""
 
 from datetime import datetime
 from uuid import UUID

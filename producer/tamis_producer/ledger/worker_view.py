@@ -21,7 +21,7 @@ SELECT id, host, pid, version, concurrency, in_flight, state, reason,
 
 
 class WorkerState(StrEnum):
-    """The occupation of a worker."""
+    """The present activity of a worker."""
 
     WORKING = "working"
     WAITING = "waiting"  # the endpoint accepts no calls for a while
@@ -79,7 +79,7 @@ class NotWorking(Frozen):
 
 
 def why_waiting(live: int, others: Collection[NotWorking], now: datetime | None = None) -> str | None:
-    """Return the reason why work waits or is slow, in one line; None if there is none.
+    """Return the reason why work waits or is slow, in one line; None if there is no reason.
 
     For example: `2 workers take no items: Postgres is full since 12:03`.
 

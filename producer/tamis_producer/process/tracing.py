@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 def quietly(function: Callable[P, R]) -> Callable[P, R | None]:
     """Return a version of the function that returns None instead of raising.
 
-    Its first error is logged, at debug level.
+    The function's first error is logged, at debug level.
     """
 
     @wraps(function)
@@ -126,7 +126,7 @@ def start(
 ) -> Span:
     """Return a span that begins now, or at the time `since` in nanoseconds; `NO_SPAN` if traces are not recorded.
 
-    Its parent is the current span or, if there is none, the span in `of`, a `traceparent`.
+    The span's parent is the current span. If there is none, the parent is the span in `of`, a W3C `traceparent`.
     """
     return _start(name, attributes, kind, of, since) or NO_SPAN
 
@@ -162,9 +162,9 @@ def span(
 
 
 def aggregating(batch_id: str, round_: int, shard: int, *, of: object) -> AbstractContextManager[Span]:
-    """Return the span of a shard's aggregation.
+    """Return the span of the task that runs after all items of a shard (a part of a batch).
 
-    `of`: the shard's `traceparent`; any value other than text is ignored.
+    `of`: the shard's W3C `traceparent`; any value other than text is ignored.
     """
     about: dict[str, Value] = {"tamis.batch_id": batch_id, "tamis.round": round_, "tamis.shard": shard}
     return span("tamis.aggregate", about, kind=SpanKind.CONSUMER, of=of if isinstance(of, str) else None)
@@ -180,7 +180,7 @@ def traceparent() -> str | None:
 
 @quietly
 def context_of(header: object) -> Context | None:
-    """Return the context of a `traceparent`; None for any other value."""
+    """Return the context of a W3C `traceparent`; None for any other value."""
     if not isinstance(header, str):
         return None
     context = _propagator.extract({HEADER: header})
@@ -194,7 +194,7 @@ def headers(traceparent: str | None) -> dict[str, str] | None:
 
 @quietly
 def attach(header: object) -> None:
-    """Continue the trace of a `traceparent` for the rest of this task. Any other value is ignored."""
+    """Continue the trace of a W3C `traceparent` for the rest of this task. Any other value is ignored."""
     if header is not None and (context := context_of(header)) is not None:
         otel.attach(context)
 

@@ -1,6 +1,6 @@
 """A client's ways to wait: its thread blocks, or its event loop does other work.
 
-Code that waits is written once, as if for a thread. On an event loop it runs in a greenlet, as in SQLAlchemy:
+Code that waits is written once, as if for a thread. On an event loop, this code runs in a greenlet, as in SQLAlchemy:
 `await_only` passes an awaitable to the loop, and returns its result.
 """
 
@@ -21,7 +21,7 @@ POLLS_GROW = 1.1  # times, from one poll to the next: the end is noticed after a
 
 
 class Waiting:
-    """A way to wait. This one blocks the thread."""
+    """A way to wait. This class blocks the thread; subclasses let an event loop do other work."""
 
     def sleep(self, seconds: float) -> None:
         """Wait for this number of seconds."""
@@ -38,12 +38,12 @@ ON_THREAD = Waiting()
 class BesideLoop(Waiting):
     """The waits of a thread, in a process whose event loop runs on another thread.
 
-    The thread's system calls release the interpreter, but too briefly for the loop's thread to wake up and take it. So
-    the waiting thread also makes longer pauses.
+    The thread's system calls release the interpreter lock, but too briefly for the loop's thread to wake up and take
+    the lock. So the waiting thread also makes longer pauses.
     """
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield the same items; pause the thread after every `TURN`."""
+        """Yield the same items; pause the thread after every 2 ms of computing."""
         return _in_turns(items, lambda: time.sleep(PAUSE))
 
 
@@ -57,14 +57,14 @@ class OnLoop(Waiting):
         await_only(asyncio.sleep(seconds))
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield the same items; let other work run after every `TURN` of computing."""
+        """Yield the same items; let other work run after every 2 ms of computing."""
         from sqlalchemy.util import await_only
 
         return _in_turns(items, lambda: await_only(asyncio.sleep(0)))
 
 
 def _in_turns(items: Iterable[T], rest: Callable[[], object]) -> Iterator[T]:
-    """Yield the same items; call `rest` after every `TURN` of computing."""
+    """Yield the same items; call `rest` after every 2 ms of computing."""
     until = time.perf_counter() + TURN
     for item in items:
         yield item

@@ -1,4 +1,4 @@
-"""The formula guard: table text that no spreadsheet reads as a formula. Every table of Tamis is written through it."""
+"""The formula guard, which keeps spreadsheets from reading a text in one of Tamis's tables as a formula."""
 
 import csv
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uf
 
 
 class GuardedTable:
-    """A CSV table on a stream. Lines end as in RFC 4180, so that a bare carriage return in a cell is quoted too."""
+    """A CSV table on a stream. Lines end as in RFC 4180, so that a carriage return inside a cell is quoted too."""
 
     def __init__(self, stream: TextIO) -> None:
         self._writer = csv.writer(stream)

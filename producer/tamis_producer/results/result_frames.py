@@ -39,7 +39,7 @@ def frame_of(results: Iterable[ItemResult], operation: OperationKind, library: F
 
 
 def write_parquet(results: Iterable[ItemResult], operation: OperationKind, stream: BinaryIO) -> int:
-    """Write the table of `frame_of` as Parquet, a row group at a time; return the number of rows.
+    """Write the results as a Parquet table, one row per item, a row group at a time. Return the number of rows.
 
     Raises `ConfigurationError` if PyArrow is not installed.
     """
@@ -59,7 +59,7 @@ def _types(operation: OperationKind) -> Types:
 
 
 def _portions(results: Iterable[ItemResult], operation: OperationKind) -> Iterator[Columns]:
-    """Yield the columns of up to `ROW_GROUP` results at a time, so that only these results are in memory."""
+    """Yield the columns of up to 5,000 results at a time, so that only these results are in memory."""
     remaining, columns, types = iter(results), columns_of(operation), _types(operation)
     while rows := list(islice(remaining, ROW_GROUP)):
         yield {column.name: [typed(column.value(row), types[column.name]) for row in rows] for column in columns}

@@ -23,9 +23,9 @@ ROWS = 2_000  # of the cache, in one transaction
 
 
 def lock(connection: Connection, subject: Subject) -> Subject | None:
-    """Lock the subject until the end of this transaction, and return its present state; None if it may not be purged.
+    """Lock the subject (a batch or a review) until the end of this transaction, and return its present state.
 
-    Until then, people's decisions and retries wait.
+    Return None if the subject may not be purged. Until the end, people's decisions and retries wait.
     """
     try:
         for batch_id in sorted(subject.batch_ids):
@@ -39,7 +39,9 @@ def lock(connection: Connection, subject: Subject) -> Subject | None:
 
 
 def mark(connection: Connection, subject: Subject) -> None:
-    """Mark the subject as purged, which hides it. Call it in the transaction that has locked the subject.
+    """Mark the subject (a batch or a review) as purged, which hides it.
+
+    Call this function in the transaction that has locked the subject.
 
     Afterwards a new batch may use the subject's idempotency keys, and a new review may have the same content.
     """
@@ -51,9 +53,9 @@ def mark(connection: Connection, subject: Subject) -> None:
 
 
 def delete_slice(connection: Connection, *, places: int = SLICE) -> int | None:
-    """Delete the next slice of marked rows, in the caller's transaction, and return its number of items.
+    """Delete the next slice of the batches marked as purged, in the caller's transaction. Return its number of items.
 
-    Return 0 after the last rows of a batch, and None if no marked row is left.
+    Return 0 after the last rows of a batch, and None if no marked batch is left.
     """
     connection.execute(select(func.pg_advisory_xact_lock(PURGE_LOCK)))
     marked = select(batches.c.id).where(batches.c.purging_at.is_not(None)).order_by(batches.c.purging_at, batches.c.id)
@@ -92,7 +94,7 @@ def _delete_batch(connection: Connection, batch_id: UUID) -> None:
 
 
 def prune_answers(connection: Connection, age: timedelta) -> int:
-    """Delete up to `ROWS` cached answers older than `age`, oldest first. Return their number; 0: none is left."""
+    """Delete up to 2,000 cached answers older than `age`, oldest first. Return their number; 0: none is left."""
     of = llm_cache.c
     old = select(of.key).where(of.created_at < func.now() - age).order_by(of.created_at).limit(ROWS)
     return connection.execute(delete(llm_cache).where(of.key.in_(old.with_for_update(skip_locked=True)))).rowcount

@@ -1,6 +1,6 @@
 """The tables with rows of a batch or a review.
 
-They are derived from the ledger's schema, so new tables are included.
+The list of tables is derived from the ledger's schema, so new tables are included.
 """
 
 from collections.abc import Collection

@@ -31,7 +31,7 @@ def purge(
     archive: Path | None = None,
     progress: Callable[[int], None] = lambda items: None,
 ) -> Iterator[Purged]:
-    """Delete each subject with all its rows, and yield a `Purged` afterwards.
+    """Delete each subject (a batch or a review) with all its rows, and yield a `Purged` afterwards.
 
     Rows left by a killed purge are deleted first. A subject is skipped if it is being retried, or if another purge has
     deleted it. Rows are deleted in slices, each in its own transaction. After each slice, `progress` receives the
@@ -57,7 +57,7 @@ def archive_locked(
     archive: Path | None,
     going_on: Callable[[], None] = lambda: None,
 ) -> Purged | None:
-    """Archive a subject in the folder `archive` (None: no archive), and hide it.
+    """Archive a subject (a batch or a review) in the folder `archive` (None: no archive), and hide the subject.
 
     Return None if the subject may not be purged now. Both steps are in the caller's transaction, so no decision can
     come between them. `going_on` is called for each piece of a file, and may raise an error to stop.

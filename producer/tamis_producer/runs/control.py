@@ -34,7 +34,7 @@ REQUESTED = Pause(kind=PauseKind.REQUESTED)
 def pause(connection: Connection, batch_id: UUID) -> None:
     """Pause the batch: no further item starts.
 
-    If it is paused already, only a pause that would end by itself is replaced.
+    If the batch is paused already, only a pause that would end by itself is replaced.
 
     Raises `IllegalTransition` if the batch is completed or cancelled.
     """
@@ -44,13 +44,13 @@ def pause(connection: Connection, batch_id: UUID) -> None:
 
 
 def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = None) -> tuple[str | None, ...]:
-    """Resume the batch, with a new budget if `max_cost` is set. The caller fills the batch's window afterwards.
+    """Resume the batch, with a new budget if `max_cost` is set. The caller dispatches shards afterwards.
 
-    Return the models whose endpoints had asked to wait, if that was the reason for the pause. `None` means the
-    workers' model. The caller may lift the blocks of these models.
+    If the batch was paused because an endpoint asked to wait, return the batch's models: the caller may let workers ask
+    them at once. A None in the tuple means the workers' model. After any other pause, the tuple is empty.
 
-    Shards that were in flight at the pause are dispatched again. Old messages are gone, or find nothing to do. A batch
-    that is not paused can still get a new budget.
+    Shards that were in flight at the pause are dispatched again. Their old messages do no harm. A batch that is not
+    paused can still get a new budget.
 
     Raises:
         InvalidParameters: `max_cost` is not an amount, or is set for a batch without a budget. Also raised if the
@@ -87,7 +87,7 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
 def resume_due(connection: Connection) -> list[UUID]:
     """Resume the batches whose pause had a time limit that is over, and return their ids.
 
-    The caller fills their windows.
+    The caller dispatches the batches' shards afterwards.
     """
     until = cast(batches.c.pause["until"].as_string(), DateTime(timezone=True))
     due = select(batches.c.id).where(
@@ -103,7 +103,7 @@ def resume_due(connection: Connection) -> list[UUID]:
 
 
 def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> None:
-    """Change the batch's priority from now on. The caller fills the batch's window afterwards.
+    """Change the batch's priority from now on. The caller dispatches shards afterwards.
 
     Shards in flight are dispatched again, to a queue of the new priority. Their old messages do no harm, because an
     item is claimed only once. Raises `IllegalTransition` if the batch is completed or cancelled.
@@ -139,7 +139,10 @@ def priority_of(name: Priority | str) -> Priority:
 
 
 def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:
-    """Return the batch, locked until the end of this transaction."""
+    """Return the batch, locked until the end of this transaction.
+
+    Raises `IllegalTransition` if the batch has ended. `verb`: the requested change, for the message.
+    """
     batch = connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update()).one_or_none()
     if batch is None or batch.purging_at is not None:
         raise UnknownBatch(f"there is no batch {batch_id}")

@@ -17,7 +17,7 @@ from ..submission.asked_models import batch_model
 
 @dataclass(frozen=True)
 class Planned:
-    """A batch that could be submitted, without the records about which no model is asked."""
+    """A batch that could be submitted, without the records that are excluded before any model is asked."""
 
     operation: Operation
     items: Sequence[Item]
@@ -29,7 +29,7 @@ class Planned:
     def of_stage(cls, stage: ReviewStage, items: Sequence[Item], *, use_cache: bool) -> Self | None:
         """Return the largest possible batch of a review's stage, as if all items had passed the earlier stages.
 
-        None for a judge, because its items are results, which are not known beforehand.
+        Return None for a judge, because a judge's items are results, which are not known beforehand.
         """
         if isinstance(stage.operation, Judge):
             return None
@@ -75,7 +75,7 @@ class Beginning:
 
     @property
     def words(self) -> str:
-        """A text for people: the length of the beginning, and whether endpoints would cache it."""
+        """A text for people: the length of the shared beginning, and whether endpoints would cache this beginning."""
         size = f"about {self.tokens:,} tokens of each prompt are the same for all records"
         if self.tokens >= self.minimum:
             return f"{size}, enough for endpoints that cache {self.minimum:,} or more"
@@ -131,7 +131,10 @@ class PanelRehearsal:
 
     @classmethod
     def of(cls, planned: Planned, rehearse: Callable[[Planned], Rehearsal]) -> Self:
-        """Return a rehearsal for each model of a batch. Raises the errors of `rehearse` and `Planned.by_model`."""
+        """Return a rehearsal for each model of a batch.
+
+        Raises the errors of `rehearse`, and `InvalidParameters` if both a model and a panel are named.
+        """
         panel = panel_of(planned.operation)
         return cls(None if panel is None else panel.policy, tuple(map(rehearse, planned.by_model)))
 

@@ -66,7 +66,10 @@ class Retryable:
 
 
 def kinds_of(named: Collection[ErrorKind | str] | None) -> frozenset[ErrorKind] | None:
-    """Return the kinds of errors with these names; None: all. Raises `InvalidParameters` with the valid names."""
+    """Return the kinds of errors with these names; None, for all kinds, if `named` is None.
+
+    Raises `InvalidParameters` with the valid names.
+    """
     if named is None:
         return None
     if isinstance(named, str):
@@ -92,8 +95,8 @@ def retry(
 ) -> int:
     """Begin a new round with the items that failed with these `kinds` of error (None: any), and return their number.
 
-    It runs in the caller's transaction. Afterwards the batch runs, and the caller fills its window. A later stage of a
-    review receives the new decisions only if that stage has not begun. `cancelled`: also retry the cancelled items.
+    The round begins in the caller's transaction. Afterwards the caller dispatches the batch's shards. A later stage of
+    a review receives the new decisions only if that stage has not begun. `cancelled`: also retry the cancelled items.
 
     Raises:
         IllegalTransition: the batch is neither completed nor cancelled, or has calls in flight.

@@ -22,8 +22,8 @@ ANSWER_WITHIN = 5.0  # s
 def read_workers(engine: Engine, broker_url: str) -> list[WorkerView]:
     """Return the live workers, longest running first.
 
-    If the ledger does not answer, or is read-only and keeps no leases, read the workers' reports from the broker's
-    Redis. Raises `LedgerUnavailable` if neither answers.
+    If the ledger does not answer, read the workers' reports from the broker's Redis. Do the same if no worker has a
+    lease in a read-only ledger, where workers cannot renew leases. Raises `LedgerUnavailable` if neither answers.
     """
     try:
         with ledger_errors(), engine.connect() as connection:
@@ -41,22 +41,22 @@ def read_workers(engine: Engine, broker_url: str) -> list[WorkerView]:
 
 @dataclass(frozen=True)
 class Repairs:
-    """The number of repairs of one kind by the reconcilers of all workers."""
+    """The number of repairs of one kind that all workers made after crashes and lost messages."""
 
-    kind: str  # a field of the worker's `Swept`
+    kind: str  # name of the repair
     total: int
     last_at: datetime
 
 
 def read_repairs(engine: Engine) -> list[Repairs]:
-    """Return all repairs, the latest first. Raises `LedgerUnavailable`."""
+    """Return the number of repairs of each kind, the latest repair first. Raises `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         rows = connection.execute(select(repairs).order_by(repairs.c.last_at.desc(), repairs.c.kind))
         return [Repairs(row.kind, row.total, row.last_at) for row in rows]
 
 
 def read_redis(broker_url: str) -> list[WorkerReport]:
-    """Return the workers with a recent report in Redis. Raises `BrokerUnavailable`."""
+    """Return the workers' recent reports in Redis; empty if the broker is not Redis. Raises `BrokerUnavailable`."""
     if not is_redis(broker_url):
         return []
     try:

@@ -68,7 +68,7 @@ class AIEvaluationService:
             client: submits the batches; it stays open. None: a new client with the settings of the process.
             model: the model to ask. None: the model of the settings, else the workers' model.
             timeout: longest wait for one batch in seconds, even if no worker runs. None: no limit.
-            steering: for every batch, as in `Client.submit`.
+            steering: reasoning effort, further fields and headers, and the tier, for every batch.
             service: name under which lists of batches show these calls together, by hour.
             api_key_id: the gateway's key that makes the calls. None: no key.
         """
@@ -249,7 +249,7 @@ def _asked(operation: str, include_reasoning: bool, **fields: object) -> dict[st
 def get_ai_evaluation_service() -> AIEvaluationService:
     """Return the service of this process, with the settings of this process.
 
-    It connects on first use, and again on first use after `close`.
+    The service connects on first use, and again on first use after `close`.
     """
     return _service_of(os.getpid())
 
@@ -264,9 +264,9 @@ def _service_of(_process: int) -> AIEvaluationService:
 
 
 class IterativeAnswerService:
-    """The answer service: each answer is an item in the ledger.
+    """The answer service: a model generates, evaluates and refines an answer, until the answer is good enough.
 
-    Simultaneous calls of the same question share a batch.
+    Each answer is an item in the ledger. Simultaneous calls of the same question share a batch.
     """
 
     def __init__(
@@ -355,10 +355,10 @@ def answer_of(came: CallResult) -> AnswerResult:
 
 
 class ServiceClient:
-    """A service's client. It connects on first use, and again on first use after `close`. Any thread may use it."""
+    """The client of a service, for any thread. It connects on first use, and again on first use after `close`."""
 
     def __init__(self, client: Client | None) -> None:
-        """Prepare the service, without a connection.
+        """Prepare the client, without a connection.
 
         `client` stays open. None: a new client with the settings of the process.
         """

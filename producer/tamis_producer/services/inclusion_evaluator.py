@@ -42,8 +42,8 @@ class InclusionEvaluator:
     ...     decision = evaluator.evaluate(paper, relevance_score=4.0)
     >>> decision.status, decision.confidence, decision.rationale
 
-    A paper that could not be evaluated is `uncertain`, with confidence 0 and the reason in `error`. It is never
-    excluded, so a person decides. Many papers in one call cost far less than many calls for one paper.
+    A paper that could not be evaluated is `uncertain`, with confidence 0 and the reason in `error`. Such a paper is
+    never excluded, so a person decides. One call for many papers costs far less than many calls for one paper.
 
     Every method raises:
         InvalidParameters: a paper is invalid, or the scores do not fit the papers. Nothing is written.
@@ -74,7 +74,7 @@ class InclusionEvaluator:
             client: submits the batches; it stays open. None: a new client, connected on first use.
             timeout: longest wait for one batch in seconds, even if no worker runs. None: no limit.
             callback: receives `inclusion_started` and `inclusion_finished`, each with a message, for every batch.
-            steering: for every batch, as in `Client.submit`.
+            steering: reasoning effort, further fields and headers, and the tier, for every batch.
 
         Raises `InvalidParameters` if `unclear` or `unverified` is not a policy.
         """

@@ -61,10 +61,10 @@ Request = TypeVar("Request", EvaluateRequest, SubmitRequest)
 
 
 class NamedTasks:
-    """The two tasks, `evaluate` and `submit`, run with one client.
+    """The two tasks `evaluate` and `submit`, which share one client.
 
     If a task id is repeated, the earlier batch or call is found: nothing is submitted or paid for twice. Only the first
-    argument (`item` or `items`) may be positional, because Celery's chains and chords pass their result so.
+    argument (`item` or `items`) may be positional: Celery's chains and chords pass the previous result in this way.
     """
 
     def __init__(self, client: Client) -> None:

@@ -22,9 +22,10 @@ def with_panel(operation: Operation, panel: Panel | None) -> Operation:
 
 
 def batch_model(operation: Operation, model: str | None, usual: str | None) -> str | None:
-    """Return the model that a batch asks, or the names of its panel's models on one line. None: the workers' model.
+    """Return the model that a batch asks, or the names of its panel's models on one line.
 
-    `usual`: the model if neither a model nor a panel is named. Raises `InvalidParameters` if both are named.
+    A result of None means the workers' model. `usual`: the model of a batch that names neither a model nor a panel.
+    Raises `InvalidParameters` if a batch names both.
     """
     panel = panel_of(operation)
     if panel is None:

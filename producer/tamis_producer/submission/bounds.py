@@ -1,6 +1,6 @@
 """The limits of a batch's size, checked before anything is written.
 
-Each limit is a setting. A value's depth and its number of parts are checked before it is encoded. So a value that
+Each limit is a setting. A value's depth and number of parts are checked before the value is encoded. So a value that
 contains itself takes no more time than a value at the limit.
 """
 
@@ -111,7 +111,7 @@ class SubmissionBounds:
 
 
 def _depths(value: object) -> Iterator[int]:
-    """Yield 0 for the value, and the depth of every value inside it. Endless if a value contains itself."""
+    """Yield 0 for the value, then the depth of every value inside it. This never ends if a value contains itself."""
     if not isinstance(value, dict | list | tuple):
         yield 0
         return

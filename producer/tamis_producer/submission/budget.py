@@ -38,10 +38,10 @@ def has_none(batch_id: object) -> InvalidParameters:
 
 
 def budget_of(max_cost: object | None, models: Sequence[str | None], own_prices: Path | None) -> Decimal | None:
-    """Return the budget of a batch that asks these models. None: no budget.
+    """Return the budget of a batch that asks these models; None if `max_cost` is None.
 
-    A model of None is the workers' model. Only the workers can look up its price; without a price, they pause the batch
-    before its first call.
+    A model of None is the workers' model. Only the workers can look up that model's price. Without a price, they pause
+    the batch before its first call.
 
     Raises:
         InvalidParameters: the amount is invalid, or a model has no known price, so no budget could limit its cost.

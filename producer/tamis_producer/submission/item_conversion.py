@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # the owner of a mapped instance has imported it already
 
 
 def to_item_at(index: int, source: object) -> dict[str, Any]:
-    """Return `to_item(source)`. Errors name `index`, the place of the source in a list."""
+    """Convert an object to an item. Errors name `index`, the place of the object in a list."""
     try:
         return to_item(source)
     except InvalidParameters as error:
@@ -37,15 +37,15 @@ def to_item_at(index: int, source: object) -> dict[str, Any]:
 def to_item(source: object) -> dict[str, Any]:
     """Return the item: a dict of JSON values from a dict, a pydantic model, a dataclass or a SQLAlchemy object.
 
-    A mapped instance gives its columns under the names of its attributes. If it has both `id` and `pmid`, the item's
-    `id` is `pmid or str(id)`. A row gives its columns; a row of a single mapped instance gives the columns of the
-    instance.
+    An instance of a mapped class gives its columns under the names of its attributes. If the instance has both `id` and
+    `pmid`, the item's `id` is `pmid or str(id)`. A row gives its columns. A row of a single instance gives the columns
+    of the instance.
 
     At any depth, dates, times, `Decimal` and `UUID` become text, an enum member its value, and a set a sorted list. NaN
     and infinite floats are kept; the submission refuses them.
 
-    Call it in the thread of the object's SQLAlchemy session. Raises `InvalidParameters` with the type or the field that
-    cannot be converted.
+    Call this function in the thread of the object's SQLAlchemy session. Raises `InvalidParameters` with the type or the
+    field that cannot be converted.
     """
     try:
         item = _object(source, "")
@@ -112,7 +112,7 @@ def _mapping(source: Mapping[Any, object], place: str) -> dict[str, Any]:
 
 
 def json_value(value: object, place: str) -> Any:
-    """Return the value as JSON. If it is invalid, raise `InvalidParameters` with the `place`."""
+    """Return a JSON value for a Python value. If there is none, raise `InvalidParameters`, which names `place`."""
     match value:
         case Enum():  # before text and numbers: a StrEnum is both
             return json_value(value.value, place)

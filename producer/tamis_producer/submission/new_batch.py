@@ -40,7 +40,7 @@ SHOWN_ID = 80  # characters of an id in a message
 
 @dataclass(frozen=True)
 class NewItem:
-    """A row to be written. The payload is JSON text."""
+    """An item to be written to the ledger. `payload` is the item as JSON text."""
 
     item_id: str
     payload: str
@@ -57,7 +57,7 @@ class NewItem:
         origin: int | None = None,
         source: int | None = None,
     ) -> "NewItem":
-        """Return the row of an item. Raises `ValueError` if JSON or Postgres cannot hold it."""
+        """Return the row for an item. Raises `ValueError` if JSON or Postgres cannot hold the item."""
         return cls(resolve_item_id(item), to_json(item), exclusion, origin, source)
 
 
@@ -71,7 +71,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class NewBatch:
-    """A batch to be written."""
+    """A batch to be written to the ledger."""
 
     operation: str
     params: dict[str, Any]
@@ -107,7 +107,7 @@ class NewBatch:
 
         Two submissions with the same idempotency key must have the same digest. Priority, budget and tier do not count,
         because they do not change the work. Examples from another batch do not count either, because people may have
-        decided about more of its records since.
+        decided about more records of that batch since.
         """
         params, steering = as_asked_for(self.params), self.steering.content
         question = [params, self.model, steering] if steering else [params, self.model]
@@ -127,7 +127,10 @@ def as_sources(source: Source | Sequence[Source] | None) -> tuple[Source, ...]:
 
 
 def _ends_of(sources: Sequence[Source]) -> Sequence[int]:
-    """Return, for each source, the place after its last item; empty if there are fewer than two sources."""
+    """Return, for each source, the place after its last item; empty if there are fewer than two sources.
+
+    Raises `InvalidParameters` if a source does not state its number of items.
+    """
     if len(sources) < 2:
         return ()
     if uncounted := [source.name for source in sources if source.records is None]:
@@ -148,7 +151,7 @@ def rows_of(
 
     An item with an exclusion at its place, from 0, gets no question. With several `sources`, items come in the order of
     the sources, `records` items from each. If an operation reads chunks, the chunks of each item are checked too.
-    Without `bounds`, the default bounds hold. `items` may be endless: at most one item beyond the bound is taken.
+    Without `bounds`, the default bounds hold. `items` may be endless: at most one item beyond the bound is read.
 
     Raises:
         InvalidParameters: no item or too many; an item that JSON or Postgres cannot hold, or that is too large; invalid

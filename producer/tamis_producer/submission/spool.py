@@ -1,6 +1,6 @@
 """A spool: values in order of arrival, even if there are more than memory holds.
 
-Small spools stay in memory. Larger spools use a nameless file in the folder for temporary files (`TMPDIR`), which
+Small spools stay in memory. Larger spools use a nameless file in the folder for temporary files (`TMPDIR`). The file
 vanishes with the process.
 """
 

@@ -28,7 +28,7 @@ def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows:
     """Return the inclusion with examples from an earlier batch. `rows`: the earlier items that people decided about.
 
     Raises `InvalidParameters` if the earlier batch is not an inclusion, or has another research question. Also raised
-    if its records do not give both an include and an exclude, or if the criteria already have examples.
+    if `rows` do not give both an include and an exclude, or if the criteria already have examples.
     """
     criteria = operation.criteria
     if criteria.examples:
@@ -50,9 +50,9 @@ def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows:
 
 
 def choose(rows: Iterable[ItemResult]) -> list[WorkedExample]:
-    """Return examples, includes and excludes in turn. The same decisions always lead to the same examples.
+    """Return examples: an include, an exclude, and so on. The same decisions always lead to the same examples.
 
-    Records with the same title but different decisions are skipped. Empty if there are no includes or no excludes.
+    Records with the same title but different decisions are skipped. The list is empty without includes or excludes.
     """
     by_title: dict[str, WorkedExample | None] = {}
     for candidate in filter(None, map(_example, rows)):
@@ -76,7 +76,10 @@ def _within_bounds(pairs: Iterable[tuple[WorkedExample, WorkedExample]]) -> Iter
 
 
 def _example(row: ItemResult) -> WorkedExample | None:
-    """Return the record as an example. None: not included or excluded by a person, no model asked, or no title."""
+    """Return the record as an example.
+
+    Return None if no person included or excluded the record, if no model was asked, or if it has no title.
+    """
     human = row.override
     title = _text(row.item.get("title"), LONGEST_TITLE)
     if human is None or human.value not in (InclusionStatus.INCLUDE, InclusionStatus.EXCLUDE):
@@ -94,7 +97,7 @@ def _example(row: ItemResult) -> WorkedExample | None:
 
 
 def _text(value: Any, most: int) -> str | None:
-    """Return the text on one line, cut at the end of a word; None if it is not text."""
+    """Return a text on one line, cut at the end of a word if longer than `most`; None if blank or not a text."""
     text = " ".join(value.split()) if isinstance(value, str) else ""
     if len(text) <= most:
         return text or None

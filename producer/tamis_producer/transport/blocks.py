@@ -1,6 +1,7 @@
 """Blocks: an endpoint asked to wait, so the shared rate limit grants no call to a model for a while.
 
-The limiter keeps them in Redis. A block ends by itself, or when a person lifts it; workers see that within seconds.
+The limiter keeps blocks in Redis. A block ends by itself, or when a person lifts the block. Workers notice the end
+within seconds.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -32,7 +33,7 @@ end
 
 @dataclass(frozen=True)
 class Block:
-    """A model to which no call begins before a time."""
+    """A model that is not called before a time, because its endpoint asked to wait."""
 
     model: str
     until: datetime  # by this machine's clock
@@ -40,15 +41,15 @@ class Block:
 
 
 def read_blocks(limiter_url: str) -> list[Block]:
-    """Return the present blocks, by model. Raises `BrokerUnavailable`."""
+    """Return the models that are not called for a while, sorted by name. Raises `BrokerUnavailable`."""
     with _limiter(limiter_url) as client:
         return _read(client)
 
 
 def lift_blocks(limiter_url: str, models: Collection[str | None]) -> list[Block]:
-    """Lift the blocks of these models, and return the blocks. Raises `BrokerUnavailable`.
+    """Let workers call these models again at once, although endpoints asked to wait. Return the lifted blocks.
 
-    If None is among the models, all blocks are lifted.
+    If None is among the models, all blocks are lifted. Raises `BrokerUnavailable`.
     """
     with _limiter(limiter_url) as client:
         blocks = [block for block in _read(client) if None in models or block.model in models]
@@ -64,7 +65,7 @@ def block_words(blocks: Sequence[Block]) -> str:
 
 
 def lifting(blocks: Sequence[Block]) -> str:
-    """Return the command that lifts the blocks."""
+    """Return the command by which a person lifts these blocks."""
     return f"`tamis unblock {quote(blocks[0].model) if len(blocks) == 1 else 'MODEL'}`"
 
 

@@ -53,9 +53,9 @@ BACKEND = f"{ChordBackend.__module__}:{ChordBackend.__name__}"
 class WeightedOrder:
     """Start-time fair queueing over queue names, as kombu's `queue_order_strategy`.
 
-    Each queue has a time, which advances by 1/weight with each message taken. The queue with the earliest time is
-    served first. A queue that was empty does not catch up: it starts at the time of the queue served last. (Goyal, Vin,
-    Cheng: Start-time Fair Queuing, SIGCOMM 1996.)
+    Each queue has a virtual time, which advances by 1/weight with each message taken. The queue with the earliest time
+    is served first. A queue that was empty does not catch up: it starts at the time of the queue served last. (Goyal,
+    Vin, Cheng: Start-time Fair Queuing, SIGCOMM 1996.)
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
@@ -91,7 +91,7 @@ def weight(queue: str) -> int:
 def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float | None = None) -> Celery:
     """Return a Celery application for the broker in `settings`, without connecting.
 
-    `concurrency`: messages that this process may acknowledge at once; it determines the size of the connection pools.
+    `concurrency`: messages that this process may acknowledge at once, which determine the size of connection pools.
     `within`: time limit in seconds for connecting and for each answer, without a second try. None: the usual limits.
     """
     backend = f"{BACKEND}+{shown_url(settings.result_backend)}"  # Celery's tools print it
@@ -179,8 +179,8 @@ def _on_redis(settings: ProducerSettings, connections: int) -> dict[str, Any]:
 def forget_pools(app: Celery) -> list[tuple[object, object]]:
     """Remove an application's connections from kombu's pools, and return the connections, still open.
 
-    Otherwise other applications would use them, because kombu shares pools by URL. In the child of a fork, kombu would
-    also close them, which on RabbitMQ ends the parent's connections.
+    Otherwise other applications would use the connections, because kombu shares pools by URL. In the child of a fork,
+    kombu would also close the connections, which on RabbitMQ ends the parent's connections.
     """
     taken: list[tuple[object, object]] = []
     for group, pool in ((pools.producers, app.amqp._producer_pool), (pools.connections, app._pool)):
@@ -275,7 +275,7 @@ def waiting_messages(app: Celery, *, within: float) -> dict[str, int]:
 
 
 def passes_on(app: Celery, text: str, *, within: float) -> bool:
-    """Publish a text to a queue of its own, and return whether it comes back. Raises `BrokerUnavailable`.
+    """Publish a text to a temporary queue, and return whether the text comes back. Raises `BrokerUnavailable`.
 
     `within`: seconds for the connection, and again for each answer, without a second try.
     """

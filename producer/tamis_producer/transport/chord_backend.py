@@ -36,7 +36,7 @@ class ChordBackend(RedisBackend):  # type: ignore[misc] # Celery ships no types
     """A result backend that counts the parts of chords and keeps no results."""
 
     def __init__(self, *args: Any, url: str, **options: Any) -> None:
-        """Keep the URL without its password, for Celery's tools."""
+        """Store `url`, which has no password, for Celery's tools."""
         super().__init__(*args, **options)
         self.url = url
 
@@ -59,11 +59,11 @@ class ChordBackend(RedisBackend):  # type: ignore[misc] # Celery ships no types
             maybe_signature(body, app=self.app).apply_async()
 
     def completed_by(self, group_id: str, places: Sequence[int]) -> bool:
-        """Count parts of a chord as done, and return whether they complete it."""
+        """Count the parts at these places in a chord as done, and return whether this call completed the chord."""
         return bool(self._count(keys=self.keys_of(group_id), args=[self.app.conf.result_chord_expires, *places]))
 
     def keys_of(self, group_id: str) -> list[str]:
-        """Return the keys of a chord, as listed above."""
+        """Return a chord's Redis keys: the number of parts, the finished parts, and the mark of a published body."""
         return [self.get_key_for_group(group_id, suffix) for suffix in (".s", ".d", ".f")]
 
     @cached_property

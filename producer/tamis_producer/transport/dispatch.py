@@ -1,8 +1,8 @@
 """Windowed dispatch: at most `window` shards of a batch are in flight, each as one Celery chord.
 
-A chord's header has one task per item, named after the operation. Its body is `tamis.aggregate`, which dispatches the
-next shard. So Redis never holds more than `window` shards of a batch. A pause or a cancellation only stops further
-dispatches.
+A chord's header has one task per item, named after the operation. The chord's body is `tamis.aggregate`, which
+dispatches the next shard. So Redis never holds more than `window` shards of a batch. A pause or a cancellation only
+stops further dispatches.
 """
 
 import logging
@@ -76,12 +76,13 @@ class Dispatcher:
         return forget_pools(self._app)
 
     def fill_window(self, batch_id: UUID) -> int:
-        """Dispatch shards of a batch until its window is full, and return their number.
+        """Dispatch shards of a batch until its window (its most shards in flight) is full. Return their number.
 
-        A shard is marked before it is published. If the process is killed in between, the reconciler finds the shard.
+        A shard is marked before it is published. If the process is killed in between, a worker publishes the shard
+        later.
 
         Raises:
-            BrokerUnavailable: publishing failed; the shard is pending again.
+            BrokerUnavailable: publishing failed; the shard waits for dispatch again.
             LedgerUnavailable: the ledger does not answer.
         """
         dispatched = 0
@@ -100,8 +101,8 @@ class Dispatcher:
     def republish(self, batch_id: UUID, operation: str, addresses: Iterable[ItemAddress]) -> None:
         """Publish items whose messages were lost, each as a separate task.
 
-        These tasks do not count towards the shard's chord, so the reconciler closes the shard. Raises
-        `BrokerUnavailable` and `LedgerUnavailable`.
+        These tasks do not count towards the shard's chord, so a worker's reconciler ends the shard when its items have
+        ended. Raises `BrokerUnavailable` and `LedgerUnavailable`.
         """
         with ledger_errors(), self._engine.connect() as connection:
             c = batches.c
@@ -120,7 +121,7 @@ class Dispatcher:
         """Ask a worker for a cancelled batch's summary. The worker writes it if no item is pending or running.
 
         Raises:
-            BrokerUnavailable: nothing was published; the reconciler writes the summary later.
+            BrokerUnavailable: nothing was published; a worker's reconciler writes the summary later.
             LedgerUnavailable: the ledger does not answer.
         """
         with ledger_errors(), self._engine.connect() as connection:
@@ -266,7 +267,7 @@ class Dispatcher:
 
 
 def _emptiest_lane(connection: Connection, priority: str, *, small: bool) -> int:
-    """Return the lane of this priority with the fewest items in flight, or the last lane for a `small` batch.
+    """Return the lane (queue number) of this priority with the fewest items in flight; for a `small` batch, the last.
 
     The last lane is only for small batches, so that no single call waits behind a large batch. A lock lets only one
     batch choose at a time.

@@ -1,4 +1,4 @@
-"""Celery's connections to Redis, which leave a server that is not the primary (any more); see `redis_clients`."""
+"""Celery's connections to Redis, which close if their server is not the primary. New ones reach the primary."""
 
 from typing import Any
 
@@ -10,27 +10,27 @@ from ..config.redis_clients import leave_replicas
 
 
 class FailoverChannel(redis.Channel):  # type: ignore[misc] # kombu ships no types
-    """A channel to one server."""
+    """A channel to one Redis server. Its connections close when the server is not the primary."""
 
     def _get_pool(self, asynchronous: bool = False) -> Any:
         return leave_replicas(super()._get_pool(asynchronous))
 
 
 class FailoverSentinelChannel(redis.SentinelChannel):  # type: ignore[misc]
-    """A channel to the primary that Sentinels name."""
+    """A channel to the primary that Sentinels name. Its connections close when the server is no longer the primary."""
 
     def _get_pool(self, asynchronous: bool = False) -> Any:
         return leave_replicas(super()._get_pool(asynchronous))
 
 
 class FailoverTransport(redis.Transport):  # type: ignore[misc]
-    """The transport to one server."""
+    """The transport to one Redis server, with channels that leave a replica."""
 
     Channel = FailoverChannel
 
 
 class FailoverSentinelTransport(redis.SentinelTransport):  # type: ignore[misc]
-    """The transport to the primary that Sentinels name."""
+    """The transport to the primary that Sentinels name, with channels that leave a replica."""
 
     Channel = FailoverSentinelChannel
 
@@ -39,13 +39,13 @@ TRANSPORTS = {"redis": FailoverTransport, "rediss": FailoverTransport, "sentinel
 
 
 class FailoverConnection(kombu.Connection):  # type: ignore[misc]
-    """A connection that uses the transports above. Its URL keeps Celery's scheme, because Celery's tools read it."""
+    """A connection that uses the transport in `TRANSPORTS` for its URL's scheme, which Celery's tools read too."""
 
     def get_transport_cls(self) -> Any:
         return TRANSPORTS.get(self.transport_cls) or super().get_transport_cls()
 
 
 class FailoverAMQP(AMQP):  # type: ignore[misc]
-    """Celery's part that makes connections."""
+    """The part of Celery that makes connections, here with `FailoverConnection`."""
 
     Connection = BrokerConnection = FailoverConnection

@@ -17,11 +17,11 @@ INSTEAD = "use one primary whose replica takes over, with Sentinels or with clus
 
 
 def check_servers(urls: Mapping[str, str], *, within: float) -> None:
-    """Check the Redis servers at `urls`, by setting; each server once. `within`: seconds for each answer.
+    """Check each Redis server once. `urls`: URLs by the name of their setting. `within`: seconds for each answer.
 
     Raises:
         ConfigurationError: a server is a Redis Cluster, or its Sentinels do not know its service.
-        BrokerUnavailable: a server does not answer. The others were checked.
+        BrokerUnavailable: a server does not answer. The other servers were checked.
     """
     unavailable: BrokerUnavailable | None = None
     by_place = {place(url): (setting, url) for setting, url in reversed(list(urls.items())) if is_redis(url)}
@@ -40,9 +40,10 @@ def check_servers(urls: Mapping[str, str], *, within: float) -> None:
 
 
 def is_cluster(url: str, *, within: float) -> bool:
-    """Return whether the server is a Redis Cluster; False if the user may not know.
+    """Return whether the server is a Redis Cluster; False if the server denies the user this information.
 
-    Raises the errors of `check_servers`.
+    Raises `BrokerUnavailable` if the server does not answer, and `ConfigurationError` if the Sentinels do not know its
+    service.
     """
     try:
         with connect(url, socket_timeout=within, socket_connect_timeout=within) as client:

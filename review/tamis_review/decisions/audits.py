@@ -39,7 +39,7 @@ _DRAWN_FROM = {
 
 
 class AuditVerdict(Frozen):
-    """An audit in numbers. Records of the sample that are not judged yet count as missed, so the bounds stay valid."""
+    """The figures of an audit. A sampled record without a human decision counts as missed, so the bounds stay valid."""
 
     stratum: Stratum
     population: int
@@ -57,7 +57,7 @@ class AuditVerdict(Frozen):
 
     @property
     def sentence(self) -> str:
-        """Return the meaning of the numbers, for people."""
+        """Return a sentence that explains the figures to people."""
         of = f"{self.population:,} {_DRAWN_FROM[self.stratum]}"
         if not self.decided:
             return f"Of {of}, {_were(self.sample)} drawn at random; no human decision is recorded yet."
@@ -80,7 +80,7 @@ class AuditVerdict(Frozen):
 
 
 def verdict(audit: Audit, level: float = LEVEL) -> AuditVerdict:
-    """Return the numbers of an audit, with the bound on the missed records."""
+    """Return the figures of an audit. `level`: the probability with which the bound on missed records holds."""
     missed, undecided = len(audit.missed), audit.sample - audit.decided
     most = most_in_population(missed + undecided, audit.sample, audit.population, level)
     return AuditVerdict(
@@ -131,9 +131,10 @@ class Recorded:
 
 
 def include_missed_records(connection: Connection, audit: Audit) -> tuple[Override, ...]:
-    """Record overrides that include the missed records, and return them. They have the audit's reviewers and notes.
+    """Record an override that includes each missed record of an audit, and return the overrides.
 
-    Missed records with a human decision, and copies that people named, are skipped.
+    An override has the reviewer and the note of the audit's decision. Missed records with another human decision, and
+    records that people called copies, get no override.
     """
     batch_id = UUID(audit.batch_id)
     one_at_a_time(connection, batch_id)
@@ -148,9 +149,9 @@ def include_missed_records(connection: Connection, audit: Audit) -> tuple[Overri
 
 
 def read_population(connection: Connection, batch_id: UUID, stratum: Stratum) -> list[int]:
-    """Return the places of the records that an audit of this stratum may draw.
+    """Return the indexes of the records that an audit of this stratum may draw.
 
-    Raises `InvalidRequest` if the operation excludes nothing, the batch is not completed, or there is no such record.
+    Raises `InvalidRequest` if the operation excludes nothing, the batch is not completed, or no record can be drawn.
     """
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
     check_decides(batch_id, batch.operation, "An audit")
@@ -175,7 +176,7 @@ def may_be_drawn(connection: Connection, batch_id: UUID, stratum: Stratum) -> bo
 
 
 def _excluded(batch_id: UUID, stratum: Stratum) -> Select[Any]:
-    """Return the query for the stratum's excluded records without a human decision."""
+    """Return the query for the indexes of a stratum's excluded records that have no human decision."""
     final = outcomes(batch_id).subquery("each")
     return select(final.c.idx).where(final.c.outcome.in_(_OUTCOMES[stratum]), final.c.human.is_(None))
 

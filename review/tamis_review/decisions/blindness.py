@@ -22,10 +22,10 @@ def is_hidden(mode: ScreeningMode, decided: Collection[str], me: str, *, kept_ou
 
     Args:
         mode: the screening mode of the batch.
-        decided: the names of reviewers with a current decision on the record, about the batch's own question.
+        decided: the names of the reviewers who currently have a decision on the record in this batch.
         me: the reviewer's name.
-        kept_out: whether the record is a duplicate, or was excluded by the initial filter. Then nothing is hidden
-            before a person decides on it.
+        kept_out: whether the record is a duplicate, or was excluded by the initial filter. Until a person decides on
+            such a record, nothing is hidden.
     """
     if not mode.blind or (kept_out and not decided):
         return False
@@ -64,10 +64,10 @@ def set_mode(connection: Connection, batch_id: UUID, mode: ScreeningMode, *, set
 def hidden_from(
     connection: Connection, batch_id: UUID, reviewer: str, places: Collection[int] | None = None
 ) -> set[int]:
-    """Return the places of the records whose decisions this reviewer must not see yet.
+    """Return the indexes of the records whose decisions this reviewer must not see yet.
 
-    `is_hidden` decides, except in the mode `model_audited`: there, the unjudged records of the current audit are
-    hidden. `places`: the places to check; None: the whole batch.
+    In the mode `model_audited`, these are the unjudged records of the current audit. In every other mode, `is_hidden`
+    decides for each record. `places`: the indexes to check. None: the whole batch.
     """
     mode = read_mode(connection, batch_id)
     if mode is ScreeningMode.MODEL_AUDITED:

@@ -1,4 +1,4 @@
-"""Conflicts: records on which people decided differently, until a decision settles the conflict.
+"""Conflicts: records on which people decided differently. A conflict lasts until a decision settles it.
 
 If the model is the second reader, it can also be in conflict with people.
 """
@@ -22,18 +22,18 @@ from .blindness import read_mode
 class Conflict(Frozen):
     """A record in conflict, with the decisions of people and the software."""
 
-    index: int  # place in the batch, from 0
+    index: int  # index in the batch, from 0
     item_id: str
     title: str | None = None
     stage: HumanStage
     decisions: tuple[Override, ...]  # of each reviewer, oldest first
     system_decided: bool  # the software has its own decision on the batch's question
     system_value: Any = None
-    system_differs: bool = False  # only the model, as second reader, disagrees: people's decision counts
+    system_differs: bool = False  # people agree, but the model, as second reader, does not; people's decision counts
 
 
 def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
-    """Return the conflicts of a batch in record order: about its question, its reports and its full texts."""
+    """Return all conflicts of a batch in record order: on its screening, its search for reports and its full texts."""
     conflicts = connection.execute(_decisions(batch_id).where(standing_decisions.c.conflict))
     others = _differing(connection, batch_id)
     rows = sorted((*conflicts, *others), key=lambda row: (row.idx, row.stage))
@@ -58,7 +58,7 @@ def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
 
 
 def read_differing(connection: Connection, batch_id: UUID) -> set[int]:
-    """Return the places of the records on which people agree with each other, but not with the model.
+    """Return the indexes of the records on which people agree with each other, but not with the model.
 
     The result is empty unless the model is the second reader.
     """
@@ -66,9 +66,10 @@ def read_differing(connection: Connection, batch_id: UUID) -> set[int]:
 
 
 def _differing(connection: Connection, batch_id: UUID) -> Sequence[Any]:
-    """Return the records on which people agree with each other, but not with the model.
+    """Return index, stage and title of the records on which people agree with each other, but not with the model.
 
-    Records with a settling decision are omitted. The result is empty unless the model is the second reader.
+    Records whose conflict a decision has settled are omitted. The result is empty unless the model is the second
+    reader.
     """
     if read_mode(connection, batch_id) is not ScreeningMode.MODEL_SECOND:
         return []

@@ -1,8 +1,8 @@
 """Pairs of records that may be copies, and people's verdicts on them.
 
-The view `copy_pairs` has the pairs that the deduplication doubts and the pairs that people named, with their last
-verdicts. After the verdict `copies`, a trigger excludes one record as a duplicate in every stage of the review. The
-record's state and result remain, so that a later verdict can bring the record back.
+The database view `copy_pairs` lists the pairs that the deduplication could not decide and the pairs that people named.
+Each pair has its last verdict. After the verdict `copies`, a trigger excludes one record as a duplicate in every stage
+of the review. The record's state and result remain, so that a later verdict can bring the record back.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class CopyPair(Frozen):
     of: int  # the record that stays
     ids: tuple[str, ...] = Field(min_length=2, max_length=2)
     titles: tuple[str | None, ...] = Field(min_length=2, max_length=2)
-    reason: str | None  # why the deduplication doubts; None: a person named the pair
+    reason: str | None  # why the deduplication could not decide; None: a person named the pair
     verdict: CopyVerdict | None  # None: no verdict, or taken back
     reviewer: str | None  # person who gave the last verdict, or took it back
     decided_at: datetime | None
@@ -40,7 +40,7 @@ class CopyPair(Frozen):
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Return the copy, the record that stays, the doubt and the verdict, as texts for a table."""
+        """Return the cells of a table row: the copy, the record that stays, the reason for the doubt, the verdict."""
         both = zip((self.index, self.of), self.ids, self.titles, strict=True)
         records = (f"{record_words(place, item_id)}: {title or 'no title'}" for place, item_id, title in both)
         by = "" if self.decided_at is None else f" ({self.reviewer}, {self.decided_at:%Y-%m-%d %H:%M %Z})"
@@ -49,7 +49,7 @@ class CopyPair(Frozen):
 
 
 def read_pairs(connection: Connection, batch_id: UUID) -> tuple[CopyPair, ...]:
-    """Return the pairs of a batch, in the order of their first records. A later stage of a review has none."""
+    """Return the pairs of a batch, in the order of their first records. A later stage of a review has no pairs."""
     rows = connection.execute(select(text("*")).select_from(_VIEW).where(_VIEW.c.batch_id == batch_id))
     pairs = (CopyPair.model_validate(row._asdict()) for row in rows)
     return tuple(sorted(pairs, key=lambda pair: sorted((pair.index, pair.of))))
@@ -60,8 +60,8 @@ def record_verdict(
 ) -> CopyPair:
     """Record a verdict on a pair, in the caller's transaction. None takes the last verdict back.
 
-    Raises `InvalidParameters` if the review's first batch has no such records, if there is no verdict to take back, if
-    one of the records was removed before screening, or if people decided on the copy.
+    Raises `InvalidParameters` if the review's first batch has no such records, or if there is no verdict to take back.
+    Also if one of the records was removed before screening, or if people decided on the copy.
     """
     stages = [row.id for row in connection.execute(stages_of(batch_id).order_by(batches.c.stage))]
     for stage in stages:

@@ -26,10 +26,10 @@ NOT_DECIDED = "not decided"  # failed, cancelled or pending: never an exclusion
 
 
 def decision_of(row: ItemResult) -> str:
-    """Return include, exclude, uncertain, duplicate, conflict or `not decided`.
+    """Return the decision on a record: include, exclude, uncertain, duplicate, conflict or `not decided`.
 
     A human decision overrides the software's. But a duplicate that a person excludes stays a duplicate.
-    If the operation does not include or exclude, return the value as text.
+    If the operation neither includes nor excludes records, return the result's value as text.
     """
     if row.conflict:
         return CONFLICT
@@ -80,7 +80,7 @@ def decided_records(
 ) -> Iterator[Spool[dict[str, Any]]]:
     """Yield a temporary file of the records with their decisions, in row order. The end of `with` deletes the file.
 
-    `only`: the decisions of the records to write, as `decision_of` names them; None: all records.
+    `only`: write only records with these decisions, such as `include` (see `decision_of`). None: all records.
 
     Raises `InvalidRequest` if no record remains.
     """

@@ -1,4 +1,4 @@
-"""The words for decisions in a file, with their meanings. A meaning is built in or set by the caller."""
+"""The words that files use for decisions, with their meanings. A meaning is built in or set by the caller."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -39,13 +39,13 @@ _RETRIEVAL: Mapping[str, Meaning] = {
     **dict.fromkeys(_NOTHING, Meaning.NOTHING),
 }
 _FULL_TEXT = {**_DECISIONS, **dict.fromkeys(_ABSENT, Meaning.NOT_RETRIEVED)}
-# Forms that number their answers: 1 means include. With a 0 or a 3 in the column, 2 is ambiguous.
+# Some forms number their answers: 1 is include and 2 is exclude. If the column also has a 0 or a 3, 2 is ambiguous.
 _ONE_AND_TWO = {"1": Meaning.INCLUDE, "2": Meaning.EXCLUDE}
 
 
 @dataclass(frozen=True)
 class NamedWords:
-    """Words whose meanings the caller sets. They override the built-in meanings. Upper and lower case are equal."""
+    """Words whose meanings the caller sets, in any case. These meanings override the built-in meanings."""
 
     include: Collection[str] = ()
     exclude: Collection[str] = ()
@@ -53,7 +53,7 @@ class NamedWords:
 
     @property
     def meanings(self) -> dict[str, Meaning]:
-        """Return word -> meaning. Raise `InvalidParameters` if a word has two meanings."""
+        """Return a mapping from word to meaning. Raise `InvalidParameters` if a word has two meanings."""
         named: dict[str, Meaning] = {}
         for name, words in vars(self).items():
             meaning = Meaning(name)
@@ -72,7 +72,7 @@ class WordCount(Frozen):
 
     @property
     def shown(self) -> str:
-        """Return the text for people: `2 = exclude (1,481)`."""
+        """Return the word, its meaning and its count as text, such as `2 = exclude (1,481)`."""
         return f"{self.word[:LONGEST] or '(empty)'} = {self.meaning.value} ({self.n:,})"
 
 
@@ -101,7 +101,7 @@ def meanings_of(words: Iterable[str], stage: HumanStage, named: NamedWords) -> t
 
 
 def meaning_by_word(counts: Iterable[WordCount]) -> dict[str, Meaning]:
-    """Return the meaning of each word, as spelt in the file."""
+    """Return a mapping from each word, as spelt in the file, to its meaning."""
     return {count.word: count.meaning for count in counts}
 
 

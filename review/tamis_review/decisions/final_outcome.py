@@ -1,4 +1,4 @@
-"""The outcome of each item of a batch, from the views of the ledger that every count of a report groups by."""
+"""The outcome of each item of a batch, from database views. Every count of a report uses these views."""
 
 from enum import StrEnum
 from typing import Any
@@ -17,7 +17,7 @@ NO_REASON = "no reason recorded"
 class Outcome(StrEnum):
     """The outcome of a record."""
 
-    DUPLICATE = "duplicate"  # these three: before any model
+    DUPLICATE = "duplicate"  # this outcome and the next two are decided before any model is asked
     INELIGIBLE = "ineligible"
     REMOVED = "removed"
     PASSED = "passed"
@@ -38,15 +38,15 @@ def outcomes(batch_id: UUID) -> Select[Any]:
 
     | column | contents |
     |---|---|
-    | `idx`, `item_id` | the place in the batch, and the id |
-    | `record` | the place in the review's first batch |
+    | `idx`, `item_id` | the item's index in the batch, and its id |
+    | `record` | the item's index in the review's first batch |
     | `system` | the outcome before any human decision |
     | `outcome` | the final outcome |
-    | `human` | people `changed` or `confirmed` the software's outcome, are `unsure` or in `conflict`; NULL: none |
-    | `by_human` | whether the record is decided by a human, as in docs/glossary.md |
+    | `human` | people `changed` or `confirmed` the software's outcome, are `unsure` or in `conflict`; NULL: no people |
+    | `by_human` | whether a person's decision counts, even if the software agrees; false for `unsure` and `conflict` |
     | `reason` | the software's rule, exclusion reason or kind of error; NULL if there is none |
     | `unverified` | whether the outcome is uncertain only because the model's exclusion had no verified quote |
-    | `marked` | whether the item is a judgement by which its result is not to be used |
+    | `marked` | whether the item is a model's judgement of a result, and advises against use of this result |
     | `confidence` | the model's confidence |
     """
     view = item_decisions.c
@@ -64,9 +64,9 @@ _SOFTWARE = table(
 
 
 def software_outcomes(batch_id: UUID) -> Select[Any]:
-    """Return the query for the columns `idx`, `system` and `reason` of `outcomes`, and for `state`.
+    """Return the query for each item's `idx`, `system` (the software's outcome), `reason` and `state`.
 
-    It reads no human decisions, so it is faster than `outcomes`.
+    The query reads no human decisions, so it is faster than `outcomes`, which has the same columns except `state`.
     """
     view = _SOFTWARE.c
     columns = (view.idx, view.state, view.model_decision.label("system"), view.reason)

@@ -57,13 +57,13 @@ class TableColumns:
 
 @dataclass(frozen=True)
 class Header:
-    """The row with the column names."""
+    """The row of a table with the column names."""
 
     cells: Sequence[str]
 
     @cached_property
     def plain(self) -> list[str]:
-        """Return the names in lower case, without underscores and surrounding blanks."""
+        """Return the names in lower case, with spaces for underscores, and without surrounding blanks."""
         return [_plain(cell) for cell in self.cells]
 
     @property
@@ -104,7 +104,7 @@ class Header:
         return places
 
     def shown(self, places: Mapping[str, int]) -> dict[str, str]:
-        """Return a mapping from field to the file's column name, for people."""
+        """Return a mapping from field to the file's column name. `places`: field -> position of the column."""
         return {role: self.cells[place].strip() for role, place in places.items()}
 
     def _named(self, name: str, path: Path) -> int:
@@ -146,13 +146,13 @@ class ForeignWord:
 class ForeignRow:
     """A row of a file: a record and people's decisions on it."""
 
-    place: str  # place in the file, such as `line 12`
+    place: str  # position in the file, such as `line 12`
     record: Mapping[str, str]  # id, title, doi and pmid; a value that the row lacks is missing
     said: tuple[ForeignWord, ...]
 
 
 PROJECT = "project.json"
-PROJECT_BYTES = 1_000_000  # of this member; a project has some thousand
+PROJECT_BYTES = 1_000_000  # the largest `project.json` to read; a usual one has some thousand bytes
 RESULTS, STORE = "results.db", "data_store.db"
 _RECORDS = "SELECT record_id, title, doi FROM record"
 _LABELS = "SELECT record_id, label, note FROM results WHERE label IS NOT NULL ORDER BY rowid"
@@ -203,7 +203,7 @@ def _query(archive: ZipFile, member: str, folder: str, statement: str, max_bytes
 def _checked(archive: ZipFile, member: str, most: int) -> ZipInfo:
     """Return a member of an archive. Raise `TooLarge` if it inflates to more than `most` bytes.
 
-    A false size in the archive helps nobody: `zipfile` inflates no more than that size.
+    The size stated in the archive is enough for this check, because `zipfile` inflates no more than the stated size.
     """
     info = archive.getinfo(member)
     if info.file_size > most:
@@ -215,9 +215,10 @@ def _checked(archive: ZipFile, member: str, most: int) -> ZipInfo:
 
 
 def _inflate(archive: ZipFile, member: str, most: int, folder: str) -> Path:
-    """Write a member of an archive to a new file in pieces. The file has a name of its own: a member's may be invalid.
+    """Write a member of an archive to a new file in `folder`, and return the file's path.
 
-    Raises `TooLarge` for too many bytes, records or fields.
+    The file does not get the member's name, which may be invalid. Raises `TooLarge` for too many bytes, records or
+    fields.
     """
     with archive.open(_checked(archive, member, most)) as packed, NamedTemporaryFile(dir=folder, delete=False) as copy:
         RecordCount(most).copy(packed, copy, str(archive.filename))
@@ -262,7 +263,7 @@ def _unquoted(quoted: str) -> str:
 
 
 COVIDENCE = "covidence #"  # a column of every Covidence export
-# Errors of `zipfile` for a damaged, encrypted or unsupported archive.
+# The errors that `zipfile` raises for a damaged, encrypted or unsupported archive.
 _UNREADABLE = (BadZipFile, OSError, EOFError, RuntimeError, zlib.error)
 _NOTHING = ("na", "n/a", "none", "nan", "null", "-")  # empty reasons or notes in exports
 _EXCLUSION_REASON = "Exclusion reason:"  # in the notes of Covidence
@@ -337,7 +338,7 @@ def _read(text: str, path: Path, named: TableColumns, everything: str | None, ma
 
 
 def _references(form: Format, path: Path, everything: str | None, max_bytes: int) -> ForeignFile:
-    """Return the decisions in a file of references: from Rayyan's notes, or `everything` for each record."""
+    """Return the decisions in a file of references, from Rayyan's notes. `everything`: a decision on every record."""
     foreign_rows = []
     for record in read_records(path, max_bytes=max_bytes):
         fields = {name: str(record[name]) for name in RECORD if record.get(name)}

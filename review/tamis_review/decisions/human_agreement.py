@@ -1,6 +1,6 @@
 """The agreement of the software with humans, on the records that both decided.
 
-The module also reads the records that a cell of a table of agreement counts, and the figures of a panel.
+The module also reads the records that a cell of a table of agreement counts, and the figures of a panel of models.
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,7 +40,7 @@ DRAWN = (
 
 
 class AgreementAmong(StrEnum):
-    """The tables of agreement. Each value is the name of a field of `AgreementFigures`."""
+    """The tables of agreement: of software and people, or of two people. Values name fields of `AgreementFigures`."""
 
     OVERRIDES = "overrides"
     AUDITS = "audits"
@@ -58,17 +58,17 @@ class PairAgreement(Frozen):
 
 
 class AgreementFigures(Frozen):
-    """The agreement of software and humans: for records that people chose, for drawn records, and for both together."""
+    """The agreement of software and humans: on records that people chose, on audited records, and on both together."""
 
-    overrides: Agreement  # on records with a current human decision, confirmations included; of blind readers the first
+    overrides: Agreement  # on records with a current human decision or confirmation; for blind readers, the first one
     audits: Agreement  # on records drawn for audits of exclusions
     together: Agreement  # each record once; an override has priority over an audit
     undecided: int = 0  # omitted records without a software decision (uncertain, failed, cancelled, a duplicate)
-    people: tuple[PairAgreement, ...] = ()  # a value for every two people, of independent decisions
+    people: tuple[PairAgreement, ...] = ()  # an entry for every two people, from their independent decisions
 
 
 def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], dict[int, str], list[Audit]]:
-    """Return the software's decisions and people's decisions, by place, and the audits.
+    """Return the software's decisions and people's decisions, both by record index, and the audits.
 
     Raises `InvalidRequest` if the operation neither includes nor excludes.
     """
@@ -93,7 +93,10 @@ def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
 
 
 def _between_people(by_stage: dict[HumanStage, dict[str, dict[int, str]]]) -> tuple[PairAgreement, ...]:
-    """Return the agreement of each pair of people, for each stage with records that both decided."""
+    """Return the agreement of each pair of people, in each stage with records that both decided.
+
+    `by_stage`: stage -> name -> record index -> decision.
+    """
     pairs = []
     for stage in HumanStage:
         categories = stage.values[:2] or (INCLUDE, EXCLUDE)
@@ -105,7 +108,10 @@ def _between_people(by_stage: dict[HumanStage, dict[str, dict[int, str]]]) -> tu
 
 
 def _blind(connection: Connection, batch_id: UUID) -> dict[int, bool | None]:
-    """Return the verdicts of blind readers who had not seen the software's, by place, where they agree."""
+    """Return by record index the verdicts of blind readers, who had not seen the software's decision.
+
+    True: include; False: exclude; None: uncertain. Records on which these readers disagree are omitted.
+    """
     view, verdicts = human_decisions.c, dict[int, set[bool | None]]()
     own = (view.batch_id == batch_id, view.stage == HumanStage.OWN.value, view.blind)
     for index, value in connection.execute(select(view.idx, view.value).where(*own)):
@@ -114,7 +120,10 @@ def _blind(connection: Connection, batch_id: UUID) -> dict[int, bool | None]:
 
 
 def read_independent(connection: Connection, batch_id: UUID) -> dict[HumanStage, dict[str, dict[int, str]]]:
-    """Return each person's independent decisions, as in docs/glossary.md, by stage, name and place."""
+    """Return people's independent decisions: stage -> name -> record index -> decision.
+
+    A decision is independent if its author had not seen others' decisions on the record, and if it settles nothing.
+    """
     words: dict[HumanStage, dict[str, dict[int, str]]] = {}
     view = human_decisions.c
     columns = select(view.stage, view.reviewer, view.idx, view.value)
@@ -125,12 +134,15 @@ def read_independent(connection: Connection, batch_id: UUID) -> dict[HumanStage,
 
 
 def both_said(first: dict[int, str], second: dict[int, str]) -> dict[int, tuple[str, str]]:
-    """Return two judges' decisions on each record that both decided, in batch order."""
+    """Return the two decisions on each record that both judges decided, in batch order. Keys are record indexes."""
     return {index: (first[index], second[index]) for index in sorted(first.keys() & second.keys())}
 
 
 def figures(system: dict[int, str], overridden: dict[int, str], audits: Iterable[Audit]) -> AgreementFigures:
-    """Return the figures of agreement. `system`, `overridden`: the software's decisions and people's, by place."""
+    """Return the figures of agreement.
+
+    `system`, `overridden`: the decisions of the software and of people, by record index.
+    """
     human = _human(overridden, audits)
     agreements = {
         among: agreement([*both_said(system, decided).values()], categories=(INCLUDE, EXCLUDE))
@@ -146,7 +158,7 @@ def two_places(value: float) -> str:
 
 
 def _human(overridden: dict[int, str], audits: Iterable[Audit]) -> dict[AgreementAmong, dict[int, str]]:
-    """Return the human decisions that each figure compares with the software, by place."""
+    """Return for each table of agreement the human decisions to compare with the software's, by record index."""
     audited = {index: INCLUDE if includes else EXCLUDE for index, includes in _audited(audits).items()}
     return {
         AgreementAmong.OVERRIDES: overridden,
@@ -163,7 +175,7 @@ Name = Annotated[
 
 
 class CellQuery(BaseModel):  # not `Frozen`: FastAPI reads a query into a complete model
-    """A cell of a table of agreement, and the page of its records that the caller wants."""
+    """A request for a page of the records that one cell of a table of agreement counts."""
 
     among: AgreementAmong = Field(description="The figure of `agreement` with the table.")
     first_said: Word
@@ -178,7 +190,7 @@ class CellQuery(BaseModel):  # not `Frozen`: FastAPI reads a query into a comple
 class AgreementRecord(Frozen):
     """A record that one cell of a table of agreement counts."""
 
-    index: int  # place in the batch, from 0
+    index: int  # index in the batch, from 0
     item_id: str
     title: str
 
@@ -214,7 +226,7 @@ def read_cell(connection: Connection, batch_id: UUID, query: CellQuery) -> Agree
 
 
 def _judged(connection: Connection, batch_id: UUID, query: CellQuery) -> dict[int, tuple[str, str]]:
-    """Return the decisions of a cell's two judges on each record that both decided, by place."""
+    """Return by record index the decisions of a cell's two judges, on the records that both decided."""
     system, overridden, audits = _compared(connection, batch_id)
     if query.among is not AgreementAmong.PEOPLE:
         return both_said(system, _human(overridden, audits)[query.among])
@@ -225,10 +237,10 @@ def _judged(connection: Connection, batch_id: UUID, query: CellQuery) -> dict[in
 
 
 def read_panel(connection: Connection, batch_id: UUID, human: Mapping[int, bool] | None = None) -> PanelFigures | None:
-    """Return the figures of a batch's panel, or None if the batch has a single model.
+    """Return the figures of a batch's panel of models, or None if the batch has a single model.
 
-    `human`: people's decisions by place, True for included. None: people's current decisions on the batch, and their
-    decisions on audited exclusions.
+    `human`: people's decisions by record index, True for included. None: read people's current decisions on the batch,
+    and their decisions on audited exclusions.
     """
     panel = panel_of(read_operation(connection, batch_id))
     if panel is None:

@@ -25,7 +25,7 @@ from .foreign_file import ForeignRow, ForeignWord
 from .record_overrides import HumanDecision
 
 By: TypeAlias = Literal["id", "DOI", "PMID", "title"]
-# A database's remark that its reader removes; a program that keeps it removes its brackets.
+# A remark that databases append to titles, as "[References]". Tamis removes it; some programs remove only the brackets.
 _REMARK = "references"
 LIKE = 0.85  # share of letters that two forms of a title have in common, after programs shorten and correct them
 
@@ -37,12 +37,12 @@ class KnownRecord:
     index: int
     item_id: str
     fields: Mapping[str, Any]
-    copy_of: int | None = None  # place of the original
+    copy_of: int | None = None  # index of the original
 
 
 @dataclass(frozen=True)
 class RecordMatch:
-    """The records of the batch that match a row. The match is unique if there is a single place."""
+    """The batch indexes of the records that match a row. The match is unique if there is a single index."""
 
     places: tuple[int, ...]
     by: By | None = None  # None: no match
@@ -55,7 +55,7 @@ class RecordFinder:
     def __init__(self, records: Iterable[KnownRecord]) -> None:
         every = list(records)
         copies = {record.index: record.copy_of for record in every if record.copy_of is not None}
-        self._of_id: defaultdict[str, list[tuple[tuple[str, ...], int]]] = defaultdict(list)  # titles and place
+        self._of_id: defaultdict[str, list[tuple[tuple[str, ...], int]]] = defaultdict(list)  # titles and record index
         self._by: dict[By, defaultdict[str, set[int]]] = {by: defaultdict(set) for by in ("DOI", "PMID", "title")}
         for record in every:
             stays, traits = _stays(record.index, copies), traits_of(record.fields)
@@ -80,7 +80,7 @@ class RecordFinder:
 
 
 def read_finder(connection: Connection, batch_id: UUID) -> RecordFinder:
-    """Return the finder of a batch's records in the ledger."""
+    """Return an object that finds the batch's records by id, DOI, PMID or title."""
     named = {name: payloads.c.payload.op("->>")(name).label(name) for name in ("title", "doi", "pmid")}
     statement = (
         select(
@@ -98,7 +98,7 @@ def read_finder(connection: Connection, batch_id: UUID) -> RecordFinder:
 
 
 def _titles(fields: Mapping[str, Any], traits: Traits) -> tuple[str, ...]:
-    """Return the spellings of a title: as in its paper, with databases' remarks, and without non-ASCII characters."""
+    """Return the spellings of a title: as published, with a database's remark, and without non-ASCII characters."""
     # Programs that clean titles keep databases' remarks ("[References]", "DP 2017") without the brackets, and drop
     # letters that they do not support ("mnires disease").
     raw = str(fields.get("title") or "")[:TITLE_READ]
@@ -119,7 +119,10 @@ def _stays(index: int, copies: Mapping[int, int]) -> int:
 
 
 def _like(titles: Sequence[str], others: Sequence[str]) -> bool:
-    """Return whether two titles may belong to the same paper: they are similar, or one is missing."""
+    """Return whether two titles may belong to the same paper: they are similar, or a title is missing.
+
+    Each argument has the spellings of one title.
+    """
     if not titles or not others or not set(titles).isdisjoint(others):
         return True
     mine, theirs = titles[0], others[0]
@@ -180,7 +183,7 @@ class Sorting:
     reviewer: str  # author of decisions without a name in the file
     stage: HumanStage
     settles: bool
-    # By place, stage and reviewer: the decision's place in the file, and the decision; None: contradicted.
+    # (record index, stage, reviewer) -> (line in the file, decision). None: another row contradicts the decision.
     rows: dict[tuple[int, HumanStage, str], tuple[str, HumanDecision] | None] = field(default_factory=dict)
     found_by: Counter[str] = field(default_factory=Counter)
     unmatched: list[Astray] = field(default_factory=list)
@@ -188,7 +191,10 @@ class Sorting:
     undecided: int = 0
 
     def add(self, row: ForeignRow, words: Sequence[ForeignWord]) -> None:
-        """Put a row into its group. `words`: the row's decisions."""
+        """Add a row's decisions to `rows`, or the row to the unmatched, ambiguous or undecided rows.
+
+        `words`: the row's decisions, in the file's own words.
+        """
         meanings = [(word, meaning) for word in words for meaning in self._meanings(word)]
         if not meanings:
             self.undecided += 1

@@ -1,7 +1,7 @@
 """Overrides: human decisions, recorded in addition to the results. A call records all its decisions or none.
 
 Each reviewer may have a decision on an item; `ledger.overrides.standing` selects the decision that counts. People may
-decide an item in any state, even while the software works on it.
+decide an item in any state, even while the software processes the item.
 
 In two stages of a review only people decide: the search for reports, and the assessment of full texts. These decisions
 are allowed only on items that passed the review's last screening batch. A later exclusion of an item with such a
@@ -42,7 +42,7 @@ MOST_NAMED = 5  # records in an error message
 def unpassed(connection: Connection, batch_id: UUID, places: Collection[int] | None = None) -> Sequence[Any]:
     """Return the records that did not pass the screening although people decided on their reports, in batch order.
 
-    The rows have `idx`, `outcome` and `item_id`. `places`: the places to check; None: all.
+    The rows have `idx` (the record's index), `outcome` and `item_id`. `places`: the indexes to check; None: all.
     """
     view = standing_decisions.c
     decided = select(view.idx).distinct().where(view.batch_id == batch_id, view.stage != HumanStage.OWN.value)
@@ -61,7 +61,10 @@ def unpassed(connection: Connection, batch_id: UUID, places: Collection[int] | N
 
 
 def unpassed_words(others: Sequence[Any]) -> str:
-    """Return a message that names the records, the fault, and the remedy."""
+    """Return an error message about decisions on the reports of records that did not pass the screening.
+
+    `others`: rows of these records with `idx`, `item_id` and `outcome`.
+    """
     named = [
         f"{record_words(row.idx, row.item_id)}, which is {STANDS.get(row.outcome, row.outcome)}"
         for row in others[:MOST_NAMED]
@@ -75,7 +78,10 @@ def unpassed_words(others: Sequence[Any]) -> str:
 
 
 def check_screens_last(connection: Connection, batch_id: UUID) -> None:
-    """Raise `InvalidParameters` if a batch is not its review's last screening. The message names the last screening."""
+    """Raise `InvalidParameters` if a batch is not its review's last screening.
+
+    The message names the batch of the last screening.
+    """
     row = connection.execute(
         select(batches.c.operation, batches.c.review_id, batches.c.stage, reviews.c.plan)
         .outerjoin(reviews, reviews.c.id == batches.c.review_id)
@@ -108,14 +114,14 @@ def _array(places: Collection[int]) -> Any:
 LONGEST_NOTE = 10_000  # characters
 LONGEST_NAME = 200
 LONGEST_REASON = 2_000
-WITHDRAWN = null()  # SQL's null; a decision "not present" is JSON's
+WITHDRAWN = null()  # SQL's null; the decision "not present" is the null of JSON
 
 
 @dataclass(frozen=True)
 class HumanDecision:
     """A human's decision on an item."""
 
-    index: int  # place in the batch, from 0
+    index: int  # index in the batch, from 0
     value: Any  # a possible value of the operation, or of the stage
     reviewer: str
     note: str | None = None
@@ -129,7 +135,7 @@ class HumanDecision:
 
 
 class RefusedDecision(InvalidParameters):
-    """An invalid decision. No decision of the call was written. `number`: the decision's place in the call, from 0."""
+    """An invalid decision. No decision of the call was written. `number`: its index in the call, from 0."""
 
     def __init__(self, number: int, message: str) -> None:
         self.number = number
@@ -148,8 +154,8 @@ class Written:
 def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision]) -> Written:
     """Record decisions, all or none, in the caller's transaction.
 
-    A decision that is already current adds no row. Nor does a `decision_id` that is already recorded: the result then
-    has the decision first written with this id.
+    A decision that is already current adds no row. A decision with an already recorded `decision_id` adds no row
+    either: the result has the first decision with this id.
 
     Raises:
         RefusedDecision: an impossible value, an unknown item, a copy that a person named, no reviewer, two decisions of
@@ -225,7 +231,7 @@ def checked_text(field: str, text: str | None, most: int) -> str | None:
     return kept
 
 
-_Voice: TypeAlias = tuple[int, HumanStage, str]  # place, stage, reviewer
+_Voice: TypeAlias = tuple[int, HumanStage, str]  # record index, stage, reviewer
 
 
 def _voice(decision: Override) -> _Voice:
@@ -241,7 +247,7 @@ def _place(number: int, index: object) -> int:
 
 
 def _row(operation: Operation, decision: HumanDecision) -> dict[str, Any]:
-    """Return the values to write for a decision, without its place in the batch."""
+    """Return the database row of a decision, without batch, record index and stage."""
     reviewer, note = checked_words(decision.reviewer, decision.note)
     row = {"reviewer": reviewer, "note": note, "decision_id": decision.decision_id}
     if decision.withdraw:
@@ -300,7 +306,7 @@ def _same(before: Override | None, row: dict[str, Any]) -> bool:
     return before is not None and may_stand and _says(before, row)
 
 
-_UNSAID = {"decision_id", "in_order"}  # columns of a row that are no part of the decision
+_UNSAID = {"decision_id", "in_order"}  # columns of a row that are not part of the decision
 
 
 def _says(decision: Override, row: dict[str, Any]) -> bool:

@@ -1,6 +1,6 @@
 """Sheets that people fill in: a row per record with its fields, and columns for decisions.
 
-By default they hide the model's decisions, which would influence readers. This module also reads audit sheets and
+By default, sheets hide the model's decisions, which would influence readers. This module also reads audit sheets and
 tables of decisions. A table names a record by its id, its number (from 1) or its index (from 0).
 """
 
@@ -36,14 +36,14 @@ def write_sheet(
     columns: Sequence[str],
     **shared: int | str,
 ) -> None:
-    """Write a row for each record, in the order of `filled`.
+    """Write a CSV table with a row for each record, in the order of `filled`.
 
     Args:
         stream: the file.
         rows: the records, in any order.
-        filled: place in the batch -> the cells under `columns`.
+        filled: record index -> the cells under `columns`.
         columns: the names of the columns to fill in.
-        shared: names and values of the first columns, equal in every row.
+        shared: names and values of the first columns, which are the same in every row.
     """
     by_index = {row.index: row for row in rows}
     stream.write(UTF_8)
@@ -56,13 +56,13 @@ def write_sheet(
 
 
 def write_reading_sheet(answer: NextRecords, rows: Iterable[ItemResult], stream: TextIO) -> None:
-    """Write the records to read next, in order. `rows`: their results, in any order."""
+    """Write a sheet of the records to read next, in reading order. `rows`: the results of the records, in any order."""
     cells = dict.fromkeys((record.index for record in answer.records), ("", answer.reviewer or "", ""))
     write_sheet(stream, rows, cells, DECISION, **{ORDERED: answer.seed})
 
 
 def write_stop_sample(sample: StopSample, rows: Iterable[ItemResult], stream: TextIO) -> None:
-    """Write the sample's undecided records, in the order drawn. `rows`: their results, in any order."""
+    """Write a sheet of the sample's undecided records, in the order drawn. `rows`: their results, in any order."""
     blank = dict.fromkeys((record.index for record in sample.waiting), ("", "", ""))
     write_sheet(stream, rows, blank, DECISION, seed=sample.seed)
 
@@ -79,7 +79,7 @@ def text_of(value: object) -> str:
     return "" if value is None else str(value)
 
 
-REASONS = ("excluded_by", "reason")  # of the software; they influence readers
+REASONS = ("excluded_by", "reason")  # the software's; they influence readers
 FILLED_IN = ("include", "reviewer", "note")
 
 
@@ -95,7 +95,10 @@ class FilledIn:
 
 
 def write_sample(audit: Audit, rows: Iterable[ItemResult], stream: TextIO, *, with_reasons: bool = False) -> None:
-    """Write an audit's sample in the order drawn, with the decisions so far. `rows`: its items, in any order."""
+    """Write an audit's sample in the order drawn, with the decisions so far.
+
+    `rows`: the sample's items, in any order. `with_reasons`: also write the software's reasons for the exclusions.
+    """
     by_index = {row.index: row for row in rows}
     filled = {}
     for item in audit.items:
@@ -144,17 +147,17 @@ def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
 
 @dataclass(frozen=True)
 class Pilot:
-    """The records that a seed draws."""
+    """A random sample of a batch's records for people to label."""
 
     seed: int
     population: int  # records of the batch, without duplicates
-    places: tuple[int, ...]  # in the order drawn
+    places: tuple[int, ...]  # record indexes, in the order drawn
 
 
 def draw_pilot(population: Collection[int], n: int, *, seed: int) -> Pilot:
     """Return a simple random sample of `n` records, without replacement, or all records if there are fewer.
 
-    `population`: the places of all records except duplicates. With the same seed, a smaller sample is the beginning of
+    `population`: the indexes of all records except duplicates. With the same seed, a smaller sample is the beginning of
     a larger sample.
 
     Raises `InvalidParameters` for an `n` below 1, or an invalid seed.
@@ -164,9 +167,9 @@ def draw_pilot(population: Collection[int], n: int, *, seed: int) -> Pilot:
 
 
 def write_pilot(pilot: Pilot, rows: Sequence[ItemResult], stream: TextIO) -> None:
-    """Write the pilot's sheet in the order drawn, so that its first rows are a random sample too.
+    """Write a sheet of the pilot's records in the order drawn, so that the first rows are a random sample too.
 
-    `rows`: the results at the pilot's places, in any order.
+    `rows`: the results of these records, in any order.
     """
     write_sheet(stream, rows, dict.fromkeys(pilot.places, ("", "")), ("include", "note"), seed=pilot.seed)
 
@@ -175,7 +178,10 @@ KEPT_COLUMNS = ("index", "id", "decision", "score", "label", "kept", "title", "n
 
 
 def write_kept(found: "Calibrated", stream: TextIO) -> None:
-    """Write a table of the records in batch order, without duplicates, and whether the threshold keeps each record."""
+    """Write a table of a batch's records, without duplicates. The column `kept` says if the threshold keeps a record.
+
+    `found`: a calibration of the threshold, with the records in batch order.
+    """
     table = GuardedTable(stream)
     table.write(KEPT_COLUMNS)
     for record in found.records:
@@ -193,7 +199,7 @@ def write_kept(found: "Calibrated", stream: TextIO) -> None:
         )
 
 
-ORDERED = "reading_order"  # column of sheets with records in reading order: the order's seed
+ORDERED = "reading_order"  # a column with the order's seed, in sheets of records in reading order
 DECISION_COLUMNS = ("index", "number", "id", "item_id", "decision", "note", "reviewer", ORDERED)
 
 
@@ -240,7 +246,7 @@ def read_decisions(
 
 
 def find_record(text: str, item_ids: Sequence[str]) -> int:
-    """Return the place, from 0, of the record that a person names.
+    """Return the index, from 0, of the record that a person names.
 
     The text is an id, or a number from 1: `4` or `#4`. `id:4`, `number:4` and `index:3` (from 0) are unambiguous.
 

@@ -1,12 +1,12 @@
 """Reading progress, and random samples of unread records: drawn, extended and closed.
 
-A *frame* is all unread records of a batch, in a random order that a seed decides. The first n records are a random
-sample, for any n. So the ledger stores the frame, and the number n that people were asked to read. Decisions on these
-records are ordinary decisions.
+A *frame* is all unread records of a batch, in a random order that a seed decides. For any n, its first n records are a
+random sample. The ledger stores the frame, and the number n of records that Tamis asked people to read. Decisions on
+these records are ordinary decisions.
 
 A sample may begin with an audit's sample, if the audit was drawn from exactly the unread records. People may look at an
-audit's results before they decide whether to use it. So each such audit counts as an attempt, which uses a part of the
-allowed probability of a wrong promise (1 - confidence).
+audit's results before they decide whether to use the audit. So each such audit counts as an attempt. Each attempt uses
+a part of the allowed probability of a wrong promise (1 - confidence).
 """
 
 from collections import Counter
@@ -51,15 +51,15 @@ from ..quality.sampling_frame import SamplingFrame
 from .final_outcome import Outcome, software_outcomes
 from .record_overrides import HumanDecision, record
 
-MEASURABLE = 10  # doubly read includes; with fewer, the bound on overlooked includes is too weak
-PAGE = 50  # records decided at one moment; more come from a file, whose rows are in no reading order
+MEASURABLE = 10  # fewest includes read by two people; with fewer, the bound on overlooked includes is too weak
+PAGE = 50  # most records that a person decides at one moment; more come from a file, whose rows have no reading order
 
 
 @dataclass(frozen=True)
 class ReadingState:
-    """The records of a batch, without duplicates, with people's current decisions on the batch's own question.
+    """The records of a batch, without duplicates, with people's current screening decisions.
 
-    Records in conflict and uncertain records count as unread. So do records whose decisions are hidden.
+    Records in conflict, uncertain records and records with hidden decisions count as unread. Keys are record indexes.
     """
 
     software: Mapping[int, Outcome]  # outcome of each record before any human decision
@@ -81,7 +81,10 @@ class ReadingState:
         return len(self.included)
 
     def includes(self, place: int) -> bool | None:
-        """Return whether people included a record of a frame. None: it is unread. A copy named later is no include."""
+        """Return whether people included the record at this index. None: the record is unread.
+
+        False for a record that became a duplicate after the sample was drawn.
+        """
         return self.included.get(place) if place in self.software else False
 
     @cached_property
@@ -91,7 +94,10 @@ class ReadingState:
 
     @cached_property
     def together(self) -> int:
-        """Return the largest number of records decided at one moment, if it hides the reading order; otherwise 0."""
+        """Return the largest number of records decided at one moment, or 0 if it is at most `PAGE`.
+
+        A larger number comes from a file, which does not show the order in which people read.
+        """
         most = max(Counter(self.moments.values()).values(), default=0)
         return most if most > PAGE else 0
 
@@ -99,8 +105,8 @@ class ReadingState:
     def in_order(self) -> tuple[bool, ...] | None:
         """Return the decisions in reading order, True for an include; None if the order is not known.
 
-        Records decided at one moment have no order among themselves. Their includes come last, so that no order of a
-        file's rows lets the estimator stop earlier.
+        Among records decided at the same moment, the includes come last. So the order of a file's rows cannot let the
+        estimator stop earlier.
         """
         if self.together:
             return None
@@ -108,21 +114,21 @@ class ReadingState:
 
     @cached_property
     def unread(self) -> tuple[int, ...]:
-        """Return the places of the records that people have not decided, in batch order."""
+        """Return the indexes of the records that people have not decided, in batch order."""
         return tuple(place for place in self.software if place not in self.included)
 
     @cached_property
     def unread_by_software(self) -> Counter[Outcome]:
-        """Return how many unread records have each software outcome, without hidden records."""
+        """Return the number of unread records by the software's outcome, without hidden records."""
         return Counter(self.software[place] for place in self.unread if place not in self.hidden)
 
 
 def read_reading_state(
     connection: Connection, batch_id: UUID, operation: str, hidden: Collection[int] = frozenset()
 ) -> ReadingState:
-    """Return the reading state of a batch, without reading texts. `operation` must include or exclude records.
+    """Return which records of a batch people have read and included. `operation` must include or exclude records.
 
-    `hidden`: places of records whose decisions the caller must not see yet.
+    `hidden`: indexes of records whose decisions the caller must not see yet.
     """
     c = software_outcomes(batch_id).subquery("each").c
     software = select(c.idx, c.system).where(c.system != Outcome.DUPLICATE.value).order_by(c.idx)
@@ -170,12 +176,12 @@ def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, 
 def double_reading(pairs: Mapping[int, Sequence[bool | None]], included: Mapping[int, bool]) -> DoubleReading:
     """Return the counts of records that two people decided independently.
 
-    If the first reader's decisions decided which records the second one read, the first reader's excludes say nothing
-    about the second one's misses. Then only the first reader's includes count.
+    Perhaps the second reader read only some records, by the first reader's decisions. Then only the first reader's
+    includes count.
 
     Args:
-        pairs: the first and the second decision on a record, by its place. None: uncertain.
-        included: the final decision on each record that people read.
+        pairs: record index -> the first and the second decision on the record. None: uncertain.
+        included: record index -> the final decision. It has every record that people read.
     """
     first = [str(pairs[place][0] if place in pairs else include) for place, include in included.items()]
     selected = chosen_by_kind(first, [place in pairs for place in included])
@@ -194,7 +200,7 @@ _EXCLUDED = (Outcome.EXCLUDED, Outcome.INELIGIBLE)
 
 
 def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredFrame]) -> list[Audit]:
-    """Return the audits of all exclusions, drawn after the last frame, for which people have recorded decisions."""
+    """Return the audits of all exclusions that were drawn after the last frame and have human decisions."""
     # People may have seen the results of these audits.
     since = frames[-1].created_at if frames else None
     return [
@@ -205,14 +211,15 @@ def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredF
 
 
 def next_number(frames: Sequence[StoredFrame], audits: Sequence[Audit]) -> int:
-    """Return the number of the next attempt. Sampling frames and audits are both attempts, numbered together."""
+    """Return the number of the next attempt to confirm a recall. Frames and audits are attempts, numbered together."""
     return (frames[-1].number if frames else 0) + len(audits) + 1
 
 
 def check_beginning(audit: Audit, state: ReadingState, seen: Sequence[Audit]) -> list[int]:
-    """Return the places of a frame that begins with an audit's sample, in the frame's order.
+    """Return all unread records in a random order that begins with an audit's sample, as record indexes.
 
-    Raises `InvalidRequest` if the audit does not represent all unread records.
+    `seen`: other audits that people have judged. Raises `InvalidRequest` if the audit does not represent all unread
+    records.
     """
     drawn = [item.index for item in audit.items]
     rest = sorted({*state.unread, *drawn})
@@ -234,7 +241,7 @@ def check_beginning(audit: Audit, state: ReadingState, seen: Sequence[Audit]) ->
 
 
 def take_decisions(connection: Connection, batch_id: UUID, operation: str, audit: Audit, state: ReadingState) -> None:
-    """Record an audit's decisions as ordinary decisions, on records without another human decision."""
+    """Record an audit's decisions as ordinary decisions. Skip records that have another human decision."""
     kind = kind_of(operation)
     decisions = [
         HumanDecision(
@@ -277,8 +284,8 @@ def draw_sample(
             random seed.
         audit: the id, or unique beginning, of an audit of all exclusions. The new sample begins with the audit's
             sample, and the audit's decisions become ordinary decisions.
-        human_errors: as in `stopping.read_stop`.
-        hidden: as in `stopping.read_stop`. It must be empty if there is an `audit`.
+        human_errors: also count the includes that people overlook, if two people decided enough of the same records.
+        hidden: indexes of records whose decisions the caller must not see yet. Empty if there is an `audit`.
 
     Raises:
         InvalidParameters: an invalid recall, confidence or seed, or another seed than the open sample's.
@@ -330,7 +337,10 @@ def _check_seed(frame: StoredFrame | None, seed: int | None, audit: str | None) 
 
 
 def _begin_with(connection: Connection, batch_id: UUID, operation: str, audit_id: str, promise: Promise) -> None:
-    """Open a frame that begins with an audit's sample. Raise `InvalidRequest` if the audit does not fit."""
+    """Store a new frame: all unread records in a random order that begins with an audit's sample.
+
+    Raises `InvalidRequest` if the audit is another batch's, or does not represent all unread records.
+    """
     audit = read_audit(connection, find_audit(connection, audit_id))
     if audit.batch_id != str(batch_id):
         raise InvalidRequest(f"audit {audit.id} belongs to batch {audit.batch_id}, not to {batch_id}")
@@ -357,18 +367,18 @@ def close_sample(connection: Connection, batch_id: UUID) -> None:
 
 
 def open_frame(frames: Sequence[StoredFrame]) -> StoredFrame | None:
-    """Return the open frame, or None."""
+    """Return the frame that is not closed, or None."""
     return next((frame for frame in frames if frame.closed_at is None), None)
 
 
 def promise_of(frames: Sequence[StoredFrame], recall: float | None, confidence: float | None) -> Promise:
-    """Return the wanted recall and confidence. A missing value comes from the last frame, or `USUAL`."""
+    """Return the wanted recall and confidence. None is replaced by the last frame's value, or by that of `USUAL`."""
     before = frames[-1].promise if frames else USUAL
     return Promise(before.recall if recall is None else recall, before.confidence if confidence is None else confidence)
 
 
 def first_read(frame: StoredFrame, state: ReadingState) -> int:
-    """Return how many records of a frame people have read before its first unread record."""
+    """Return how many records at the beginning of a frame people have read, up to its first unread record."""
     return sum(1 for _ in takewhile(lambda place: state.includes(place) is not None, frame.records))
 
 
@@ -378,7 +388,7 @@ def reading_of(
     """Return the reading progress for the certificate. If no frame is open, add a new frame of all unread records.
 
     `number`: the number of the new frame. Each audit between the frames counts as a frame with an empty sample.
-    `human_errors`: as in `stopping.read_stop`.
+    `human_errors`: also count includes that people overlook, if two people decided enough of the same records.
     """
     by_number = {frame.number: _frame(frame, state) for frame in frames}
     attempts = frames[-1].number if open_frame(frames) else number
@@ -396,7 +406,7 @@ def reading_of(
 def samples_of(
     connection: Connection, batch_id: UUID, frames: Sequence[StoredFrame], state: ReadingState
 ) -> tuple[StopSample, ...]:
-    """Return the frames for display, with the decisions on the drawn records."""
+    """Return the frames' samples for display, with the decisions on the drawn records."""
     places = sorted({place for frame in frames for place in frame.sample})
     named = select(items.c.idx, items.c.item_id).where(items.c.batch_id == batch_id, items.c.idx.in_(places))
     ids = {row.idx: row.item_id for row in connection.execute(named)} if places else {}
@@ -422,7 +432,7 @@ def samples_of(
 
 
 def _read_changes(connection: Connection, batch_id: UUID) -> list[tuple[int, datetime]]:
-    """Return place and time of each decision that replaced the same person's opposite decision."""
+    """Return the record index and the time of each decision that replaced the same person's opposite decision."""
     c = overrides.c
     earlier = func.lag(c.value, type_=c.value.type).over(partition_by=(c.idx, c.reviewer), order_by=c.id)
     of_stage = (c.batch_id == batch_id) & (c.stage == HumanStage.OWN.value) & c.value.is_not(null())

@@ -1,7 +1,7 @@
 """When people may stop reading: a certificate from random samples, an estimate, and the includes expected next.
 
-This module only reads; `stop_samples` draws samples. The answer has a one-line verdict, a sentence for each figure, and
-a sentence for the methods section.
+This module writes nothing; `stop_samples` draws samples. The answer has a one-line verdict, a sentence for each figure,
+and sentences for the methods section.
 """
 
 from collections.abc import Collection, Iterator
@@ -37,13 +37,16 @@ from .stop_samples import (
 )
 
 ESTIMATOR = "the sequential hypergeometric test of Callaghan and Müller-Hansen (2020)"
-# `python -m benchmarks.certificates`: reviews whose late includes have scores with an area of 0.2 or 0.3.
+# From `python -m benchmarks.certificates`: reviews whose late includes have an area under the ROC curve of 0.2 or 0.3.
 DRIFT = "If a tenth of the includes ranks below other records, it is right in only 13 to 53% of simulated reviews."
 _CHOSEN = "The first reader's decisions decided which records the second one read."
 
 
 def in_words(answer: StopAnswer) -> StopAnswer:
-    """Return the answer with its sentences. If the recall is out of reach, `answer.headline` must have the reason."""
+    """Return the answer with headline, figures and methods as sentences.
+
+    If the recall is out of reach, `answer.headline` must contain the reason.
+    """
     return answer.model_copy(
         update={
             "headline": _headline(answer),
@@ -80,7 +83,7 @@ def methods_sentence(answer: StopAnswer) -> str:
 
 
 def percent(share: float, *, down: bool = False) -> str:
-    """Return a share as text: `95%`, `97.3%`. `down`: never rounded up."""
+    """Return a share (0 to 1) as text: `95%`, `97.3%`. `down`: never round up."""
     tenths = share * 1_000
     shown = (int(tenths + 1e-9) if down else round(tenths)) / 10
     return f"{shown:g}%"
@@ -263,9 +266,8 @@ def read_stop(
         recall: the wanted share of all includes. None: as for the last sample, or 0.95 if there is no sample.
         confidence: the wanted confidence. None: as for the last sample, or 0.95 if there is no sample.
         human_errors: also count the includes that people overlook, if two people decided enough of the same records.
-        priced: add the price list, which takes most of the time.
-        hidden: places of records whose decisions the caller must not see yet. They count as unread, and the reading
-            order predicts nothing, because it was learned from them.
+        priced: add for several recalls and confidences how much more people must read. This takes most of the time.
+        hidden: indexes of records whose decisions the caller must not see yet. These records count as unread.
 
     Raises:
         InvalidParameters: an invalid recall or confidence.
@@ -304,10 +306,10 @@ def read_stop(
 
 
 def _prices(reading: Reading) -> tuple[StopPrice, ...]:
-    """Return for each recall and confidence how many more records people must read.
+    """Return how many more records people must read, for several recalls and confidences.
 
-    The records of the newest sample give the expected number of includes. It is unknown until people have read some of
-    them.
+    The newest sample predicts the number of unread includes. The number is unknown until people have read a record of
+    this sample.
     """
     frame = reading.frames[-1]
     return price_list(reading, frame.found / frame.read * reading.unread if frame.read else None)

@@ -1,7 +1,7 @@
-"""The decisions that a person may see of a batch at one moment: the only place that decides on visibility.
+"""The decisions of a batch that a person may see at one moment. Only this module decides on visibility.
 
-The functions in the top folder of the package, and the engine's functions that read whole batches, read a batch with
-this value. Routes and commands call these functions.
+The functions in the top folder of the package check a `Visibility` before they show a batch. So do the engine's
+functions that read whole batches. Routes and commands call these functions.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _OPENS = {
 
 @dataclass(frozen=True)
 class PersonalSight:
-    """The rule for what a person may see: see `tamis_producer.client.session.Sight`."""
+    """Checks that raise `Blinded` if a person may not see a batch yet; a `Sight` for the client."""
 
     person: str
 
@@ -37,7 +37,10 @@ class PersonalSight:
         read_visibility(connection, batch_id, self.person).check_whole()
 
     def check_records(self, connection: Connection, batch_id: UUID) -> None:
-        """Raise `Blinded` if an earlier stage, whose decisions chose the batch's records, is read blind."""
+        """Raise `Blinded` if the batch's list of records would show hidden decisions of an earlier stage.
+
+        A later stage has only the records that the earlier stage passed.
+        """
         read_visibility(connection, batch_id, self.person)
 
 
@@ -48,25 +51,29 @@ class Visibility:
     batch_id: str
     mode: ScreeningMode
     me: str | None  # the name under which the person decides; None: a program, or a terminal without a person
-    hidden: frozenset[int] = frozenset()  # places of records whose decisions the person must not see yet
+    hidden: frozenset[int] = frozenset()  # indexes of records whose decisions the person must not see yet
     stages: "tuple[Visibility, ...]" = ()  # of the review's other stages
     sources: "tuple[Visibility, ...]" = ()  # of the batch whose decisions are examples in this batch's prompts
 
     @property
     def blind(self) -> bool:
-        """Return whether people read blind, either all records or an audit's unjudged records."""
+        """Return whether the person reads blind: all records of the batch, or an audit's unjudged records."""
         return self.me is not None and (self.mode.blind or bool(self.hidden))
 
     @property
     def audits(self) -> bool:
-        """Return whether the person may see audits: in the mode `model_audited`, they show no decision of the model."""
+        """Return whether the person may see audits. Hidden records hide the audits too.
+
+        The mode `model_audited` is the exception: in this mode, audits show no decision of the model.
+        """
         parts = (self, *self.stages, *self.sources)
         return not any(part.hidden and part.mode is not ScreeningMode.MODEL_AUDITED for part in parts)
 
     def check_whole(self) -> None:
-        """Raise `Blinded` while a record is hidden in any stage, because the answer covers all records.
+        """Raise `Blinded` while any record of the review, or of the batch of prompt examples, is hidden.
 
-        The answer may also have a hash of the examples, and a reader could work them out from it.
+        A caller checks this before an answer about the whole batch. The answer may contain a hash of the examples, and
+        a reader could work out the hidden decisions from the hash.
         """
         for part in (self, *self.stages, *self.sources):
             if part.hidden:
@@ -76,7 +83,8 @@ class Visibility:
     def check_copies(self) -> None:
         """Raise `Blinded` while a record of a review with further stages is hidden.
 
-        A copy with decisions in a later stage is refused, so the refusal would show that the record passed.
+        Tamis refuses to remove a copy that has decisions in a later stage. This refusal would show that the record
+        passed.
         """
         if self.stages:
             self.check_whole()
@@ -92,23 +100,26 @@ class Visibility:
             raise Blinded(f"{indexed_words(index)} is still read blind. {self._ends()}")
 
     def check_name(self, reviewer: str | None) -> None:
-        """Raise `Blinded` if people read blind and `reviewer` is another person, whose decisions may be hidden."""
+        """Raise `Blinded` if people read blind and `reviewer` is not this person's own name."""
         if self.blind and reviewer is not None and reviewer.strip() != self.me:
             raise Blinded(f"people read blind: you decide as {self.me!r}, not as {reviewer!r}")
 
     def check_decision(self, index: int, stage: HumanStage, *, settles: bool) -> None:
-        """Raise `Blinded` for a decision on a hidden record if it settles a conflict or is about the report."""
+        """Raise `Blinded` for a decision that settles a conflict, or is about the report, if the record is hidden."""
         if settles or stage is not HumanStage.OWN:
             self.check_record(index)
 
     def overrides(self, decisions: Sequence[Override]) -> list[Override]:
-        """Return the visible decisions. The person's own decisions on hidden records lack the software's decision."""
+        """Return the decisions that the person may see.
+
+        On hidden records, these are the person's own decisions, without the software's decision beside them.
+        """
         shown = (made for made in decisions if made.index not in self.hidden or made.reviewer == self.me)
         alone = {"system_decided": False, "system_value": None}
         return [made.model_copy(update=alone) if made.index in self.hidden else made for made in shown]
 
     def results(self, results: Sequence[ItemResult]) -> list[ItemResult]:
-        """Return the results. Hidden items have no result, as if nobody had decided."""
+        """Return the results. Replace the result of each hidden item by a pending item without decisions."""
 
         def undecided(row: ItemResult) -> ItemResult:
             return ItemResult(index=row.index, item_id=row.item_id, status=ItemStatus.PENDING, item=row.item)
@@ -120,7 +131,10 @@ class Visibility:
 
 
 def visible(connection: Connection, batch: Batch) -> Visibility:
-    """Return what the person who uses this batch may see of it. Raise the errors of `read_visibility`."""
+    """Return what the person who uses the client may see of this batch.
+
+    Raises `Blinded` if the batch's records would show decisions that are hidden in an earlier stage.
+    """
     sight = batch.session.sight
     return read_visibility(connection, batch.uuid, None if sight is None else sight.person)
 
@@ -128,8 +142,8 @@ def visible(connection: Connection, batch: Batch) -> Visibility:
 def read_visibility(connection: Connection, batch_id: UUID, person: str | None) -> Visibility:
     """Return what a person may see of a batch. `person`: None for a program, which may see everything.
 
-    A later stage has only the records that passed, and a judgement has their results. So raise `Blinded` if such a
-    batch would show decisions that are hidden in an earlier stage.
+    A later stage has only the records that passed an earlier stage. A judgement has the earlier stage's results. Raises
+    `Blinded` if such a batch would show decisions that are hidden in the earlier stage.
     """
     if person is None:
         return Visibility(str(batch_id), read_mode(connection, batch_id), None)
@@ -152,7 +166,10 @@ def read_visibility(connection: Connection, batch_id: UUID, person: str | None) 
 
 
 def is_closed(connection: Connection, batch_id: UUID, person: str) -> bool:
-    """Return whether the batch shows the person only its state and size, as in `read_visibility`."""
+    """Return whether the person may see only the state and the size of the batch.
+
+    This is so if the batch's records would show decisions that are hidden in an earlier stage.
+    """
     try:
         read_visibility(connection, batch_id, person)
     except Blinded:
@@ -166,14 +183,15 @@ def _of_batch(connection: Connection, batch_id: UUID, person: str) -> Visibility
 
 
 def check_record(connection: Connection, batch: Batch, index: int) -> Visibility:
-    """Return what the batch's person may see of it.
+    """Return what the client's user may see of a batch, after a check of the record at `index`.
 
-    Raises `Blinded` if the record is hidden in any stage of its review, or if examples in its prompts are hidden.
+    Raises `Blinded` if the record is hidden in any stage of its review. Also if decisions are hidden that are examples
+    in the batch's prompts.
     """
     seen = visible(connection, batch)
     seen.check_record(index)
     origin = select(payloads.c.origin).where(payloads.c.batch_id == batch.uuid, payloads.c.idx == index)
-    record = func.coalesce(origin.scalar_subquery(), index)  # place in the first stage
+    record = func.coalesce(origin.scalar_subquery(), index)  # the record's index in the first stage
     place_in_first = func.coalesce(payloads.c.origin, payloads.c.idx)
     for stage in seen.stages:
         there = payloads.c.batch_id == UUID(stage.batch_id)

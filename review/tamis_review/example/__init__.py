@@ -4,6 +4,6 @@ from pathlib import Path
 
 CITATIONS = Path(__file__).parent / "citations.ris"
 CRITERIA = Path(__file__).parent / "criteria.yaml"
-ANSWERS = Path(__file__).parent / "answers.json"  # as a language model would give them; none was asked
+ANSWERS = Path(__file__).parent / "answers.json"  # in the form of a model's answers, but handwritten
 
 __all__ = ["ANSWERS", "CITATIONS", "CRITERIA"]

@@ -1,7 +1,7 @@
 """An explanation as one document: question, answers, conclusion, people's decisions, and cost.
 
-The module also explains a result by its rule and its formula, with the numbers from the ledger. It recalculates each
-formula. If the stored number differs, the text says so.
+The module also explains a result by its rule or its formula, with the numbers from the ledger. It recalculates each
+formula. If the stored result differs, the explanation says so.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ class ExplainedBatch(Frozen):
 
 
 class ExplainedVerdict(Frozen):
-    """A verdict with its criterion, its quote, and the record's own words at the quote's place."""
+    """A model's verdict on one criterion, with its quote, and the record's own words where the quote was found."""
 
     label: str
     criterion: str | None = None
@@ -71,12 +71,12 @@ class ExplainedVerdict(Frozen):
 class Because(Frozen):
     """A rule or a formula that set a part of the result, with the numbers filled in."""
 
-    sets: str  # status, value, confidence, outcome, probability, relevance
+    sets: str  # the part: status, value, confidence, outcome, probability or relevance
     text: str
 
 
 class PastFailure(Frozen):
-    """The failure that ended an earlier round."""
+    """A failure of the record in an earlier round. Each retry of a batch's failed records begins a new round."""
 
     round: int
     kind: ErrorKind
@@ -84,7 +84,7 @@ class PastFailure(Frozen):
 
 
 class HumanAct(StrEnum):
-    """The kind of a person's act."""
+    """What a person did with a record."""
 
     DECIDED = "decided"
     CONFIRMED = "confirmed"  # agreed with the software
@@ -113,7 +113,7 @@ class DrawnIn(Frozen):
     seed: int
     stratum: Stratum
     population: int
-    drawn: int  # place in the order of drawing, from 0
+    drawn: int  # position in the order of drawing, from 0
     at: datetime
 
 
@@ -130,7 +130,7 @@ class OtherStage(Frozen):
 class ExplainedCopy(Frozen):
     """An excluded copy of the record."""
 
-    index: int  # place in the batch, or in the first stage of its review
+    index: int  # index in the batch, or in the first stage of its review
     item_id: str
     source: str | None = None  # None: the batch has at most one source
     reason: str
@@ -147,7 +147,7 @@ class Explanation(Frozen):
     because: tuple[Because, ...] = ()
     transcripts: tuple[Transcript, ...] = ()  # of all finished claims, in order
     prompts: dict[str, str] = Field(default_factory=dict)  # sha256 -> text, for transcripts
-    gap: str | None = None  # reason why transcripts are incomplete; None: they are complete
+    gap: str | None = None  # why transcripts are missing or incomplete; None: they are complete
     past_failures: tuple[PastFailure, ...] = ()
     humans: tuple[HumanWord, ...] = ()  # in order of time
     audits: tuple[DrawnIn, ...] = ()
@@ -158,11 +158,11 @@ class Explanation(Frozen):
 NEAR = 1e-6  # confidences are 64-bit floats; a greater difference is another number
 
 
-_Reason = tuple[str, str]  # the part that it sets, and its text
+_Reason = tuple[str, str]  # the part of the result that a rule or formula sets, and the explanation
 
 
 def because(operation: Operation, result: ItemResult) -> tuple[Because, ...]:
-    """Return the reasons for a record's outcome, then for its confidence. Return () if the record has no result."""
+    """Return the rules and formulas that set the parts of a record's result. Return () if there is no result yet."""
     return tuple(Because(sets=sets, text=text) for sets, text in _reasons(operation, result))
 
 
@@ -216,7 +216,7 @@ def _decided(operation: Operation, result: ItemResult, confidence: float) -> Ite
 
 
 def _beside(result: ItemResult) -> Iterator[_Reason]:
-    """Yield the model's probability and its grade, each with an explanation, if the result has them."""
+    """Yield pairs of a part's name and its explanation, for the model's probability and its grade of relevance."""
     if result.probability is not None:
         yield (
             "probability",
@@ -264,7 +264,10 @@ def _deciding(criterion: Criterion, verdict: CriterionVerdict) -> str:
 
 
 def _after_quotes(decision: InclusionDecision) -> str:
-    """Return the formula for the confidence after checking quotes: `0.9 x (1 - 0.5 x 1/3) = 0.75`."""
+    """Return a text with the formula that lowers the confidence for unverified quotes.
+
+    For example: `0.9 x (1 - 0.5 x 1/3) = 0.75; of 3 quotes 1 altered`.
+    """
     quotes = [verdict.quote for verdict in decision.verdicts.values() if verdict.quote is not None]
     unverified = [quote for quote in quotes if not quote.found]
     before = decision.model_confidence

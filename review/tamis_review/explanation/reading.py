@@ -1,4 +1,4 @@
-"""The reading of an explanation from the ledger, in the snapshot of the caller's connection."""
+"""Reads the explanation of a record from the ledger, in the snapshot of the caller's connection."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -54,7 +54,7 @@ from .document import (
 def read_origin(
     connection: Connection, batch: Row[Any], result: ItemResult
 ) -> tuple[Source | None, tuple[ExplainedCopy, ...]]:
-    """Return a record's source and its duplicates. For a later stage of a review, both come from the first stage."""
+    """Return a record's source and its duplicates. In a later stage of a review, read both from the first stage."""
     place = result.index if result.origin is None else result.origin
     stages = select(batches).where(batches.c.id.in_(stages_of(batch.id))).order_by(batches.c.stage)
     first = connection.execute(stages.limit(1)).one()
@@ -92,7 +92,7 @@ NOT_KEPT = (
 
 
 def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Explanation:
-    """Return the full history of an item. Raise `InvalidParameters` if the batch has no such place."""
+    """Return the full history of the record at an index. Raise `InvalidParameters` if the batch has no such index."""
     batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
     operation = parse_operation(batch.params)
     result = _result(connection, batch_id, index)

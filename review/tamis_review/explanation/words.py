@@ -1,4 +1,4 @@
-"""An explanation as text: headings and lines. Texts of records, models and people are indented by `foreign`."""
+"""An explanation as text: headings and lines. `foreign` indents the texts of records, models and people."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,12 +16,16 @@ from ..intake.record import LINE
 from ..intake.sourced_records import FILE
 from .document import Because, ExplainedVerdict, Explanation, HumanAct, HumanWord, OtherStage
 
-INDENT = "    "  # before each line of a foreign text
+INDENT = "    "  # before each line of a text from a record, a model or a person
 SHORT_SHA = 12  # displayed characters of a sha256
 
 
 def call_lines(call: TranscribedCall, prompts: Mapping[str, str], shown: set[str]) -> Iterator[str]:
-    """Yield the lines of one call. Texts in `shown` are not repeated; new texts are added to `shown`."""
+    """Yield the lines that describe one call of a model.
+
+    `prompts`: SHA-256 -> text. `shown`: the hashes of the texts already shown, which are not repeated; this function
+    adds the new ones.
+    """
     yield _about(call)
     if call.parameters:
         yield f"parameters: {json.dumps(call.parameters, ensure_ascii=False)}"
@@ -87,7 +91,7 @@ def _common(label: str, sha256: str, prompts: Mapping[str, str], shown: set[str]
 
 
 def foreign(text: str) -> Iterator[str]:
-    """Yield the lines of a foreign text, indented."""
+    """Yield the lines of a text from a record, a model or a person, indented."""
     for line in text.splitlines() or [""]:
         yield INDENT + line
 
@@ -122,7 +126,10 @@ def _paid(call: TranscribedCall) -> str:
 
 
 def origin_lines(explanation: Explanation) -> Iterator[str]:
-    """Yield the lines on a record's source, duplicates and filled fields, as far as they are known."""
+    """Yield lines on a record's source, its duplicates, and the fields that were filled from duplicates.
+
+    Unknown facts have no line.
+    """
     item = explanation.record.item
     if explanation.source is not None:
         file = f", {item[FILE]}" if FILE in item else ""
@@ -155,21 +162,18 @@ def _place(origin: Mapping[str, Any]) -> str:
 
 
 def as_text(explanation: Explanation) -> str:
-    """Return the explanation as one text. Only headings begin with `# `: foreign lines are indented."""
+    """Return the explanation as one text. Only headings begin with `# `, because all foreign lines are indented."""
     return "\n".join("\n".join([f"# {heading}", *lines, ""]) for heading, lines in sections(explanation))
 
 
 def sections(explanation: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the sections in order: record, source, decision, people, other stages, calls, bill.
-
-    Each section is a heading and its lines.
-    """
+    """Yield the heading and the lines of each section, from the batch to the cost. Empty sections are omitted."""
     for heading, lines in _sections(explanation):
         yield heading, tuple(line for part in lines for line in _one_by_one(part))
 
 
 def _one_by_one(text: str) -> Iterator[str]:
-    """Yield the lines of a text, all but the first indented."""
+    """Yield the lines of a text. Indent every line except the first."""
     first, *others = text.splitlines() or [""]
     yield first
     yield from (INDENT + other for other in others)

@@ -6,13 +6,13 @@ The rules are pure functions, without files, network or clock. `docs/screening.m
 | module | contents |
 |---|---|
 | `patterns` | the words and patterns that a caller may extend, and the thresholds |
-| `initial_filter` | the order of the rules, the results, and the decision on one mention |
+| `initial_filter` | the order of the rules, the results, and the decision on one mention of a keyword |
 | `rules` | the meaning of a default keyword, and its conditions |
 | `keywords` | the mentions of all keywords in a text, and their spellings |
 | `contexts` | contexts that protect a mention, or that apply it to the paper itself |
 | `evidence` | the people and animals that a paper studies, by its own words |
-| `exclusions` | the range of an exclusion sentence |
-| `soft_hyphens` | a text without its soft hyphens, and places in the original |
+| `exclusions` | the passages that list excluded papers |
+| `soft_hyphens` | a text without its soft hyphens, and the positions in the original text |
 | `inclusions` | the rules that the criteria switch off |
 | `compiled` | the compilation of all patterns |
 """

@@ -1,6 +1,6 @@
-"""Patterns compiled by RE2, which takes linear time for any pattern.
+"""Patterns compiled by RE2, which searches in linear time with any pattern.
 
-The error for an invalid pattern shows the place of the fault.
+The error for an invalid pattern shows the position of the fault.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tamis_schemas.extras import needs
 with needs("files"):
     import re2
 
-# An upper bound in bytes; RE2 falls back to a slower engine if its states need more.
+# The most bytes for one pattern. If RE2's states need more, RE2 uses a slower engine.
 MEMORY = 64 * 2**20
 NOT_RE2 = ("(?=", "(?!", "(?<=", "(?<!", "invalid escape sequence: \\")
 
@@ -26,7 +26,7 @@ def options() -> re2.Options:
 
 
 def compile_trusted(pattern: str) -> re2._Regexp:
-    """Return a pattern of this package, compiled to search UTF-8 bytes."""
+    """Compile a pattern of this package to search UTF-8 bytes, and return the compiled pattern."""
     return re2.compile(pattern.encode("utf-8"), options())
 
 
@@ -37,9 +37,10 @@ def finder(pattern: str) -> Callable[[bytes], bool]:
 
 
 def compile_untrusted(pattern: object, place: str) -> re2._Regexp:
-    """Return a pattern that a caller may have written, compiled to search UTF-8 bytes.
+    """Compile a pattern, perhaps from a caller, to search UTF-8 bytes, and return the compiled pattern.
 
-    Raises `InvalidParameters` with `place`, the fault, and the fault's position in the pattern.
+    `place`: the name of the pattern's setting, for messages. Raises `InvalidParameters` for an invalid pattern, with
+    `place`, the fault, and the fault's position in the pattern.
     """
     if not isinstance(pattern, str):
         raise InvalidParameters(f"{place}: a pattern must be a text, not a {type(pattern).__name__}")

@@ -1,6 +1,6 @@
 """Contexts: phrases around a keyword that protect a paper from rejection, or apply the keyword to the paper itself.
 
-Each mention of a keyword is judged separately. The filter replaces it with a unique word, so that a context with
+Each mention of a keyword is judged separately. The filter replaces the mention with a unique word. So a context with
 `{keyword}` matches only this mention.
 """
 
@@ -14,7 +14,7 @@ from .keywords import Mention
 from .patterns import GAP_WORDS
 
 PLACEHOLDER = "{keyword}"
-REACH = 600  # bytes on either side of a mention; the rest of a longer sentence is ignored
+REACH = 600  # bytes to read on either side of a mention; the rest of a longer sentence is ignored
 
 _MENTION = "xqthementionqx"
 _PLACEHOLDER_WORD = "keyword"
@@ -42,7 +42,7 @@ SELF_DESCRIPTIONS = (
     rf"{{keyword}}\s+(?:of|with|on|involving|comprising)\s+{_NUMBER}\b",
     r"{keyword}\s+(?:[\w-]+\s+){0,6}(?:is|are)\s+presented\b",
 )
-# An abstract's statements about its own work. Sentences that name a review are about others' work.
+# An abstract's statements about the paper's own work. Sentences that name a review are about others' work.
 _TRIED = (
     r"(?:employ|establish|develop|creat|generat|induc|test|examin|investigat|evaluat|assess|stud(?:y|ied)|analy[sz]|"
     r"compar|measur|characteri[sz]|construct|engineer|introduc|describ|report|perform|conduct|treat|determin)\w*"
@@ -55,12 +55,12 @@ OWN_WORK = (
     rf"\b(?:was|were)\s+(?:[\w-]+\s+){{0,3}}(?:cultured|incubated|grown|{_TRIED})\s+(?:[\w-]+\s+){{0,4}}{{keyword}}",
     rf"{{keyword}}\S*\s+(?:[\w-]+\s+){{0,6}}(?:(?:was|were)\s+{_DID}|(?:is|are)\s+{_DID}\s+(?:here|herein|for\s+the\s+first)\b)",
 )
-# Measurements and treatments "in vivo" that people have, too.
+# Measurements and treatments "in vivo" that may also be of people.
 IN_PEOPLE = (
     r"{keyword}\s+(?:[\w-]+\s+){0,3}(?:exposure|flooding|desensiti|dosimetr|imag|microscop|spectroscop|tomograph|resonance|"
     r"kinematic|biomechanic|mechanic|measure|assessment|monitor|confocal|occupancy|binding|availability)\w*",
 )
-# Words that make a whole piece of work, not a reagent, an animal study.
+# The kinds of work of an animal study. Without such a word, an animal's name may belong to a reagent.
 _KIND_OF_WORK = r"\s+(?:[\w-]+\s+)?(?:models?|stud(?:y|ies)|experiments?|trials?|cadavers?|clinics?|hospitals?)\b"
 OWN_ANIMALS = tuple(context.replace("{keyword}", "{keyword}" + _KIND_OF_WORK) for context in OWN_WORK)
 A_REVIEW = (r"\b(?:review|summari[sz])\w*.*{keyword}", r"{keyword}.*\b(?:review|summari[sz])\w*")
@@ -83,10 +83,13 @@ TYPE_IN_TITLE = (
 
 
 class Contexts:
-    """A set of contexts. Each has a placeholder for the mention."""
+    """A set of contexts: regular expressions with a placeholder for the mention of a keyword."""
 
     def __init__(self, templates: Iterable[object], place: str = "context") -> None:
-        """Compile the templates. Raise `InvalidParameters` if a context is invalid. The message names its place."""
+        """Compile the templates. Raise `InvalidParameters` if a template is invalid.
+
+        `place`: the name of the list of templates, for the message.
+        """
         ready: list[str] = []
         for at, template in enumerate(templates):
             where = f"{place}[{at}]"
@@ -99,14 +102,14 @@ class Contexts:
         self._any = compiled.compile_trusted("|".join(f"(?:{pattern})" for pattern in ready)) if ready else None
 
     def hold(self, window: bytes) -> bool:
-        """Return whether a context matches the mention in `window`, a result of the function `window`."""
+        """Return whether a context matches the mention. `window`: its sentence, from the function `window`."""
         return self._any is not None and self._any.search(window) is not None
 
 
 def window(text: bytes, mention: Mention) -> bytes:
     """Return the sentence around a mention, in lower case without accents.
 
-    `_MENTION`, which occurs nowhere else in it, replaces the mention.
+    In the result, the word `_MENTION` replaces the mention, and occurs only there.
     """
     left = text[max(0, mention.start - REACH) : mention.start]
     right = text[mention.end : mention.end + REACH]
@@ -116,7 +119,7 @@ def window(text: bytes, mention: Mention) -> bytes:
 
 
 def sentence_ends(text: bytes) -> list[int]:
-    """Return the ends of the text's sentences, in order."""
+    """Return the byte positions at which the text's sentences end, in order."""
     return [
         match.start() + 1
         for match in _SENTENCE_END.finditer(text)

@@ -27,7 +27,7 @@ class PairKind(StrEnum):
 
 
 class PlacedRecord(SourcedRecord):
-    """A record of a pair, with its place in a file."""
+    """A record of a pair, with its file and its index in this file."""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -39,22 +39,22 @@ class PlacedRecord(SourcedRecord):
 
 @dataclass(frozen=True)
 class RecordPair:
-    """Two records that are copies of each other, or may be."""
+    """Two records that are copies of each other, or may be copies."""
 
     kind: PairKind
     reason: str
-    one: PlacedRecord  # if the pair is a copy, the excluded record
-    stays: PlacedRecord  # if the pair is a doubt, the record that would stay
+    one: PlacedRecord  # the record that is excluded as a copy, or would be in a doubtful pair
+    stays: PlacedRecord  # the record that stays
 
     def called(self, names: Mapping[Path, str]) -> Self:
-        """Return the pair with the display names of its files."""
+        """Return the pair with display names in the place of its files' paths. `names`: path -> display name."""
         first, stays = (replace(placed, path=Path(names[placed.path])) for placed in (self.one, self.stays))
         return replace(self, one=first, stays=stays)
 
 
 @dataclass(frozen=True)
 class DuplicatePairs:
-    """The pairs among all records of some files, the copies first."""
+    """The pairs among all records of some files: first the copies, then the doubtful pairs."""
 
     records: int
     pairs: Sequence[RecordPair]
@@ -69,10 +69,10 @@ class DuplicatePairs:
 def find_pairs(
     files: Iterable[Path | StatedSource], *, names: Mapping[Path, str] | None = None, **reading: Unpack[ReadingOptions]
 ) -> DuplicatePairs:
-    """Return every pair of duplicates within and between the files, compared together as in a screening.
+    """Return every pair of duplicates within and between the files, by the comparison that a screening uses.
 
-    Files of one source are joined as in `read_sources`. `names`: names of files to show instead of their paths.
-    `reading`: options of `read_file`.
+    Two files with one export in different forms are joined first. `names`: path -> the file's name to show. `reading`:
+    options of `read_file`.
 
     Raises `InputError` if a file cannot be read or is empty.
     """

@@ -30,7 +30,7 @@ names_design = compiled.finder(
     r"qualitative|prospective (?:study|trial)|observational study|clinical trial|pooled analysis|"
     r"individual patient data|mixed methods)\b"
 )
-# Additions to a title by PubMed, Ovid and Cochrane.
+# Notes that PubMed, Ovid and Cochrane append to a title.
 _notes_review = compiled.finder(
     r"[\[(]\s*(?:(?:systematic|scoping|umbrella|narrative|literature)\s+)?reviews?(?:\s+articles?|,\s*\w+)?\s*[\])]"
 )
@@ -39,7 +39,7 @@ _REVIEW = (
     r"meta-?\s?analys[ie]s)"
 )
 _MADE = r"(?:perform|conduct|undert|carr|did|do|present|report|complet|provid|includ)\w*"
-# An abstract's statements about its own paper; about others, it says "systematic reviews are lacking".
+# An abstract's statements about its own paper. "Systematic reviews are lacking" is a statement about other papers.
 _says_own_review = compiled.finder(
     rf"\b(?:this|the present|the current|our)\s+(?:[\w-]+\s+){{0,2}}{_REVIEW}\b|"
     rf"\b(?:we|authors?|study|paper|article)\s+(?:[\w-]+\s+){{0,3}}{_MADE}\s+(?:[\w-]+\s+){{0,5}}{_REVIEW}\b|"
@@ -63,7 +63,7 @@ _LARGE_SERIES = compiled.compile_trusted(
 )
 _NO_COUNT = compiled.compile_trusted(r"\b(?:years?|yrs?|months?|weeks?|days?|hours?|old|aged?|times|sessions?)\b")
 _ONE_IN = compiled.compile_trusted(r"\d\s+(?:in|per)\s*$|\bper\s*$")  # "one in 50 patients" counts no patients
-_MOST_COUNTS = 100  # maximum for one text
+_MOST_COUNTS = 100  # most numbers to check in one text
 
 _studies_people = compiled.finder(
     rf"\b(?:\d[\d,]*|one|two|three|four|five|six|seven|eight|nine|{_TEN_OR_MORE})\s+(?:[\w-]+\s+){{0,4}}{_COUNTED}\b|"
@@ -77,7 +77,7 @@ _studies_people = compiled.finder(
 
 
 class PaperEvidence:
-    """The evidence in one paper. Each part is computed when a rule first needs it."""
+    """What one paper says about people, animals and its study design. Each part is computed when first needed."""
 
     def __init__(self, title: bytes, abstract: bytes) -> None:
         self._title = title

@@ -1,8 +1,8 @@
 """Exclusion sentences: a text's enumerations of excluded papers, of any length.
 
 "Animal studies, case reports, ... and abstracts are excluded" covers the text before its verb. "We excluded animal
-studies, case reports, ..." covers the text after its verb. The covered text ends at the sentence or at another
-statement: in "animal studies were pooled, and reviews, letters, ... were excluded" it begins at "reviews".
+studies, case reports, ..." covers the text after its verb. Other statements in the sentence are not covered. In "animal
+studies were pooled, and reviews, letters, ... were excluded" the covered text begins at "reviews".
 """
 
 from bisect import bisect_right
@@ -28,7 +28,7 @@ _OTHER = r"excluded?|omit(?:ted)?|remove(?:d)?|ineligible|reject(?:ed)?|disregar
 
 
 class _Kind(StrEnum):
-    """The effect of a word or phrase on an enumeration."""
+    """The effect of a word or phrase on a list of excluded papers. A member is an entry of the list."""
 
     RELATIVE = "relative"  # a clause within a member: "letters that were published"
     EXCLUDES_BEFORE = "excludes before"  # "... are excluded"
@@ -38,7 +38,7 @@ class _Kind(StrEnum):
     ENDS = "ends"  # the verb of another statement, or of a negated exclusion; an object may follow
 
 
-# The first match is the kind; the alternation has the same order.
+# The kind of a phrase is the first kind whose pattern matches. The compiled alternation has the same order.
 _PATTERNS = {
     _Kind.RELATIVE: rf"\b(?:that|which|who|whose|where|when|if)\s+(?:\w+\s+){{0,2}}{_AUXILIARY}"
     rf"(?:{_ADVERBS}(?:{_OTHER})\b)?",
@@ -73,7 +73,7 @@ class Exclusions:
         self._stops = [stop for _, stop in stretches]
 
     def cover(self, at: int) -> bool:
-        """Return whether the byte at the place `at` is in a list of excluded papers."""
+        """Return whether the byte at position `at` is in a list of excluded papers."""
         place = bisect_right(self._starts, at) - 1
         return place >= 0 and at < self._stops[place]
 
@@ -114,10 +114,10 @@ def _kind(words: bytes) -> _Kind:
 
 
 def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> int:
-    """Return the start of the enumeration before a verb.
+    """Return the byte position at which the list before an exclusion verb starts.
 
-    If neither "and" nor "or" follows the last semicolon, the result is the place after this semicolon. In other cases
-    it is `begin`. With `after_verb`, the first member after `begin` is skipped, because it belongs to another verb.
+    If neither "and" nor "or" follows the last semicolon, the list starts after this semicolon. In all other cases it
+    starts at `begin`. `after_verb`: skip the first entry after `begin`, because it belongs to another verb.
     """
     if after_verb:
         member = _MEMBER_ENDS.search(text[begin:verb])
@@ -126,10 +126,10 @@ def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> in
 
 
 def _listed(text: bytes, verb: int, end: int) -> int:
-    """Return the end of the enumeration after a verb.
+    """Return the byte position at which the list after an exclusion verb ends: `end`, or the first semicolon.
 
-    If there is no semicolon, if "and" or "or" follows the last semicolon, or if words after the verb announce a list,
-    the result is `end`. In other cases it is the first semicolon.
+    The list ends at `end` if it has no semicolon, or if "and" or "or" follows its last semicolon. Words such as "the
+    following:" after the verb have the same effect.
     """
     if _one_enumeration(text, verb, end) or _LIST_BEGINS.search(text[verb : verb + 100]) is not None:
         return end

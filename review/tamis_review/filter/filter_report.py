@@ -1,6 +1,6 @@
 """The initial filter (tier 1) applied to whole files: its result for each record, and the includes that it loses.
 
-The files' labels show which records the review finally included.
+Labels in the files show which records a review finally included.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ class FilteredRecord(SourcedRecord):
     """One record with the filter's result and a label."""
 
     result: FilterResult
-    included: bool | None  # the label; None if the record has none
+    included: bool | None  # the label; None: no label
 
     @property
     def item_id(self) -> str:
@@ -62,17 +62,17 @@ class FilterReport:
         return sum(outcome.result.passed for outcome in self.outcomes)
 
     def labelled(self, *, included: bool) -> int:
-        """Return the number of records with this label."""
+        """Return the number of records that are labelled as included, or as excluded."""
         return sum(outcome.included is included for outcome in self.outcomes)
 
     @property
     def lost(self) -> list[FilteredRecord]:
-        """Return the included records that a rule rejects."""
+        """Return the records that a rule rejects although their label is included."""
         return [outcome for outcome in self.outcomes if outcome.included and not outcome.result.passed]
 
     @property
     def rules(self) -> list[RuleCount]:
-        """Return a count for each rule that rejected a record, the most frequent first."""
+        """Return the counts of each rule that rejected a record, the most frequent rule first."""
         rejected = [(str(record.result.rule), record.included) for record in self.outcomes if not record.result.passed]
         total = Counter(rule for rule, _ in rejected)
         by_label = Counter(rejected)
@@ -85,7 +85,7 @@ def filter_files(
 ) -> FilterReport:
     """Return the initial filter's results for every record of the files.
 
-    `label`: the name of a column of 1 (included) and 0. `reading`: options of `read_file`.
+    `label`: the name of a column with 1 (included) or 0 (excluded). `reading`: options of `read_file`.
 
     Raises:
         InputError: a file cannot be read, or lacks the column, or a label is invalid.
@@ -112,7 +112,7 @@ def filter_files(
 def write_outcomes(tier_one: FilterReport, stream: TextIO) -> int:
     """Write a CSV row for each record, and return the number of rows.
 
-    The columns are `COLUMNS`, and `label` if there are labels.
+    The columns are `COLUMNS`, and `label` if a record has a label.
     """
     labelled = any(outcome.included is not None for outcome in tier_one.outcomes)
     table = GuardedTable(stream)

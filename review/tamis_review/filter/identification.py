@@ -25,7 +25,7 @@ from .known_records import KnownRecords, NewDuplicates, find_new_duplicates
 
 @dataclass(frozen=True)
 class Identified:
-    """Records in the order of sources and files, with exclusions by place, and pairs that may be duplicates."""
+    """All records in the order of sources and files, with exclusions by record index, and doubtful pairs."""
 
     sources: tuple[Source, ...]
     files: tuple[FileRead, ...]
@@ -40,7 +40,7 @@ class Identified:
 
     @property
     def duplicates(self) -> int:
-        """Return the number of records that are copies of another record, in these files or in an earlier search."""
+        """Return the number of excluded copies of records in these files or in an earlier search."""
         return sum(exclusion.rule == DUPLICATE for exclusion in self.exclusions.values())
 
     @property
@@ -66,14 +66,14 @@ def identify(
     """Return the records of some files, with the duplicates and the initial filter's rejections as exclusions.
 
     Duplicates are found within and between the sources. The record that stays gets its missing fields from its copies,
-    the most useful copy first, with a note of their origin.
+    the most useful copy first. Each such field has a note of its origin.
 
     Args:
-        files: input of `read_sources`.
-        keep_duplicates: ask a model about every copy of a record.
+        files: one or more files, or files with the details of their source.
+        keep_duplicates: do not exclude copies, so that a model is asked about each copy.
         initial_filter: the criteria of tier 1. None: no initial filter.
-        names: names of files to show instead of their paths.
-        known: records of an earlier search. Copies of them are always excluded. None: no earlier search.
+        names: path -> the file's name to show.
+        known: records of an earlier search. Their copies are always excluded. None: no earlier search.
         reading: options of `read_file`.
 
     Raises:
@@ -138,7 +138,10 @@ def label_of(names: Sequence[str]) -> str:
 def with_copies(
     records: Sequence[dict[str, Any]], copies: Sequence[Duplicate], source_of: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """Return the records, filled from their copies. `source_of`: the source of each record, if there are several."""
+    """Return the records. Originals get their missing fields from their copies, the most useful copy first.
+
+    `source_of`: the name of each record's source; empty if there is a single source.
+    """
     copies_of: dict[int, list[int]] = {}
     for copy in copies:
         copies_of.setdefault(copy.of, []).append(copy.index)

@@ -2,8 +2,8 @@
 
 Reviewers write the criteria in free text. A mention of animals, case reports, ... in an inclusion criterion, the
 question, the purpose or the study types counts as included. A mention in an exclusion criterion counts as excluded. A
-negation reverses this ("excluding animal studies", "other than case reports"). A heading such as "Exclusion criteria:"
-decides for the text below it. In doubt a mention counts as included, because a wrong rule costs papers.
+negation reverses the meaning ("excluding animal studies", "other than case reports"). A heading such as "Exclusion
+criteria:" decides for the text below it. In doubt a mention counts as included, because a wrong rule costs papers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -52,14 +52,15 @@ _ANY_TYPE = (
     r"(?:regardless|irrespective)\s+of\s+(?:the\s+)?publication\s+(?:type|status)\b|"
     rf"{_NO_LIMIT}(?:publication|article)\s+types?\b"
 )
-# Words that include a rule's papers without naming them, unless the criteria exclude them in words.
+# Words that include the papers of a rule without naming these papers. An exclusion in words has priority.
 GENERAL_TERMS: Mapping[FilterRule, str] = {
     FilterRule.CASE_REPORT: f"{_ANY_DESIGN}|{_ANY_TYPE}",
     FilterRule.CASE_SERIES: f"{_ANY_DESIGN}|{_ANY_TYPE}",
     FilterRule.PROTOCOL: _ANY_TYPE,
     FilterRule.OPINION: _ANY_TYPE,
 }
-# Papers of either kind mention the other. If the criteria include one kind, they must exclude the other in words.
+# Papers of one kind often mention the other kind. If the criteria include one kind, a rule rejects the other kind only
+# if the criteria exclude it in words.
 RELATIVES: Mapping[FilterRule, FilterRule] = {
     FilterRule.ANIMAL: FilterRule.IN_VITRO,
     FilterRule.IN_VITRO: FilterRule.ANIMAL,
@@ -69,12 +70,12 @@ RELATIVES: Mapping[FilterRule, FilterRule] = {
 
 
 SHOWN = 80  # characters of a criterion in a reason
-MOST_TERMS = 200  # maximum for one rule in one criterion
+MOST_TERMS = 200  # most terms of one rule to read in one criterion
 REACH = 400  # bytes of context before and after a term
 
 _GENERAL = {rule: compiled.compile_trusted(rf"\b(?:{terms})") for rule, terms in GENERAL_TERMS.items()}
 _TERM = {rule: compiled.compile_trusted(rf"\b(?:{terms})\b") for rule, terms in TERMS.items()}
-# A line broken within a sentence continues; the next entry of a list does not.
+# A part continues after a line break within a sentence. The next entry of a list is another part.
 _PART_END = compiled.compile_trusted(r"[.!?;]+(?:\s|$)|\n\s*(?:[-*\x{2022}\x{b7}]|\(?\w{1,3}[.)]\s|(?-i:[A-Z])|\n)")
 _ABBREVIATION = compiled.compile_trusted(r"\b(?:e\.?g|i\.?e|vs|etc|cf|al|incl|excl)$")
 _HEADING = compiled.compile_trusted(
@@ -101,7 +102,7 @@ _INCLUDED_AFTER = compiled.compile_trusted(
 
 @dataclass(frozen=True)
 class _Criterion:
-    """A text of the criteria, and whether its terms count as included if they are not negated."""
+    """A text of the criteria. `included`: whether terms such as "animals" count as included without a negation."""
 
     text: str
     included: bool
@@ -113,14 +114,14 @@ class _Criterion:
 
     @cached_property
     def exclusions(self) -> Exclusions:
-        # Parts end at semicolons, sentences do not.
+        # A semicolon ends a part, but not a sentence.
         ends = [end.start() + 1 for end in _part_ends(self.words) if not end.group().startswith(b";")]
         return Exclusions(self.words, ends)
 
 
 @dataclass(frozen=True)
 class _Named:
-    """A term in the criteria, and whether it counts as included."""
+    """A term in the criteria, such as "animals", and whether the criteria include or exclude such papers."""
 
     term: str
     criterion: str
@@ -128,19 +129,19 @@ class _Named:
 
     @property
     def quoted(self) -> str:
-        """Return the term in quotes, with the criterion if the criterion is longer."""
+        """Return the term in quotation marks, with its criterion if the criterion has further words."""
         return repr(self.term) if self.term == self.criterion else f"{self.term!r}: {_short(self.criterion)!r}"
 
 
 def switched_off(criteria: SearchCriteria) -> dict[FilterRule, str]:
-    """Return the rules that do not apply to this review, each with a sentence on the reason."""
+    """Return the filter rules that do not apply to this review, each with the reason as a text."""
     texts = _texts(criteria)
     named = {rule: list(_named(texts, term)) for rule, term in _TERM.items()}
     general = {rule: list(_named(texts, term)) for rule, term in _GENERAL.items()}
     included = {rule: _first_included(terms) for rule, terms in named.items()}
     reasons: dict[FilterRule, str] = {}
     for rule, term in included.items():
-        # Criteria that include other papers, or all, include these too unless they mention them.
+        # Criteria that include related papers, or all papers, also include these papers unless they mention them.
         near = _first_included(general.get(rule, ())) or included.get(RELATIVES.get(rule, rule))
         if term is not None:
             reasons[rule] = f"the criteria include {term.quoted}"
@@ -191,9 +192,13 @@ def _terms(criterion: _Criterion, term: re2._Regexp) -> Iterator[_Named]:
 
 
 def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
-    """Return whether a term counts as included, by the texts before and after it in its part of the criterion.
+    """Return whether the criteria include papers with a term, such as "animals".
 
-    `base`: the answer without a negation. `listed`: whether an exclusion sentence covers the term.
+    Args:
+        before: the text before the term in its part of the criterion.
+        after: the text after the term.
+        base: the answer if there is no negation.
+        listed: whether an exclusion sentence covers the term.
     """
     after_excludes = _EXCLUDED_AFTER.search(after) is not None
     if not after_excludes and _INCLUDED_AFTER.search(after) is not None:
@@ -209,9 +214,9 @@ def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
 
 
 def _nearest(negator: re2._Regexp, clause: bytes) -> int:
-    """Return the number of negators in the last member of an enumeration that has a negator.
+    """Return the number of negations in the last entry of an enumeration that has a negation.
 
-    So "no animals, no cells" negates once. `clause`: the enumeration.
+    So "no animals, no cells" counts as a single negation. `clause`: the enumeration.
     """
     members = reversed(_ENUMERATION.split(clause))
     return next((count for member in members if (count := len(negator.findall(member)))), 0)
@@ -222,12 +227,12 @@ def _says_include(heading: re2._Match) -> bool:
 
 
 def _parts(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield each part of a criterion: its start and its text."""
+    """Yield the parts of a criterion, such as sentences and list entries: the start in bytes, and the text."""
     begin = 0
     for match in _part_ends(text):
         start, end = match.span()
         yield begin, text[begin:start]
-        begin = start + 1 if text[start : start + 1] == b"\n" else end  # the entry's first letter belongs to it
+        begin = start + 1 if text[start : start + 1] == b"\n" else end  # a list mark belongs to the next part
     yield begin, text[begin:]
 
 

@@ -26,7 +26,10 @@ _own = cache(contexts.Contexts)
 
 
 def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) -> bool:
-    """Return whether a sentence of the abstract applies the mention to the paper itself."""
+    """Return whether a sentence of an abstract says of the paper itself what a keyword means, such as "case report".
+
+    `around`: the sentence. `mention`: the keyword in it. `says`: what the paper says about people, animals and design.
+    """
     match mention.meaning.weight:
         case Weight.ASKED_FOR:
             return True
@@ -52,7 +55,10 @@ def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) 
 
 
 def _is_own_work(templates: tuple[str, ...], around: bytes, says: PaperEvidence) -> bool:
-    """Return whether the sentence is about the paper's own work, and neither sentence nor paper studies people."""
+    """Return whether the sentence `around` is about the paper's own work, and neither sentence nor paper is on people.
+
+    `templates`: contexts that describe own work. `says`: the paper's evidence, such as people in its title.
+    """
     of_people = says.people_in_title or says.design_in_title or says.people_studied or names_people(around)
     return not of_people and _own(templates).hold(around) and not _own(contexts.A_REVIEW).hold(around)
 
@@ -68,13 +74,16 @@ _NOTE = compiled.compile_trusted(
     r"comment|(?:corrected and )?republished|appears in|published in|author'?s? (?:reply|transl)|letter; comment|"
     r"discussion)[^\[\]]{0,400}\]"
 )
-_AFTER_LABEL = b" \t\r\n:"  # no part of a mention: "case report" in "Case report: a fall"
+_AFTER_LABEL = b" \t\r\n:"  # not part of a mention: in "Case report: a fall", the mention is "Case report"
 _OPENING = " \t\r\n\u00a0\"'\u201c\u2018\u00ab"
 _CLOSING = " \t\r\n.\"'\u201d\u2019\u00bb"
 
 
 def without_notes(title: str) -> bytes:
-    """Return the title in UTF-8, with databases' bracketed notes replaced by spaces. A bracketed title is no note."""
+    """Return the title in UTF-8, with spaces in the place of databases' bracketed notes, such as "[see comment]".
+
+    Brackets at the beginning are not a note: databases put a translated title in brackets.
+    """
     text = title.encode("utf-8", "replace")
     if b"[" not in text:
         return text
@@ -89,7 +98,10 @@ def without_notes(title: str) -> bytes:
 
 
 class TitlePatterns:
-    """The definitive title patterns. Raises `InvalidParameters`, naming the pattern, if RE2 refuses a pattern."""
+    """Regular expressions for titles. A match may reject the paper.
+
+    `place`: the name of the list, for messages. Raises `InvalidParameters` with list and index of an invalid pattern.
+    """
 
     def __init__(self, patterns: Sequence[object], place: str) -> None:
         self._alone = [compiled.compile_untrusted(pattern, f"{place}[{at}]") for at, pattern in enumerate(patterns)]
@@ -98,7 +110,10 @@ class TitlePatterns:
         self._any = compiled.finder("|".join(f"(?:{text})" for text in texts)) if texts else None
 
     def mentions(self, title: bytes) -> Iterator[Mention]:
-        """Yield the matches in a title, pattern by pattern. `^` and `$` ignore spaces, quotes and a final full stop."""
+        """Yield the matches in a title, pattern by pattern.
+
+        Patterns with `^` and `$` match without the spaces, quotation marks and full stop around the title.
+        """
         core, offset = _core(title)
         if self._any is None or not self._any(core):
             return
@@ -111,7 +126,7 @@ class TitlePatterns:
 
 
 def _core(title: bytes) -> tuple[bytes, int]:
-    """Return the title without surrounding spaces and quotes, and how many bytes were removed at its beginning."""
+    """Return the title without surrounding spaces and quotation marks, and the number of bytes removed before it."""
     core = title.decode("utf-8").lstrip(_OPENING)
     ended = core.rstrip(_CLOSING)
     if ended.startswith("[") and ended.find("]") == len(ended) - 1:  # a translated title
@@ -120,13 +135,13 @@ def _core(title: bytes) -> tuple[bytes, int]:
     return ended.encode("utf-8"), len(title) - len(core.encode("utf-8"))
 
 
-PLAUSIBLE = range(1500, 2200)  # any other number is no year of publication, and treated as unknown
+PLAUSIBLE = range(1500, 2200)  # years of publication; any other number counts as an unknown year
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|2[01])\d\d(?!\d)")
 _LONGEST_DATE = 100  # characters
 
 
 def years_of(paper: PaperData) -> Iterator[tuple[int, str, int, int]]:
-    """Yield every year in the paper's `year` and `publication_date`: year, field, start and end."""
+    """Yield every year in the paper's `year` and `publication_date`: year, field, start and end in the field's text."""
     if paper.year is not None and paper.year in PLAUSIBLE:
         yield paper.year, "year", 0, len(str(paper.year))
     for match in _YEAR.finditer((paper.publication_date or "")[:_LONGEST_DATE]):
@@ -147,10 +162,10 @@ class InitialFilter:
     unknown year never rejects a paper. A missing, short or placeholder abstract rejects only a paper without title, DOI
     and PubMed id. The lists of `patterns` are read once, at construction.
 
-    `callback(kind, message)` is called at construction for each rule that does not apply (`switched_off`), and later
-    for each paper (`passed` or `rejected`).
+    The filter calls `callback(kind, message)` at construction for each rule that does not apply (`switched_off`), and
+    later for each paper (`passed` or `rejected`).
 
-    Raises `InvalidParameters` if a keyword or pattern is invalid. The message names its list, its place from 0, and the
+    Raises `InvalidParameters` if a keyword or pattern is invalid. The message names its list, its index from 0, and the
     fault.
     """
 
@@ -174,7 +189,7 @@ class InitialFilter:
 
     @property
     def switched_off(self) -> dict[str, str]:
-        """Return the rules that do not apply under these criteria, each with a sentence on the reason."""
+        """Return the rules that do not apply under these criteria, each with the reason as a text."""
         return {rule.value: why for rule, why in self._off.items()}
 
     def filter_paper(self, paper: Paper) -> FilterResult:
@@ -186,13 +201,16 @@ class InitialFilter:
         return result
 
     def exclusion(self, paper: Paper) -> Exclusion | None:
-        """Return the exclusion of a rejected paper, as the ledger stores it. Return None for a paper that passes."""
+        """Return the exclusion to store for a rejected paper. Return None for a paper that passes."""
         return self.filter_paper(paper).exclusion()
 
     def filter_batch(
         self, papers: Iterable[Paper], progress_callback: Callable[[int, int], None] | None = None
     ) -> BatchFilterResult:
-        """Return every paper's result in order. `progress_callback(current, total)` is called for each paper."""
+        """Filter the papers in order, and return the passed and the rejected papers.
+
+        Calls `progress_callback(current, total)` after each paper; `current` counts from 1.
+        """
         listed = list(papers)
         passed: list[PaperData] = []
         rejected: list[RejectedPaper] = []
@@ -298,7 +316,7 @@ def _paper(paper: object) -> PaperData:
 
 
 def _keywords(criteria: SearchCriteria, custom: Sequence[str]) -> Iterator[Keyword]:
-    """Yield all keywords, the caller's before the defaults. Of two keywords with the same words the first counts."""
+    """Yield the caller's keywords, then the default keywords. If two keywords have the same words, the first counts."""
     for name, texts in (("custom_exclusion_keywords", custom), ("custom_keywords", criteria.custom_keywords)):
         for at, text in enumerate(texts):
             yield Keyword(text, ASKED_FOR, f"{name}[{at}]")
@@ -308,7 +326,7 @@ def _keywords(criteria: SearchCriteria, custom: Sequence[str]) -> Iterator[Keywo
 
 
 def _by_content(paper: PaperData) -> FilterResult | None:
-    """Return a rejection if the paper has no title, no usable abstract, and neither DOI nor PubMed id."""
+    """Return a rejection if the paper has no title, no usable abstract, no DOI and no PubMed id. Otherwise None."""
     abstract = paper.abstract or ""
     if paper.doi or paper.pmid or paper.title.strip():
         return None

@@ -20,7 +20,7 @@ from .soft_hyphens import without_soft_hyphens
 with needs("files"):
     import re2
 
-# A text with more mentions is no abstract; the rest is ignored, and so rejects nothing.
+# The most mentions to read in one text. No abstract has more. Further mentions are ignored and reject nothing.
 MOST_MENTIONS = 64
 LONGEST = 300  # characters of one keyword
 SEPARATOR = r"[\s\p{Z}\p{Pd}\x{2212}]+"
@@ -30,11 +30,12 @@ MOST = 64  # variants of one keyword
 
 _BETWEEN_WORDS = re.compile(r"[\s\u2010-\u2015\u2212\ufe58\ufe63\uff0d-]+")
 _APOSTROPHES = "'\u2018\u2019\u02bc"
-# The ending of a noun -> letters to remove, and their replacements in its other numbers. The first match counts.
+# The ending of a noun -> for each other form (plural or singular), how many letters to cut, and the letters to add. The
+# first matching ending counts.
 _ENDINGS = [
     (re.compile(ending), numbers)
     for ending, numbers in (
-        (r"series$", ()),  # one word for both
+        (r"series$", ()),  # the same in singular and plural
         (r"ies$", ((3, "y"),)),
         (r"sis$", ((2, "es"),)),
         (r"...ses$", ((2, "is"), (1, ""))),
@@ -50,7 +51,7 @@ _ENDINGS = [
 
 @dataclass(frozen=True)
 class Mention:
-    """A mention of a keyword, with its place in a text in bytes of UTF-8."""
+    """A mention of a keyword in a text. `start` and `end` are positions in bytes of UTF-8."""
 
     start: int
     end: int
@@ -59,7 +60,7 @@ class Mention:
 
 @dataclass(frozen=True)
 class Keyword:
-    """A keyword, its meaning, and its place in a caller's list."""
+    """A keyword, its meaning, and its list and index, such as `custom_keywords[2]`, for messages."""
 
     text: object  # not checked yet; must be a `str`
     meaning: KeywordMeaning
@@ -69,7 +70,7 @@ class Keyword:
 class Keywords:
     """The search for every mention of some keywords in one linear pass.
 
-    Raises `InvalidParameters` if a keyword is invalid. The message names its place.
+    Raises `InvalidParameters` if a keyword is invalid. The message names the keyword's list and index.
     """
 
     def __init__(self, keywords: Iterable[Keyword]) -> None:
@@ -98,7 +99,10 @@ class Keywords:
 
 
 def variants(keyword: str) -> list[str]:
-    """Return the keyword and its variants, normalised by `folded`. The last word counts as the noun."""
+    """Return at most `MOST` forms of a keyword, in lower case with single spaces.
+
+    They combine British and American spellings with the plural and the singular of the last word.
+    """
     words = folded(keyword).split(" ")
     spelled = [sorted(_spellings(word)) for word in words[:-1]]
     spelled.append(sorted({number for spelling in _spellings(words[-1]) for number in _numbers(spelling)}))
@@ -107,7 +111,7 @@ def variants(keyword: str) -> list[str]:
 
 def folded(text: str) -> str:
     """Return the text normalised for comparison: lower case, single spaces, no article after a preposition."""
-    # The letter whose lower case is two characters is unchanged: RE2 has no other case of it.
+    # The letter U+0130 stays, because its lower case has two characters and RE2 knows no other case of this letter.
     plain = "\u0130".join(
         part.lower() for part in unicodedata.normalize("NFC", without_soft_hyphens(text)).split("\u0130")
     )
@@ -122,7 +126,7 @@ def folded(text: str) -> str:
 
 
 def pattern(variant: str) -> str:
-    """Return the pattern that finds the variant as whole words, with any separators between them."""
+    """Return the pattern that finds a keyword's form as whole words, with any spaces or hyphens between the words."""
     words = variant.split(" ")
     parts = [(ARTICLE if before in PREPOSITIONS else "") + _word(word) for before, word in pairwise(("", *words))]
     start, end = (r"\b" if _ascii_word(letter) else "" for letter in (variant[0], variant[-1]))
@@ -154,7 +158,7 @@ def _spellings(word: str) -> set[str]:
 
 
 def _numbers(noun: str) -> Iterator[str]:
-    """Yield the noun, and its plural and singular by the rules of spelling."""
+    """Yield the noun, and its other forms (plural or singular) by the rules of spelling."""
     yield noun
     if noun.isascii() and len(noun) >= 3 and noun[-1].isalpha():
         for cut, added in next(numbers for ending, numbers in _ENDINGS if ending.search(noun)):
@@ -181,7 +185,10 @@ def _checked(keyword: Keyword) -> str:
 
 
 def _is_within_word(text: bytes, at: int) -> bool:
-    """Return whether the place `at` is between two letters or digits. Scripts without spaces do not count."""
+    """Return whether the byte position `at` is inside a word: between two letters or digits.
+
+    In scripts without spaces between words, no position is inside a word.
+    """
     left = text[max(0, at - 4) : at].decode("utf-8", "ignore")[-1:]
     right = text[at : at + 4].decode("utf-8", "ignore")[:1]
     return left.isalnum() and right.isalnum() and not (_without_spaces(left) or _without_spaces(right))

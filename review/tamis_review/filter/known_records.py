@@ -1,4 +1,4 @@
-"""Records of an earlier search, which a later search does not screen again."""
+"""Records of an earlier search. A later search does not screen their copies again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,18 +14,18 @@ from ..intake.duplicates import Duplicate, Duplicates, find_duplicates
 class KnownRecords:
     """The records of an earlier search, whose copies a later search excludes.
 
-    These are the records of a batch, and of the batches that it updates.
+    These are the records of a batch, and of the earlier batches that this batch updates.
     """
 
-    name: str  # name of that batch, for the reasons of exclusions
+    name: str  # name of the batch, for the reasons of exclusions
     records: Sequence[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class NewDuplicates(Duplicates):
-    """The copies and doubtful pairs among the records of a later search, by place in this search."""
+    """The copies and doubtful pairs among the records of a later search, by record index in this search."""
 
-    known: dict[int, Exclusion] = field(default_factory=dict)  # place of a copy of an earlier record -> its exclusion
+    known: dict[int, Exclusion] = field(default_factory=dict)  # index of a copy of an earlier record -> its exclusion
 
 
 def find_new_duplicates(known: KnownRecords, records: Sequence[dict[str, Any]]) -> NewDuplicates:

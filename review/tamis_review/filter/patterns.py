@@ -7,14 +7,14 @@ The three lists may be changed before an `InitialFilter` is made:
     DEFAULT_EXCLUSION_KEYWORDS.append("simulation study")
 
 Patterns use RE2's syntax (no lookaround, no backreferences) and ignore case. `(?:\\w+\\s+)*` in a context matches at
-most `GAP_WORDS` words. No context extends beyond the sentence of its mention.
+most `GAP_WORDS` words. No context extends beyond the sentence that mentions the keyword.
 """
 
 from .rules import MEANINGS, TITLE_MEANINGS
 
 MIN_ABSTRACT_LENGTH = 50  # characters; without a title, a shorter abstract is too little to screen
 
-# The confidence of a rejection, by its cause.
+# The confidence of a rejection by what matched.
 DEFINITIVE_CONFIDENCE = 0.95  # a definitive pattern
 HIGH_CONFIDENCE_THRESHOLD = 0.85  # a keyword in the title
 MEDIUM_CONFIDENCE_THRESHOLD = 0.6  # a keyword in the abstract
@@ -23,7 +23,7 @@ GAP_WORDS = 8
 
 DEFINITIVE_TITLE_PATTERNS: list[str] = [*TITLE_MEANINGS]
 
-# Words between a context and its mention: `_FEW` within a phrase, `_LIST` over the commas of an enumeration.
+# Words between a context and the keyword: `_FEW` within a phrase, `_LIST` across a list with commas.
 _FEW = r"(?:[\w'/,()-]+\s+){0,5}"
 _LIST = r"(?:\S+\s+){0,40}"
 
@@ -38,7 +38,7 @@ NEGATIVE_CONTEXT_PATTERNS: list[str] = [
     # Limitation discussions
     r"limit(?:ed|ation)s?\s+(?:of\s+)?(?:\w+\s+)*{keyword}",
     r"differ(?:s|ed|ing|ent)?\s+(?:from\s+)?(?:\w+\s+)*{keyword}",
-    # Beyond the specification: exclusions over a whole list, in any form of the word
+    # Beyond the specification: exclusions of a whole list, with any form of "exclude"
     rf"\bexclu(?:de|des|ded|ding|sion|sions|sion criteria)\b:?\s+{_LIST}{{keyword}}",
     rf"{{keyword}}\S*\s+{_LIST}(?:were|was|are|is|be|been|being)\s+(?:\w+\s+){{0,3}}"
     r"(?:excluded|omitted|removed|ineligible)\b",
@@ -65,7 +65,7 @@ NEGATIVE_CONTEXT_PATTERNS: list[str] = [
     # Future work
     rf"\b(?:future|further|additional|subsequent)\s+{_FEW}{{keyword}}",
     rf"{{keyword}}\S*\s+{_FEW}(?:needed|required|warranted|lacking|scarce)\b",
-    # Both, side by side
+    # People and the keyword, side by side
     rf"\b(?:humans?|patients?|clinical|clinically|naturalistic)\s+(?:\w+\s+)?(?:and|or|and/or|versus|vs\.?)\s+{_FEW}"
     r"{keyword}",
     r"{keyword}\S*\s+(?:\w+\s+)?(?:and|or|and/or|versus|vs\.?)\s+(?:\w+\s+){0,2}(?:humans?|patients?|clinical|people)\b",

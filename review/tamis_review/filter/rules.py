@@ -14,18 +14,18 @@ class Weight(StrEnum):
     SUBJECT = "subject"  # rejects if the paper does not mention people, or studies the subject in its own work
     SPECIES = "species"  # rejects in a title without people, unless the abstract studies people
     HINT = "hint"  # as SUBJECT, but in an abstract only if the paper mentions animals or works with them
-    WEAK_HINT = "weak hint"  # rejects if the paper mentions no people, and animals; a title needs no animals
-    DESIGN = "design"  # rejects in a title without another design, or in an abstract about its own paper
+    WEAK_HINT = "weak hint"  # rejects if the paper mentions no people; in an abstract only if it also mentions animals
+    DESIGN = "design"  # rejects in a title without another design, or if the abstract says it of its own paper
     SERIES = "series"  # as DESIGN, unless the paper counts ten patients or more
     TYPE = "type"  # as DESIGN, but a title that begins or ends with the type always rejects
-    PLAN = "plan"  # rejects in any title, or in an abstract about its own paper
-    NOTICE = "notice"  # rejects in any title; in an abstract only with "this", else it is a note on the paper
-    STATUS = "status"  # rejects if title or abstract applies it to the paper itself
+    PLAN = "plan"  # rejects in any title, or if the abstract says it of its own paper
+    NOTICE = "notice"  # rejects in any title; in an abstract only after "this", because it may be a note on the paper
+    STATUS = "status"  # rejects if title or abstract says it of the paper itself
 
 
 @dataclass(frozen=True)
 class KeywordMeaning:
-    """The meaning of a keyword to the filter."""
+    """What the filter does with a keyword: its rule, when a mention rejects a paper, and exceptions."""
 
     rule: FilterRule
     weight: Weight
@@ -40,7 +40,7 @@ _TEETH = (
     r"(?:incisor|premolar|molar|bicuspid)s?,?\s+(?:and\s+)?(?:\w+\s+)?{keyword}",
     r"{keyword},?\s+(?:and\s+)?(?:\w+\s+)?(?:incisor|premolar|molar|bicuspid)s?",
 )
-# Products of cattle and pigs that are used in people, and in every laboratory.
+# Products of cattle and pigs that are used in people and in laboratories. Their names say nothing about animals.
 _PRODUCTS = (
     r"{keyword}[\s-]+(?:\w+[\s-]+){0,2}(?:serum|albumin|bsa|insulin|heparin|thrombin|trypsin|collagen|gelatin\w*|"
     r"surfactant|pericardi\w+|valves?|xenografts?|grafts?|bone|dermis|matrix|mesh|colostrum|lactoferrin|milk|cartilage|"
@@ -129,7 +129,7 @@ REPLIES = (
     r"response)\b|response\s+to\s+(?:the\s+)?(?:letter|comment)|re\s*:|comments?\s+on\b|letter\s*:)"
 )
 
-# The definitive title patterns, the specification's first, and their meanings. Other patterns are a caller's own.
+# The definitive title patterns with their meanings. The patterns of the specification come first.
 TITLE_MEANINGS: Mapping[str, KeywordMeaning] = {
     **dict.fromkeys((r"^case report[:\s]", r"^a case of\b"), _CASE_REPORT),
     **dict.fromkeys((r"\bin rats\b", r"\bin mice\b"), _ANIMAL),
@@ -147,7 +147,7 @@ TITLE_MEANINGS: Mapping[str, KeywordMeaning] = {
 }
 OWN_PATTERN = KeywordMeaning(FilterRule.TITLE_PATTERN, Weight.ASKED_FOR)
 
-# Readers' names for papers that a rule rejects.
+# Names for the papers that a rule rejects, for people.
 NOUNS: Mapping[FilterRule, str] = {
     FilterRule.ANIMAL: "animal studies",
     FilterRule.IN_VITRO: "in vitro studies",

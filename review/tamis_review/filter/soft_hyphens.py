@@ -3,7 +3,7 @@
 import re
 
 _SOFT_HYPHEN = "\u00ad"
-_WITHIN_WORD = re.compile(rf"{_SOFT_HYPHEN}(?:[ \t]*\r?\n[ \t]*)?")  # with the line break made there
+_WITHIN_WORD = re.compile(rf"{_SOFT_HYPHEN}(?:[ \t]*\r?\n[ \t]*)?")  # with a line break at this hyphen
 
 
 def without_soft_hyphens(text: str) -> str:

@@ -14,10 +14,10 @@ name.
 | `bibtex_writing`, `endnote_writing` | the writers of BibTeX and EndNote XML |
 | `wos_and_enw`, `pubmed_text`, `pubmed_xml` | the readers of formats of Web of Science, EndNote and PubMed |
 | `bibtex_values`, `latex`, `endnote_paths` | parts of BibTeX (values, characters) and of EndNote XML (paths) |
-| `columns`, `column_mappings`, `cell_rows` | parts of tables: columns, columns of certain sources, rows |
+| `columns`, `column_mappings`, `cell_rows` | parts of tables: columns, columns of certain databases, rows |
 | `record`, `record_type` | the canonical names of a record, its id, and its type |
 | `details` | further parts of a citation, in other formats |
-| `source`, `fields` | a record's memory of the fields in its file; the fields that a writer restores from it |
+| `source`, `fields` | the original fields stored in a record; the fields that a writer makes from them |
 | `notes` | texts that became no record |
 | `decision` | the decision on a record in an export |
 | `labels` | the column with a human's inclusions |

@@ -1,7 +1,7 @@
 """The reader of BibTeX: `@article{key, title = {...}, ...}`.
 
-`bibtexparser` splits a text into entries, and does not stop at an error: it treats text outside an entry as a comment,
-and text after a value as a part of the value. This module examines that text, so that no record is lost without a note.
+`bibtexparser` splits a text into entries, and does not stop at an error. It treats text outside an entry as a comment,
+and text after a value as a part of the value. This module examines such text, so that no record is lost without a note.
 
 Canonical fields are decoded (`M{\\"u}ller` -> `Müller`). Other fields keep the text of the file.
 """
@@ -39,7 +39,7 @@ _WITHOUT_KEY = re.compile(r"^([ \t]*@(?!(?i:string|preamble|comment)\b)\w+\s*[{(
 _COMMENT = re.compile(r"\s*(?:%(?!0 )|@[ \t]*(?i:comment)\b)")  # `%0 ` is EndNote's
 _BEGIN = re.compile(r"\s*@(\w+)\s*[{(]\s*([^\s,={}()\"]*)")
 
-# Its complaints are noted here, or raised.
+# This module notes or raises the faults that bibtexparser would log.
 logging.getLogger("bibtexparser.splitter").setLevel(logging.CRITICAL + 1)
 
 
@@ -50,9 +50,9 @@ def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. The id is the citation key; a repeated key is numbered (`key`, `key-2`).
 
     `@string` names are replaced by their texts. A repeated field keeps both texts. A broken entry, or an entry with a
-    part outside its braces, is lost.
+    part outside its braces, becomes no record but a note. `notes` collects these notes.
 
-    Raises `InputError` if no entry can be read. With strict `notes`, a lost entry is an error too.
+    Raises `InputError` if no entry can be read. With strict `notes`, any entry that becomes no record is an error too.
     """
     records: list[dict[str, Any]] = []
     macros = Macros()
@@ -100,7 +100,7 @@ def _line(block: Block) -> int:
 
 
 def _note_broken(block: ParsingFailedBlock, notes: Notes) -> int:
-    """Note a broken entry and return 1, or return 0 if the block is no entry."""
+    """Add a note on a broken block. Return the number of lost entries: 1 for an entry, 0 for `@string` and others."""
     begun = _BEGIN.match(str(block.raw))
     if begun and begun[1].lower() in NO_ENTRIES:
         notes.malformed(f"@{begun[1].lower()} without its end", _line(block))
@@ -112,10 +112,10 @@ def _note_broken(block: ParsingFailedBlock, notes: Notes) -> int:
 
 
 def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str, Any]], *, broken: bool) -> int:
-    """Note entries, or parts of entries, in text that `bibtexparser` took for a comment.
+    """Add notes on entries, or parts of entries, in text that `bibtexparser` took for a comment.
 
-    Return the number of lost entries that were not counted before. If the text begins with a field, the previous entry
-    ended too early, and is removed from `records`. `broken`: whether the previous entry is already lost.
+    If a field comes first in the text, the previous entry ended too early, and is removed from `records`. `broken`:
+    whether the previous entry is already lost. Return the number of lost entries that were not counted before.
     """
     raw = str(comment.raw)
 
@@ -143,7 +143,7 @@ def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str
 def _record(entry: Entry, named: Sequence[_Named], above: Sequence[str], *, key: str, number: int) -> dict[str, Any]:
     values = [value for _, value in named]
     fields: dict[str, Any] = {"id": key} if key else {}
-    served: dict[int, str] = {}  # place of a field -> key of the record that uses it
+    served: dict[int, str] = {}  # position of a field in the entry -> the record's key with its value
     for name, candidates in SOURCES.items():
         held = [at for plain in candidates for at, (own_name, _) in enumerate(named) if own_name.lower() == plain]
         filled = [at for at in held if values[at].latex.strip("{} \t\n")]
@@ -178,7 +178,7 @@ def _says_more(date: str) -> bool:
 
 
 def _fields(entry: Entry, macros: Macros, notes: Notes) -> list[_Named] | None:
-    """Return the fields of an entry. If a field is broken, note it and return None."""
+    """Return the fields of an entry. If a field is broken, add a note and return None."""
     named: list[_Named] = []
     for field in entry.fields:
         value = macros.read(str(field.value))
@@ -192,7 +192,10 @@ def _fields(entry: Entry, macros: Macros, notes: Notes) -> list[_Named] | None:
 
 
 def _layout(named: Sequence[_Named], above: Sequence[str]) -> dict[str, Any]:
-    """Return the facts for writing an entry again: fields without braces, `@string` names, and the text above."""
+    """Return what the BibTeX writer needs to write an entry as it was.
+
+    This is the delimiters of fields, the `@string` names, and the text above the entry.
+    """
     layout: dict[str, Any] = {
         "quotes": [name for name, value in named if value.style is Style.QUOTES],
         "bare": [name for name, value in named if value.style is Style.BARE],

@@ -16,7 +16,7 @@ from .record import bare_doi, split_keywords, year_of
 from .source import as_text
 
 MONTHS = {name[:3].lower(): name for name in calendar.month_name[1:]}
-LONGEST = 2**20  # maximum characters of a name's text; names made of names grow exponentially
+LONGEST = 2**20  # most characters of the text of an `@string` name; names made of names grow exponentially
 
 _AND = re.compile(r" and(?= )", re.IGNORECASE)
 _MARKS = re.compile(r"(?<!\\)[{}]| and(?= )", re.IGNORECASE)
@@ -27,7 +27,7 @@ _BLOCK_BEGINS = re.compile(r"\n[^\S\n]*@\w*[ \t]*[{(]")
 
 
 class Style(StrEnum):
-    """The delimiters of a value."""
+    """The delimiters around a value in a BibTeX file."""
 
     BRACES = "{"
     QUOTES = '"'
@@ -65,7 +65,7 @@ class Macros:
         return Value(raw, Style.BARE, latex, names, frozenset(used) - value_of_name.keys())
 
     def define(self, name: str, raw: str) -> bool:
-        """Define `name` as `raw`. Return False if `raw` is no value, or too long."""
+        """Define `name` as the value that a file writes as `raw`. Return False if `raw` is not a value or too long."""
         value = self.read(raw)
         if value is None or len(value.latex) > LONGEST:
             return False
@@ -96,7 +96,10 @@ def _parts(raw: str) -> list[tuple[str, str]] | None:
 
 
 def _end_of(raw: str, at: int, opened: str) -> int | None:
-    """Return the end of the text that begins at `at`, after the delimiter `opened`. None: the text does not end."""
+    """Return the position of the delimiter that closes the text at `at`. None: there is no such delimiter.
+
+    `opened`: the opening delimiter before `at`, a brace or a quotation mark.
+    """
     depth = 0
     for mark in _MARK.finditer(raw, at):
         if depth == 0 and mark[0] == ("}" if opened == "{" else '"'):
@@ -113,7 +116,7 @@ def balanced(latex: str) -> bool:
 
 
 def written(latex: str, style: Style) -> str:
-    """Return the text to write for a field's `latex`: in this style if possible, otherwise in braces."""
+    """Return LaTeX with its delimiters, as written in a file: in this style if possible, otherwise in braces."""
     if _BLOCK_BEGINS.search(latex) or not balanced(latex):
         latex, style = encode(latex), Style.BRACES
     in_quotes = style is Style.QUOTES and _end_of(f'{latex}"', 0, '"') == len(latex)
@@ -121,7 +124,10 @@ def written(latex: str, style: Style) -> str:
 
 
 def value_of(key: str, latex: str) -> Any:
-    """Return the value of `latex` in the field `key`. Only the abstract and the decision keep their line breaks."""
+    """Return a field's LaTeX as the value of a record. `key`: the record's name of the field.
+
+    Authors and keywords become lists, and a year a number. Only the abstract and the decision keep line breaks.
+    """
     if key == "authors":
         return [name for written_name in _split_names(latex) if (name := decode(written_name).replace("\n", " "))]
     text = decode(latex, typeset=key not in ADDRESSES)
@@ -138,7 +144,10 @@ def value_of(key: str, latex: str) -> Any:
 
 
 def latex_of(key: str, value: object) -> str:
-    """Return LaTeX for `value` in the field `key`. `value_of` undoes this, except for separators of keywords."""
+    """Return a record's value as LaTeX. `key`: the record's name of the field.
+
+    `value_of` restores the value, but a semicolon within a keyword becomes a comma.
+    """
     if key == "authors" and isinstance(value, list):
         return " and ".join(_name(text) for name in value if (text := as_text(name)).strip())
     if key == "keywords" and isinstance(value, list):
@@ -150,7 +159,7 @@ def latex_of(key: str, value: object) -> str:
     return encode(text)
 
 
-ADDRESSES = frozenset(("doi", "url", "pmid", "nct_id", "id"))  # here `~`, `--` and `$` are literal
+ADDRESSES = frozenset(("doi", "url", "pmid", "nct_id", "id"))  # in these fields, `~`, `--` and `$` are literal
 
 
 def _name(name: str) -> str:

@@ -14,7 +14,7 @@ from .source import Field, layout_of, source_format
 
 # The names of an entry's type and key among its fields; no field of a file can have such a name.
 TYPE, KEY = "@", "@key"
-# Canonical name -> its possible fields, best first. The others keep their own names.
+# Canonical name -> the BibTeX fields that may have its value, best first. Other fields keep their own names.
 SOURCES: Mapping[str, tuple[str, ...]] = {
     "authors": ("author",),
     "title": ("title",),
@@ -29,12 +29,12 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "url": ("url",),
     "type": ("type", "document_type"),  # "Review" is more specific than "article"
 }
-# The fields for values that the source lacks, or for records not from BibTeX, in this order.
+# The fields for values that the file of a record lacks, and for records from other formats, in this order.
 PLACES: Mapping[str, FieldPlace] = {
     **{name: FieldPlace(fields[0]) for name, fields in SOURCES.items() if name != "type"},
     **{key: FieldPlace(name) for name, key in DECISION_NAMES.items()},
 }
-# The types whose container is not a journal.
+# The types of works that appear in a book, not in a journal.
 BOOK_TITLE = frozenset(("incollection", "inproceedings"))
 
 _TYPE = re.compile(r"(?!(?:comment|string|preamble)\Z)[A-Za-z]\w*", re.IGNORECASE)
@@ -44,7 +44,7 @@ _NOT_IN_A_NAME = re.compile(r"[\s\"#%'(),={}@\\]+")
 
 
 def write_bibtex(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write an entry for each record. Unchanged fields of a record from BibTeX keep their text.
+    """Write a BibTeX entry for each record. Unchanged fields of a record from BibTeX keep their text.
 
     Records from another format get the canonical fields. Used `@string` names, comments and a preamble are kept, but
     not white space between fields. Keys are made unique, and characters that a key or a field's name cannot contain
@@ -80,7 +80,7 @@ def _entry(record: Mapping[str, Any], strings: Mapping[str, str], taken: set[str
         name = _NOT_IN_A_NAME.sub("_", own_name)
         if key == "journal" and source_format(record) is not Format.BIBTEX and entry_type in BOOK_TITLE:
             name = "booktitle"
-        # A list under a canonical key is one value; a repeated field is repeated again.
+        # A list under a canonical key becomes one field. A field that the file repeated is repeated again.
         is_kept = key is None or key.startswith("_bib_")
         for values in [[value] for value in same] if is_kept else [list(same)]:
             lines.append(f"  {name} = {_value(values, record, strings)},\n")
@@ -95,7 +95,7 @@ def _entry(record: Mapping[str, Any], strings: Mapping[str, str], taken: set[str
 
 
 def _value(same: Sequence[Field], record: Mapping[str, Any], strings: Mapping[str, str]) -> str:
-    """Return the text of a field: as in the file if the value is unchanged, otherwise new LaTeX."""
+    """Return a field's text with its delimiters: as in the file if the value is unchanged, otherwise new LaTeX."""
     name, text, key = same[0].name, same[0].text, same[0].key
     layout = layout_of(record, Format.BIBTEX)
     is_bare, is_quoted = (
@@ -116,7 +116,10 @@ def _value(same: Sequence[Field], record: Mapping[str, Any], strings: Mapping[st
 
 
 def different(key: str, taken: set[str]) -> str:
-    """Return a form of the key that is not in `taken`, and add it there. An empty key stays empty, and may repeat."""
+    """Return the key, or the key with a number if `taken` has it (`key-2`), and add the result to `taken`.
+
+    An empty key stays empty, and may repeat.
+    """
     free_key, number = key, 1
     while free_key and free_key in taken:
         number += 1

@@ -1,7 +1,8 @@
 """The rows of a delimited text, and the recovery after a row with unbalanced quotes.
 
-If its first line has the header's width when only a quote beside a delimiter ends a cell, that line is the row.
-Otherwise the row has no certain end. Reading continues with the next line that begins a row of the header's width.
+First, the damaged row's first line is read again, so that only a quote beside a delimiter ends a cell. If the line now
+has as many cells as the header, this line is the row. Otherwise the damaged row has no certain end. Reading continues
+with the next line that begins a row as wide as the header.
 """
 
 import csv
@@ -20,8 +21,8 @@ from .notes import Notes
 
 DELIMITERS = ",;\t|"
 CELL_LIMIT = 16 * 2**20  # characters; csv's own limit of 131,072 is too small for the references of some exports
-# Limits on rereading in search of whole rows: a text of stray quotes would otherwise take time quadratic in its length.
-# In characters (a second or two of work), and as a multiple of the text's length.
+# Limits on rereading in search of whole rows; without a limit, the time for a text of stray quotes is quadratic. The
+# larger limit counts: a number of characters (a second or two of work), or a multiple of the text's length.
 READ_AGAIN = 200_000_000
 TIMES_AGAIN = 8
 csv.field_size_limit(max(csv.field_size_limit(), CELL_LIMIT))
@@ -29,17 +30,17 @@ csv.field_size_limit(max(csv.field_size_limit(), CELL_LIMIT))
 
 @dataclass(frozen=True)
 class CellRow:
-    """The cells of one row."""
+    """The cells of one row of a table."""
 
-    line: int  # the row's first line; quoted cells may span several
+    line: int  # number of the row's first line; quoted cells may span several lines
     cells: list[str]  # without the apostrophes of the formula guard
 
 
 class CellRows(Iterator[CellRow]):
     """The rows of a text whose cells a delimiter separates.
 
-    A row with unbalanced quotes is lost, with a note; with strict `notes`, it raises `InputError`. Reading continues at
-    the next row. If the caller has set `width`, reading continues at the next row of this width.
+    A row with unbalanced quotes is repaired, or lost with a note. With strict `notes`, a lost row raises `InputError`.
+    Reading continues at the next row. If the caller has set `width`, this is the next row with `width` cells.
     """
 
     def __init__(self, text: str, delimiter: str, notes: Notes) -> None:
@@ -73,13 +74,13 @@ class CellRows(Iterator[CellRow]):
 
     @property
     def written(self) -> str:
-        """Return the text of the last row."""
+        """Return the text of the row that was read last."""
         return "".join(self._lines.of_row)
 
     def swallowed(self) -> bool:
-        """Return whether the last row contains whole rows, from its second line on.
+        """Return whether the row that was read last contains whole rows, from its second line on.
 
-        If so, these lines are read again as rows.
+        If the answer is True, these lines are read again as rows. The cause is a quote that is never closed.
         """
         rows = csv.reader(self._lines.of_row[1:], delimiter=self.delimiter, strict=True)
         try:
@@ -92,9 +93,12 @@ class CellRows(Iterator[CellRow]):
         return True
 
     def _repaired(self) -> list[str] | None:
-        """Return the cells of the damaged row's first line, read with quotes inside them, or None."""
+        """Return the cells of the damaged row's first line, or None if it lacks the width of the header.
+
+        Only a quote beside a delimiter ends a cell; other quotes are part of the text.
+        """
         sign = re.escape(self.delimiter)
-        # A space behind a delimiter shows that it belongs to the text.
+        # A delimiter before a space belongs to the text of a cell.
         cell = re.compile(rf'(?:"((?:[^"]|"(?!{sign}|$))*)"|((?! )[^"{sign}]*))({sign}|$)')
         first, at, cells = self._lines.of_row[0].rstrip("\r\n"), 0, list[str]()
         while (match := cell.match(first, at)) is not None:
@@ -108,7 +112,7 @@ class CellRows(Iterator[CellRow]):
         return cells
 
     def _next_whole(self) -> CellRow | None:
-        """Return the next whole row that begins after the damaged row's first line, or None."""
+        """Return the next whole row that begins after the damaged row's first line. None: no such row is found."""
         while self._to_spare > 0:
             self._to_spare -= self._lines.turn_back()
             line = self._lines.begin()
@@ -124,9 +128,9 @@ class CellRows(Iterator[CellRow]):
         return None
 
     def _is_within_text(self) -> bool:
-        """Return True if the last row is probably a line of text within a cell.
+        """Return True if the row that was read last is probably a line of text within a cell.
 
-        Such a line may have as many commas as the header, but the next line rarely has as many too.
+        Such a line may have as many commas as the header, but the line after it rarely has the same number.
         """
         n_lines = len(self._lines.of_row)
         try:
@@ -139,9 +143,9 @@ class CellRows(Iterator[CellRow]):
 
 
 def rows_of_table(text: str, path: Path, fit: Callable[[Sequence[str]], Any]) -> Iterator[CellRow]:
-    """Yield the header row and the rows below it, each of the header's width, without empty rows.
+    """Yield the header row and the rows below it, without empty rows. Short rows are filled with empty cells.
 
-    `fit`: how well the header's cells fit; the delimiter with the best fit is used.
+    `fit`: returns how well a list of cells fits as a header, higher for better. It selects the delimiter.
 
     Raises `InputError` if there is no row, or a row is longer than the first.
     """
@@ -163,7 +167,7 @@ def rows_of_table(text: str, path: Path, fit: Callable[[Sequence[str]], Any]) ->
 
 
 class _Lines(Iterator[str]):
-    """The lines of a text. The lines of a row can be read again from its second line."""
+    """The lines of a text. A caller can read the lines of a row again, from the row's second line on."""
 
     def __init__(self, text: str) -> None:
         self._number = 1  # first line of the row
@@ -177,7 +181,7 @@ class _Lines(Iterator[str]):
         return line
 
     def begin(self) -> int:
-        """Begin a row with the next line, and return its number."""
+        """Begin a row with the next line, and return this line's number."""
         self._number += len(self.of_row)
         self.of_row.clear()
         return self._number

@@ -1,4 +1,4 @@
-"""The meaning of table columns, for sources whose column names do not say enough.
+"""The meaning of table columns, for databases whose column names are ambiguous.
 
 The module also finds the database that a record or a table names.
 """
@@ -14,7 +14,8 @@ from .bibtex_values import latex_of, value_of
 from .record import split_authors
 from .source import as_text
 
-# Names of the column or tag without readers' prefixes: in RIS and Ovid, in EndNote, in tables that people made.
+# The column or tag that names a record's database: in RIS and Ovid, in EndNote, in tables that people made. The names
+# lack the prefixes that readers add.
 DATABASE_NAMES = ("db", "remote-database-name", "database name", "database", "source database", "source file", "source")
 LONGEST_NAME = 60  # characters; a longer text under such a name is a citation
 _BEFORE = re.compile(r"\A(?:ris|nbib|endnote) ")
@@ -27,26 +28,26 @@ def plain_name(column: str) -> str:
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """The columns of one source, under their plain names."""
+    """The meaning of the columns in one database's tables. Column names are in lower case, as in `plain_name`."""
 
-    signs: frozenset[str]  # columns in every header of the source; no other source has all of them
-    marker: str | None = None  # column filled in every row of the source, for tables with rows of several sources
+    signs: frozenset[str]  # columns in every header of the database; no other database has all of them
+    marker: str | None = None  # column filled in each of the database's rows, if a table has rows of several databases
     # Canonical name -> its columns, best first; they precede the usual columns.
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    own: frozenset[str] = frozenset()  # columns that keep their name, though it is canonical in other sources
+    own: frozenset[str] = frozenset()  # columns that keep their name, though other databases use it for a known field
     # Canonical name -> the reader of its cell, if the text needs one.
     values: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     # Canonical name -> the writer of its cell, if a changed value needs one.
     written: Mapping[str, Callable[[object], str]] = field(default_factory=dict)
-    # The filled cells of a row -> fields made of several cells or of parts of one. They override other fields. Empty
-    # values are ignored.
+    # The filled cells of a row -> fields made from several cells or from parts of a cell. These fields override other
+    # fields. Empty values are ignored.
     made: Callable[[Mapping[str, str]], Mapping[str, Any]] | None = None
     database: tuple[str, ...] = ()  # the columns that name the database, best first
-    called: str | None = None  # name of the database, if no other has such tables
+    called: str | None = None  # name of the database, if no other database has such tables
 
 
-# Ovid: the source holds year, journal and volume, a link the DOI; each author has a line.
-SOURCE_READ = 2_000  # characters that the patterns search; a longer text is no source
+# Ovid: the source contains year, journal and volume; a link contains the DOI; each author has a line.
+SOURCE_READ = 2_000  # characters that the patterns search; a longer text is not a source
 TITLE_END = 80  # characters searched for the end of a title
 # "Journal. 12(3) (pp 4-5), 2020. Date ...", "Journal. Vol.12,(3), 2020, pp. 4-5.", "Journal. 12(3):4-5, 2020 Mar 1."
 _BEHIND_JOURNAL = re.compile(
@@ -69,7 +70,7 @@ _LINKS = ("do", "digital object identifier", "url", "fturl", "link to the ovid f
 
 
 def _ovid_title(text: str) -> str:
-    """Return the title without PsycINFO's "[References]." and without a date that an export appended."""
+    """Return the title without its end "[References]." (in PsycINFO), and without a date that an export appended."""
     return text[:-TITLE_END] + _BEHIND_TITLE.sub("", text[-TITLE_END:])
 
 
@@ -77,7 +78,7 @@ def _ovid_made(cells: Mapping[str, str]) -> Mapping[str, Any]:
     source = " ".join((cells.get("so") or cells.get("source") or "")[:SOURCE_READ].split())
     made: dict[str, Any] = {}
     if years := _YEAR.findall(source.partition("Date of Publication")[0]):
-        made["year"] = int(years[-1])  # a congress before it may have another
+        made["year"] = int(years[-1])  # the date of a congress may come before it
     elif dated := re.search(r"\b(?:1[89]|20)\d\d\b", cells.get("dp", "")):
         made["year"] = int(dated[0])
     if book := _BOOK.match(source):
@@ -104,12 +105,15 @@ def _ovid_made(cells: Mapping[str, str]) -> Mapping[str, Any]:
 
 _OVID_VALUES: Mapping[str, Callable[[str], Any]] = {"title": _ovid_title}
 
-# EBSCO (CINAHL and others): a record's XML laid out flat, one column for each author, subject and number.
+# EBSCO (CINAHL and others): a record's XML as a row, with a column for each author, subject and number.
 _EBSCO_NUMBER = re.compile(r"/(\d+)(?:/|$)")
 
 
 def _ebsco_elements(cells: Mapping[str, str], stem: str) -> list[tuple[str, str]]:
-    """Return (number, text) for the columns `stem`, `stem/0`, `stem/0/ text` and so on, sorted by number."""
+    """Return the pairs (number, text) of the columns `stem`, `stem/0`, `stem/0/ text` and so on, sorted by number.
+
+    `cells`: column name -> text. The number is the digits in the column's name, or "".
+    """
     elements = (
         (match[1] if (match := _EBSCO_NUMBER.match(name, len(stem))) else "", text.strip())
         for name, text in cells.items()
@@ -148,7 +152,10 @@ _ISSN = re.compile(r"\bISSN (\d{4}-\d{3}[\dXx])")
 
 
 def _bibtex_abstract(description: str) -> str:
-    """Return the description without the publisher's name at its start; "" if nothing remains."""
+    """Return the abstract in the text after "Description:" of a BibTeX note; "" if there is no abstract.
+
+    The publisher's name at the beginning of the text is removed.
+    """
     publisher, mark, behind = description.partition(" ; ")
     text = behind if mark and len(publisher) <= PUBLISHER else description
     return text.strip().removeprefix(": ") if mark or len(text) > PUBLISHER else ""
@@ -189,7 +196,7 @@ MAPPINGS: tuple[ColumnMapping, ...] = (
         made=_ovid_made,
         database=("db",),
     ),
-    # Ovid: the same by name.
+    # Ovid: the fields by their full names.
     ColumnMapping(
         signs=frozenset(("link to the ovid full text or citation", "title", "source")),
         marker="link to the ovid full text or citation",
@@ -198,7 +205,7 @@ MAPPINGS: tuple[ColumnMapping, ...] = (
         made=_ovid_made,
         database=("database",),
     ),
-    # EBSCO: a record's XML laid out flat.
+    # EBSCO: a record's XML as a row.
     ColumnMapping(
         signs=frozenset(("artinfo/tig/atl", "jinfo/jtl")),
         marker="artinfo/tig/atl",
@@ -224,7 +231,7 @@ MAPPINGS: tuple[ColumnMapping, ...] = (
         signs=frozenset(("journal/book", "create date")), values={"authors": _pubmed_authors}, called="PubMed"
     ),
     ColumnMapping(signs=frozenset(("eid", "source title")), database=("source",), called="Scopus"),
-    # Here the source is the whole citation.
+    # In Embase, the column "source" is the whole citation.
     ColumnMapping(signs=frozenset(("pui", "embase link")), own=frozenset(("source",)), called="Embase"),
     # The two-letter columns: ID is Keywords Plus, and PT is only "J".
     ColumnMapping(signs=frozenset(("pt", "ut")), own=frozenset(("id", "pt")), called="Web of Science"),
@@ -246,7 +253,7 @@ MAPPINGS: tuple[ColumnMapping, ...] = (
 
 
 def mappings_for(columns: Collection[str]) -> tuple[ColumnMapping, ...]:
-    """Return the mappings whose `signs` are all among these columns (plain names of a header)."""
+    """Return the mappings of the databases whose tables have these columns (plain names, as in `plain_name`)."""
     return tuple(mapping for mapping in MAPPINGS if mapping.signs.issubset(columns))
 
 
@@ -263,5 +270,5 @@ def database_of(record: Mapping[str, Any]) -> str | None:
 
 
 def database_of_table(columns: Iterable[str]) -> str | None:
-    """Return the database of a table with this header. Return None if several databases, or none, have such tables."""
+    """Return the database whose tables have this header. Return None if no database, or several, have such tables."""
     return next((m.called for m in mappings_for({plain_name(name) for name in columns}) if m.called), None)

@@ -80,18 +80,18 @@ _CANONICAL_SOMEWHERE = {
 
 
 def canonical_name(column: str) -> str | None:
-    """Return the canonical name of a column, or None. Upper and lower case are equal."""
+    """Return the name of the record's field that a column usually fills, or None. Case does not matter."""
     return _CANONICAL_SOMEWHERE.get(plain_name(column))
 
 
 def listed(columns: Sequence[str]) -> str:
-    """Return the names of columns for a message."""
+    """Return the names of columns as a text for a message. Further names are counted only."""
     names = [repr(name.strip()[:40]) for name in columns if name.strip()]
     return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
 def is_no_abstract(text: str) -> bool:
-    """Return True if the text is no abstract: "", "No abstract available.", "[Abstract not available]", "N/A" ..."""
+    """Return True if the text is not an abstract: "", "No abstract available.", "N/A" and similar texts."""
     return not text.strip() or (len(text) <= LONGEST_PLACEHOLDER and _PLACEHOLDER.fullmatch(text) is not None)
 
 
@@ -112,16 +112,16 @@ class Columns:
 
     @cached_property
     def plain(self) -> list[str]:
-        """Return the plain names of the columns, as `plain_name` makes them."""
+        """Return the names of the columns in lower case, with one space between words."""
         return [plain_name(name) for name in self.names]
 
     @cached_property
     def mappings(self) -> tuple[ColumnMapping, ...]:
-        """Return the mappings of the sources that have these columns."""
+        """Return the mappings of columns to fields for the databases whose tables have these columns."""
         return mappings_for(frozenset(self.plain))
 
     def mapping_of(self, cells: Sequence[str]) -> ColumnMapping | None:
-        """Return the mapping of a row's source, or None if it is unknown."""
+        """Return the mapping of columns to fields for a row's database, or None if the database is unknown."""
         for mapping in self.mappings:
             at = None if mapping.marker is None else self.plain.index(mapping.marker)
             if at is None or (at < len(cells) and cells[at].strip()):
@@ -130,7 +130,7 @@ class Columns:
 
     @cached_property
     def known(self) -> dict[int, str]:
-        """Return the canonical name of each canonical column, by position."""
+        """Return a mapping from a column's position to the canonical name of the field that the column fills."""
         claimed: dict[str, str | None] = {}
         for mapping in self.mappings:
             for name, columns in mapping.names.items():
@@ -160,7 +160,10 @@ class Columns:
 
     @cached_property
     def _order(self) -> dict[str, list[int]]:
-        """Return the positions of the columns of each canonical name, and of ACCESSION, best first."""
+        """Return for each canonical name the positions of its columns, best first.
+
+        The name ACCESSION, the database's own number, is included.
+        """
         order: dict[str, list[int]] = {}
         for name in dict.fromkeys(self.known.values()):
             best_first = [column for mapping in self.mappings for column in mapping.names.get(name, ())]
@@ -194,9 +197,10 @@ class Columns:
         return own_names
 
     def sort(self, cells: Sequence[str]) -> tuple[dict[int, str], dict[str, int]]:
-        """Return the filled cells of a row by position, and the position of each canonical name's cell.
+        """Return two mappings for a row: position -> filled cell, and field -> position of the cell with its value.
 
-        `ACCESSION` counts as a canonical name. Cells beyond the header are ignored.
+        Fields have canonical names, such as `title`, or the name `ACCESSION` (the database's own number). Cells beyond
+        the header are ignored.
         """
         filled = {at: cell for at, cell in enumerate(cells[: self.width]) if cell.strip()}
         served: dict[str, int] = {}
@@ -211,5 +215,5 @@ class Columns:
 
     @cached_property
     def best(self) -> dict[str, int]:
-        """Return the position of each canonical name's best column."""
+        """Return a mapping from the canonical name of a field to the position of its best column."""
         return {name: positions[0] for name, positions in self._order.items() if name != ACCESSION}

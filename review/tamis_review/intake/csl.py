@@ -17,7 +17,7 @@ NAMES: Mapping[str, str] = {"container-title": "journal", "DOI": "doi", "URL": "
 
 
 def is_csl(members: Mapping[str, Any]) -> bool:
-    """Return True if the object is a citation in CSL."""
+    """Return True if a JSON object with these members is a citation in CSL."""
     return "type" in members and (
         "container-title" in members
         or isinstance(members.get("issued"), dict)
@@ -26,15 +26,16 @@ def is_csl(members: Mapping[str, Any]) -> bool:
 
 
 def keys_of(members: Mapping[str, Any]) -> dict[str, str]:
-    """Return the name in the record for each name in the object."""
+    """Return a mapping from each member's name in a CSL object to its name in a record."""
     canonical = {name: NAMES[name] for name in members if name in NAMES and NAMES[name] not in members}
     return {name: canonical.get(name, name if name in CANONICAL else f"_csl_{name}") for name in members}
 
 
 def with_canonical(record: Mapping[str, Any], notes: Notes, line: int) -> dict[str, Any]:
-    """Return a record, whose names are those of `keys_of`, with canonical fields from CSL's own values.
+    """Return a record with canonical fields (authors, year, keywords, DOI) made from its CSL fields.
 
-    An author without a name in letters is noted; its value stays in `_csl_author`.
+    `record`: the values of a CSL object under the names of `keys_of`. An author without a name in letters gets a note;
+    the author's value stays in `_csl_author`.
     """
     keyword = record.get("_csl_keyword")
     years = re.findall(r"\b\d{4}\b", str(record.get("_csl_issued")))
@@ -51,7 +52,10 @@ def with_canonical(record: Mapping[str, Any], notes: Notes, line: int) -> dict[s
 
 
 def _names(person: object) -> list[str]:
-    """Return the names in a person of any JSON shape. Only text and numbers are read, and a name has a letter."""
+    """Return the names in a CSL person: `Family, Given`. The value may have any JSON type.
+
+    Only texts and integers are read. A name without a letter is omitted.
+    """
     if isinstance(person, dict):
         read = {name: str(value) for name, value in person.items() if type(value) in (str, int)}
         family = " ".join(filter(None, map(read.get, ("non-dropping-particle", "family"))))

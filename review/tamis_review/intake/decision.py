@@ -1,4 +1,4 @@
-"""The decision on a record, in fields that no model is shown. An exported file has it in notes or columns.
+"""The decision on a record, in fields that no model is shown. Exported files have the decision in notes or columns.
 
 An export also has people's labels and notes, and the source if there are several.
 """
@@ -27,22 +27,22 @@ DECISION_FIELDS: Mapping[str, str] = {
     LABELS: "Tamis labels",
     NOTES: "Tamis notes",
 }
-# The same as members of an object, as columns, and as fields of BibTeX.
+# Name in JSON objects, tables and BibTeX -> the record's hidden field.
 DECISION_NAMES: Mapping[str, str] = {key.removeprefix("_"): key for key in DECISION_FIELDS}
 
 
 def decision_places(name: str) -> dict[str, FieldPlace]:
-    """Return the place of each decision field in a format whose note fields are called `name`."""
+    """Return where a format writes each decision field: in a note field called `name`, after a label."""
     return {key: FieldPlace(name, f"{label}: ") for key, label in DECISION_FIELDS.items()}
 
 
 def is_withdrawn(field: Field) -> bool:
-    """Return True if the file's field has a decision that the record no longer has."""
+    """Return True if the field of a file contained a decision that its record no longer has."""
     return field.key in DECISION_FIELDS and not field.text
 
 
 def decision_value(key: str, text: str) -> str | float:
-    """Return the value of a decision field's text in a file. A confidence becomes a number if possible."""
+    """Return the value of a decision field from its text in a file. A confidence becomes a number if possible."""
     if key != CONFIDENCE:
         return text
     try:

@@ -1,8 +1,8 @@
 """The reader and the writer of CSV and similar tables: a header row, then a row for each record.
 
-A table that is read and written keeps its columns in order, and its cells' exact texts. It also keeps its delimiter,
-its line ends, the text above the header, and quotes if all cells had them. Empty rows, and empty cells beyond the
-header, are lost.
+A table that Tamis reads and writes again keeps its columns in order, and its cells' exact texts. The table also keeps
+its delimiter, its line ends, the text above the header, and quotes if all cells had quotes. Empty rows, and empty cells
+beyond the header, are lost.
 
 Usual column names are recognised in any table. Other columns need a mapping (`column_mappings`).
 
@@ -38,20 +38,20 @@ from .tagged import CONTENT
 
 HEADER_WITHIN = 10  # rows; Embase writes the search query above its header
 LAST = 1_000  # characters at a file's end that are searched for its last line break
-DATABASE = "_database"  # the database named by the row, under any column name
+DATABASE = "_database"  # the record's field for the database that a row names, under any column name
 QUOTING = ("all", "filled")  # quoted cells beyond the necessary: all, or all that are not empty
 LINE_ENDS = ("\r\n", "\n", "\r")
 SEPARATOR = "; "
-# Cochrane's ids of trials are those of other databases: `PUBMED 21314913,EMBASE 361584103`.
+# Cochrane identifies trials by the ids of other databases: `PUBMED 21314913,EMBASE 361584103`.
 _PMID_IN_ID = re.compile(r"(?:\A|,)\s*PUBMED (\d{1,9})(?=\s*(?:,|\Z))", re.IGNORECASE)
-MADE = "made"  # canonical name -> mark of a value made from richer cells, which stay unchanged
+MADE = "made"  # canonical name -> mark (hash) of a value made from other cells, which stay unchanged
 DELIMITER_OF = {Format.DELIMITED: ",", Format.TSV: "\t"}
-# The columns for added values, and for records from elsewhere.
+# The columns for added values, and for records from other formats.
 PLACES: Mapping[str, FieldPlace] = {
     **{name: FieldPlace(name) for name in CANONICAL},
     **{key: FieldPlace(column) for column, key in DECISION_NAMES.items()},
 }
-# In cells of these forms, and in quotes, a row with surplus cells is not shifted yet.
+# In a row with surplus cells, a cell of such a form, or in quotes, is still in its own column.
 _FORMS = {"year": re.compile(r"\d{4}"), "doi": re.compile(r"(?:https?://\S+?/)?10\.\S+"), "pmid": re.compile(r"\d+")}
 _SENTENCE = re.compile(r"[.!?)\]]\s*\Z")
 SPLIT: Mapping[str, Callable[[str], list[str]]] = {"authors": split_authors, "keywords": split_keywords}
@@ -106,9 +106,9 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
 
 
 def _delimiter(text: str) -> str:
-    """Return the delimiter that gives the most known columns in a row near the top.
+    """Return the delimiter that gives the most known column names in a row near the top.
 
-    Among equal delimiters, the one with more cells wins, then the one with more cells without outer white space.
+    If several delimiters give the same number, prefer more cells, then more cells without outer white space.
     """
     lines = io.StringIO(text, newline="")  # only once: it copies all lines
 
@@ -176,7 +176,10 @@ def _start_of(text: str, line: int) -> int:
 
 
 def _intact(cells: Sequence[str], columns: Columns, served: Mapping[str, int], rows: CellRows) -> int:
-    """Return how many cells of a row with surplus cells are surely in their columns, or 0 if some content is not."""
+    """Return how many cells of a row with surplus cells are certainly in their own columns.
+
+    Return 0 if the title or the abstract may be in a wrong column. `served`: field -> position of its cell.
+    """
     checked = {name: at for name, at in served.items() if name in _FORMS}
     right = [at for name, at in checked.items() if _FORMS[name].fullmatch(cells[at].strip())]
     content = [served.get(name, at) for name, at in columns.best.items() if name in CONTENT]
@@ -191,7 +194,7 @@ def _intact(cells: Sequence[str], columns: Columns, served: Mapping[str, int], r
 
 
 def _fault(row: CellRow, columns: Columns, served: Mapping[str, int]) -> str | None:
-    """Return why the row is no record, or None if it is a record."""
+    """Return why the row is not a record, or None if it is a record. `served`: field -> position of its cell."""
     width = f"a row of {len(row.cells)} cells under a header of {columns.width}"
     if any(cell.strip() for cell in row.cells[columns.width :]):
         return f"{width}: does a cell contain the delimiter without quotes?"
@@ -203,7 +206,10 @@ def _fault(row: CellRow, columns: Columns, served: Mapping[str, int]) -> str | N
 def _record(
     row: CellRow, header: CellRow, columns: Columns, filled: dict[int, str], served: dict[str, int], *, number: int
 ) -> tuple[dict[str, Any], list[Field], dict[str, str]]:
-    """Return the record, the fields of its row, and the marks of values that a mapping made from several cells."""
+    """Return the record of a row, the original fields of the row, and marks of values made from several cells.
+
+    A mark shows later whether such a value was changed. `filled`: position -> cell. `served`: field -> position.
+    """
     mapping = columns.mapping_of(row.cells)
     texts = {name: filled[at].strip() for name, at in served.items()}
     accession = texts.pop(ACCESSION, None)
@@ -259,11 +265,11 @@ def _values(texts: Mapping[str, str], mapping: ColumnMapping | None) -> dict[str
 
 
 def write_csv(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format = Format.DELIMITED) -> None:
-    """Write a table with commas, or with the delimiter of the records' own table (unless it is a tab).
+    """Write a table with commas, or with the delimiter of the records' own table (unless that delimiter is a tab).
 
-    A record from a table (CSV or TSV) keeps its columns. Added values get columns after these, the decision last. Other
-    records get columns for their canonical names, then for other names without a leading underscore. Lists are
-    separated by semicolons; a semicolon within a name or a keyword becomes a comma.
+    A record from a table (CSV or TSV) keeps its columns. Added values get columns after these, the decision last.
+    Records from other formats get columns for their canonical names, then for other names without a leading underscore.
+    Semicolons separate the elements of lists; a semicolon within a name or a keyword becomes a comma.
     """
     layout = next((stored for record in records if (stored := layout_of(record, form))), {})
 
@@ -272,7 +278,7 @@ def write_csv(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format
 
     delimiter = stated("delimiter", DELIMITERS, DELIMITER_OF[form])
     line_end = stated("line_end", LINE_ENDS, LINE_ENDS[0])
-    rows_end = stated("rows_end", LINE_ENDS, line_end)  # if it differs from the header's
+    rows_end = stated("rows_end", LINE_ENDS, line_end)  # if it differs from the header's line end
     special = special_in(delimiter)
 
     def row(cells: Sequence[str], style: object, end: str) -> str:
@@ -303,23 +309,23 @@ def write_tsv(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
 
 
 def quoted(cell: str, style: object = "all") -> str:
-    """Return the cell, in quotes if the style demands them."""
+    """Return the cell, in quotes if the style requires quotes: `all` cells, or only `filled` cells."""
     is_bare = style not in QUOTING or (style == "filled" and not cell)
     return cell if is_bare else '"' + cell.replace('"', '""') + '"'
 
 
 def special_in(delimiter: str) -> re.Pattern[str]:
-    """Return the pattern of the characters that require quotes."""
+    """Return the pattern of the characters that require quotes around a cell."""
     return re.compile(rf'["\r\n{re.escape(delimiter)}]')
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of the written table. Names that differ only in case are equal: a reader cannot distinguish them."""
+    """A column of the table to write. Names that differ only in case are equal, as for a reader of tables."""
 
     name: str = field(compare=False)
     plain: str
-    nth: int = 0  # place among the table's columns with the same name or, like it, without a name
+    nth: int = 0  # position, from 0, among the table's columns with the same name (or among those without a name)
 
     @classmethod
     def called(cls, name: str, nth: int = 0) -> "_Column":
@@ -331,7 +337,7 @@ def _plain(name: str) -> str:
 
 
 def _columns(records: Iterable[Mapping[str, Any]]) -> list[_Column]:
-    """Return the columns of the records' own tables, then added columns, then missing columns of the decision."""
+    """Return the columns to write: those of the records' own tables, added columns, then columns of the decision."""
     of_tables: dict[_Column, None] = {}
     gained: dict[_Column, None] = {}
     for record in records:
@@ -365,11 +371,11 @@ def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:
     count = Counter([_plain(entry[0]) for entry in entries])
     seen: dict[str, int] = {}
     for written in fields_of(record, form, _places(record, form), joined_by=SEPARATOR):
-        if written.key in SPLIT and written.key in column_of:  # another element of a list has no column of its own
+        if written.key in SPLIT and written.key in column_of:  # further elements of a list use the same column
             cells[column_of[written.key]] += SEPARATOR + written.text
             continue
-        # An added value uses the column of its name, if there is one, as the cell may be blank. Columns of one table
-        # with the same name, or none, are distinguished by their order.
+        # An added value uses a column with its name, if there is such a column, because the cell may be blank. Columns
+        # of one table with the same name, or without a name, are distinguished by their order.
         plain = _plain(written.name)
         column = _Column(written.name, plain, nth if (nth := seen.get(plain, 0)) < count[plain] else 0)
         seen[plain] = nth + 1
@@ -392,7 +398,7 @@ _columns_named = lru_cache(maxsize=64)(Columns)  # a file's records have one hea
 
 
 def _readable(cell: str, key: str, value: object, mapping: ColumnMapping | None) -> str:
-    """Return the cell if the reader would get this value from it, otherwise a cell with the value, if possible."""
+    """Return the cell if the reader gets `value` from it. Otherwise return a new cell with the value, if possible."""
     read = SPLIT.get(key) if mapping is None else mapping.values.get(key, SPLIT.get(key))
     if value is None or value == [] or read is None or read(cell) == value:
         return cell
@@ -404,7 +410,7 @@ def _readable(cell: str, key: str, value: object, mapping: ColumnMapping | None)
 
 
 def _places(record: Mapping[str, Any], form: Format) -> Mapping[str, FieldPlace]:
-    """Return the columns for added values. An unchanged value that was made from other cells has no column."""
+    """Return the columns for added values. Omit the unchanged values that the reader made from other cells."""
     made = layout_of(record, form).get(MADE)
     if not isinstance(made, Mapping):
         return PLACES

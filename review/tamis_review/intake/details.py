@@ -1,7 +1,7 @@
 """The details of a citation (volume, pages ...) from formats that Tamis only reads, with their names in other formats.
 
 Records keep details under the names of their format (`_wos_VL`, `_enw_V`, `_pubmed_volume`). Tables (CSV, TSV) use the
-same names. RIS files also get every other tag of Web of Science, as in Web of Science's own RIS.
+same names. RIS files also get every other tag of Web of Science, as in RIS files from Web of Science.
 """
 
 import re
@@ -17,15 +17,12 @@ PREFIXES = ("_wos_", "_enw_", "_pubmed_", "_csl_")  # prefixes of read-only form
 
 @dataclass(frozen=True)
 class Detail:
-    """A detail of a citation, such as its volume.
-
-    It has its tag in RIS, its element in EndNote XML, and its field names in records.
-    """
+    """A detail of a citation, such as its volume: its RIS tag, its EndNote XML element, and its names in records."""
 
     ris: str
     endnote: str | None
     names: tuple[str, ...]
-    before: str = ""  # prefix, if the tag is of notes on anything
+    before: str = ""  # prefix of the text, if the tag is for notes of any kind
 
 
 DETAILS: tuple[Detail, ...] = (
@@ -101,20 +98,20 @@ _NOT_IN_RIS = frozenset(("PT", "DA", "CT", "ID", "TY", "ER", "T2", "SP", "AN", "
 
 
 def other_tag(name: str) -> str | None:
-    """Return the tag of a field of Web of Science in RIS, if it has no better tag there."""
+    """Return the RIS tag of a Web of Science field that has no usual RIS tag: its own tag, or None if not allowed."""
     match = _WOS.fullmatch(name)
     return match[1] if match is not None and name not in IN_RIS and match[1] not in _NOT_IN_RIS else None
 
 
 def other_fields(record: Mapping[str, Any]) -> Iterator[Field]:
-    """Yield the fields of Web of Science that have no tag in RIS, under Web of Science's tags."""
+    """Yield a record's Web of Science fields that have no usual RIS tag, under the tags of Web of Science."""
     for name, value in record.items():
         if (tag := other_tag(name)) is not None:
             yield from [Field(tag, as_text(element), name) for element in as_list(value)]
 
 
 def with_joined(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the record with some lists of details joined by line breaks, because EndNote has one element for them."""
+    """Return the record with lists of details joined by line breaks, because EndNote has one element for each list."""
     joined = {
         name: "\n".join(map(as_text, value))
         for name, value in record.items()

@@ -1,7 +1,7 @@
-"""The texts of an EndNote record, each under its path of elements, and the record rebuilt from them.
+"""The texts of an EndNote record, each under its path of elements, and the record rebuilt from these texts.
 
-A path such as `titles/title/~` has the elements, outermost first, with their attributes. `~` is the style that EndNote
-puts around ordinary text. A plus begins a new element after an element of the same name:
+A path such as `titles/title/~` names the elements around a text, outermost first, with their attributes. `~` is the
+style element that EndNote puts around ordinary text. A plus begins a new element after an element of the same name:
 `contributors/authors/+author/~`.
 """
 
@@ -27,11 +27,11 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 @dataclass(frozen=True)
 class Leaf:
-    """A text, or an element without text."""
+    """A text of an XML record, or an element without text, with its path of elements."""
 
     path: str
     text: str
-    of: int = 0  # number of the text's element in the record; texts in several styles share it
+    of: int = 0  # number of the text's element in the record; the texts of one element, in several styles, share it
 
     @property
     def element(self) -> str:
@@ -41,7 +41,7 @@ class Leaf:
 
 
 def leaves_of(record: etree._Element) -> Iterator[Leaf]:
-    """Yield the texts of a record in order, without comments and white space between elements."""
+    """Yield the texts of a record in order, each with its path. Omit comments and white space between elements."""
     for steps, text, of in _leaves(record, [], 0, count(1)):
         yield Leaf(intern("/".join(steps)), LINE_END.sub("\n", text), of)  # records share most paths
 
@@ -58,7 +58,7 @@ def xml_of(leaves: Iterable[Leaf], line_break: str) -> str:
     for leaf in leaves:
         steps = leaf.path.split("/")
         if not all(step.lstrip("+") == "~" or _STEP.fullmatch(step.lstrip("+")) for step in steps):
-            continue  # no path from a file
+            continue  # not a path from a file
         shared = 0
         while shared < min(len(steps), len(opened)) and steps[shared] == opened[shared]:
             shared += 1
@@ -72,7 +72,7 @@ def xml_of(leaves: Iterable[Leaf], line_break: str) -> str:
 
 
 def escaped(text: str, line_break: str) -> str:
-    """Return text for XML. Control characters, which XML forbids, become spaces."""
+    """Return a text with XML's escapes. Control characters, which XML forbids, become spaces."""
     return LINE_END.sub(line_break, _NOT_IN_XML.sub(" ", text).translate(_ESCAPES))
 
 
@@ -85,12 +85,19 @@ def without_controls(text: str) -> str:
 def _leaves(
     element: etree._Element, path: list[str], of: int, numbers: Iterator[int]
 ) -> Iterator[tuple[list[str], str, int]]:
-    """Yield each text of an element: its path as a list of steps, the text, and the number of the element around it."""
+    """Yield each text of an element: its path as a list of steps, the text, and the number of the enclosing element.
+
+    Args:
+        element: the element.
+        path: the steps to the element.
+        of: the element's number in the record.
+        numbers: the numbers for further elements.
+    """
     children = [child for child in element if isinstance(child.tag, str)]
     is_mixed = not children or any(child.tag == STYLE for child in children)
     if path and (not children or _says(element.text, is_mixed)):
         yield path, element.text or "", of
-    before: str | None = None  # the open element
+    before: str | None = None  # the step of the previous element
     for child in element:
         if isinstance(child.tag, str):
             step = _step(child)
@@ -105,7 +112,10 @@ def _leaves(
 
 
 def _says(text: str | None, is_mixed: bool) -> bool:
-    """Return True if a text is kept. White space alone is kept only within a line, next to text in a style."""
+    """Return True if a text belongs to the record. A blank text belongs to it only within a line of styled text.
+
+    `is_mixed`: whether the element may contain text of its own.
+    """
     return bool(text) and (not str(text).isspace() or (is_mixed and "\n" not in str(text)))
 
 

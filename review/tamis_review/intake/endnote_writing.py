@@ -1,7 +1,7 @@
 """The EndNote XML writer. A record has its original elements in order, then elements for added values.
 
-The decision is in lines at the end of the research notes: `Tamis decision: exclude`. Continuation lines are indented by
-two spaces.
+The decision is in lines at the end of the research notes: `Tamis decision: exclude`. Two spaces begin a continuation
+line.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ RESEARCH_NOTES = "research-notes"
 NCT_NOTE = FieldPlace("notes/~", "NCT ID: ")
 INDENT = "  "
 LINE_BREAK = "&#xD;"  # EndNote's line break within a text
-# Canonical name -> its possible elements, best first. The others keep their own names.
+# Canonical name -> the elements that may have its value, best first. Other elements keep their own names.
 SOURCES: Mapping[str, tuple[str, ...]] = {
     "authors": ("contributors/authors/author",),
     "title": ("titles/title",),
@@ -36,7 +36,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "language": ("language",),
     "type": ("work-type",),  # "Review" is more specific than "Journal Article"
 }
-# The elements for values that the source lacks, or for records not from EndNote XML, in this order.
+# The elements for values that the file of a record lacks, and for records from other formats, in this order.
 PLACES: Mapping[str, FieldPlace] = {
     **best_places(SOURCES, "authors", "title", "journal", "keywords", "year", "abstract", style="/~"),
     "nct_id": NCT_NOTE,
@@ -46,17 +46,17 @@ PLACES: Mapping[str, FieldPlace] = {
     **{key: FieldPlace(RESEARCH_NOTES) for key in DECISION_FIELDS},
     **IN_ENDNOTE,
 }
-PUBMED = Leaf("remote-database-provider/~", "NLM")  # the kind of accession number
+PUBMED = Leaf("remote-database-provider/~", "NLM")  # shows that the accession number is a PubMed id
 LISTS: Mapping[str, str] = {"authors": "author", "keywords": "keyword", **PEOPLE}
 ONE_LINE = ("title", "journal", "keywords", "authors", "year", "doi", "url", "language", "pmid", "id", "type")
 
 
 def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write the records. A record from EndNote XML keeps its elements, their attributes, styles and order.
+    """Write the records as EndNote XML. A record from EndNote XML keeps its elements, attributes, styles and order.
 
     The decision is in lines at the end of the research notes. Records from another format get the canonical fields.
-    Their id becomes the accession number if they have no PubMed id. Line breaks in one-line fields become spaces, and
-    so do characters that XML forbids. Comments, and white space between elements, are lost.
+    Their PubMed id, or else their id, becomes the accession number. Line breaks in one-line fields, and characters that
+    XML forbids, become spaces. Comments, and white space between elements, are lost.
     """
     end = "\n" if any(layout_of(record, Format.ENDNOTE_XML).get("lines") is True for record in records) else ""
     stream.write(f'<?xml version="1.0" encoding="UTF-8" ?>{end}<xml>{end}<records>{end}')
@@ -69,7 +69,7 @@ def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> N
 
 
 def taken_apart(text: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the team's part of research notes, and the decision of Tamis in them."""
+    """Return people's part of the text of research notes, and Tamis's decision in it: hidden field -> value."""
     rest: list[str] = []
     lines_of: dict[str, list[str]] = {}
     key: str | None = None
@@ -89,7 +89,10 @@ def taken_apart(text: str) -> tuple[str, Mapping[str, Any]]:
 
 
 def with_decision(text: str, decision: Mapping[str, Any]) -> str:
-    """Return the notes followed by the decision. `taken_apart` undoes this."""
+    """Return the notes in `text` followed by lines with the decision. `taken_apart` separates the two again.
+
+    `decision`: hidden field of the decision -> value.
+    """
     lines = [LINE_END.sub("\n", text)] if text else []
     for key, label in DECISION_FIELDS.items():
         if key in decision:
@@ -126,16 +129,19 @@ def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
 
 
 def _path(field: Field, before: Field | None) -> str:
-    """Return the field's path. A further element of a list, such as a second author, begins a new element."""
+    """Return the field's path in EndNote XML. A further value of a list, such as a second author, begins a new element.
+
+    `before`: the previous field.
+    """
     element = LISTS.get(field.key or "")
     follows = before is not None and (before.key, before.name.replace("+", "")) == (field.key, field.name)
     return begins_anew(field.name, element) if element is not None and follows else field.name
 
 
 def _in_order(leaves: Sequence[Leaf], added: Sequence[Leaf]) -> list[Leaf]:
-    """Return the leaves, with each added leaf after the last leaf of its outermost element, or at the end."""
+    """Return all leaves. Each added leaf comes after the last leaf in the same outermost element, or at the end."""
     placed: list[tuple[int, Leaf]] = []
-    last: dict[str, int] = {}  # outermost element -> place of its last leaf
+    last: dict[str, int] = {}  # outermost element -> position of its last leaf
     for at, leaf in enumerate((*leaves, *added)):
         outermost, inner, _ = leaf.element.partition("/")
         place = at if at < len(leaves) else last.get(outermost, at)

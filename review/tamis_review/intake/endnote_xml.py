@@ -25,7 +25,7 @@ with needs("files"):
     from lxml import etree
 
 KIND = "ref-type"
-# EndNote's internal elements: not about the record, kept in place.
+# EndNote's internal elements. They say nothing about the record, and keep their positions.
 OF_ENDNOTE = frozenset(("database", "source-app", "foreign-keys/key", KIND))
 SCHEME = Scheme(
     form=Format.ENDNOTE_XML,
@@ -57,7 +57,7 @@ def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. Text in several styles becomes one text; a control character becomes a space.
 
     Tamis's lines in the research notes become the record's decision, which no model is shown. Each record is read
-    separately, and broken records are lost.
+    separately. A broken record is lost: it gets a note in `notes`.
 
     Raises `InputError` if no record can be read, or the file has a document type. With strict `notes`, a lost record is
     an error too.
@@ -82,7 +82,8 @@ def elements(
 ) -> Iterator[tuple[etree._Element, int, int]]:
     """Yield the element of each record, its line in the file and its number among the file's records.
 
-    The patterns find a record's first and last tag. A tree of the whole file would take ten times its size in memory.
+    The patterns find a record's first and last tag. Records are parsed separately, because a tree of the whole file
+    would take ten times the file's size in memory. A record that cannot be parsed gets a note.
     """
     begins = [match.start() for match in begin_of.finditer(text)]
     line, number, read_to = 1, 0, 0
@@ -95,7 +96,7 @@ def elements(
         except etree.XMLSyntaxError as error:
             notes.lost(f"the XML is broken: {error.msg}", line - 1 + (error.lineno or 1))
         else:
-            if len(element):  # an empty record is none
+            if len(element):  # an empty element is not a record
                 element.tail = "\n" if _ENDS_LINE.match(text, end) else None
                 yield element, line, number
         line, read_to = line + text.count("\n", begin, end), end
@@ -103,7 +104,10 @@ def elements(
 
 
 def _note_left_over(between: str, notes: Notes, line: int) -> int:
-    """Note a record without its beginning in the text between two records, and return 1. If there is none, return 0."""
+    """Return 1 if the text between two records has the rest of a record without its beginning, otherwise 0.
+
+    Add notes on such a record, or on other text there. `line`: the line in the file where the text begins.
+    """
     for number, text in enumerate(between.split("\n"), line):
         if _LEFT_OVER.search(text):
             notes.lost("a record without its beginning: no `<record>` before this", number)
@@ -133,7 +137,7 @@ def _record(element: etree._Element, *, line: int, number: int, line_break: str)
     placing = placed(SCHEME, [Tagged(name_of[of], text.split("\n")) for of, text in text_of.items()])
     key_of = {of: placing.key_of.get(at, f"_endnote_{name_of[of]}") for at, of in enumerate(text_of)}
     for key in SOURCES.keys() - LISTS - placing.canonical.keys():
-        # An empty element keeps the place for added values.
+        # A value that is added later goes into an empty element of its field.
         empty = next((of for name in SOURCES[key] for of in text_of if name_of[of] == name), None)
         if empty is not None:
             key_of[empty] = key

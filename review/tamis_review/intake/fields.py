@@ -1,4 +1,4 @@
-"""The fields of a record in a format: the fields of its file with current values, then added fields."""
+"""The fields that a writer writes for a record: the fields of its file with current values, then added fields."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from .source import EACH, Entry, Field, as_list, as_text, entries_of, is_blank, 
 
 @dataclass(frozen=True)
 class FieldPlace:
-    """The place of a value in a format: the name of the field, and the texts before and after the value."""
+    """Where a file format has a value: the name of the field, and the texts before and after the value."""
 
     name: str
     before: str = ""
@@ -23,7 +23,7 @@ class FieldPlace:
         return len(text) > affixes and text.startswith(self.before) and text.endswith(self.after)
 
     def value(self, text: str) -> str:
-        """Return the value of `text`, without prefix and suffix."""
+        """Return the value in a field's text: the text without prefix and suffix."""
         return text[len(self.before) : len(text) - len(self.after)]
 
     def field(self, key: str, value: object) -> Field:
@@ -31,7 +31,7 @@ class FieldPlace:
 
 
 def best_places(sources: Mapping[str, Sequence[str]], *names: str, style: str = "") -> dict[str, FieldPlace]:
-    """Return the place of each canonical name: its best field, with `style` appended to the field's name."""
+    """Return for each canonical name the first field of `sources`, with `style` appended to the field's name."""
     return {name: FieldPlace(f"{sources[name][0]}{style}") for name in names}
 
 
@@ -40,15 +40,15 @@ def fields_of(
 ) -> list[Field]:
     """Return the record's fields in the format `form`, in writing order.
 
-    If the record's file has this format, its fields come first, with the record's current values. A removed value is an
-    empty field. Other values with a place in `places` follow in the order of `places`. A list becomes one field for
-    each element. With `joined_by`, it becomes a single field.
+    If the record's file has this format, the file's fields come first, with the record's current values. A removed
+    value is an empty field. Then come the other values that `places` names, in the order of `places`. A list becomes
+    one field for each element. With `joined_by`, the elements are joined in a single field.
     """
     entries = entries_of(record, form)
     keys = [_key(entry) for entry in entries]
     last = {key: at for at, key in enumerate(keys) if key is not None}
     changed = _changed(entries, record)
-    numbered: dict[str, int] = {}  # key -> elements of its list that entries name by number
+    numbered: dict[str, int] = {}  # key -> number of elements of its list that the entries so far refer to
     fields: list[Field] = []
     for at, (entry, key) in enumerate(zip(entries, keys, strict=True)):
         if key is None or key not in changed:
@@ -73,7 +73,10 @@ def fields_of(
 
 
 def _changed(entries: Sequence[Entry], record: Mapping[str, Any]) -> dict[str, int]:
-    """Return the keys whose value has changed since reading, each with the number of its first entry."""
+    """Return the keys of a record whose values have changed since reading, each with the index of its first entry.
+
+    `entries`: what the reader stored about the fields of the file, in order.
+    """
     marks: dict[str, str] = {}
     first: dict[str, int] = {}
     changed: set[str] = set()
@@ -98,7 +101,10 @@ def _changed(entries: Sequence[Entry], record: Mapping[str, Any]) -> dict[str, i
 
 
 def _end(entry: Entry) -> int:
-    """Return the end of the list elements that an entry names by number, or 0 if it names none."""
+    """Return the end index of the list elements that an entry refers to, or 0 if it refers to no elements.
+
+    `entry`: what the reader stored about a field of the file.
+    """
     match entry:
         case [_, _, int(start), int(count), str()]:
             return start + count

@@ -1,6 +1,6 @@
-"""Filling: missing fields of a record, copied with their origin from its duplicates or from other exports of it.
+"""Filling: a record's missing fields, copied with their origin from duplicates or other exports of the record.
 
-Existing fields are never overwritten. If another record has a different value, that value is kept under
+Existing fields are never overwritten. If a duplicate has a different value, this value is stored under
 `_tamis_contradicted`, for a human to see.
 """
 
@@ -14,10 +14,10 @@ from .traits import doi_in, pmid_in, trial_in, year_in
 FILLED = "_tamis_filled"  # field -> origin of its value
 CONTRADICTED = "_tamis_contradicted"  # field -> differing values, each with its origin
 
-# For a copy: `from` (place in the batch) and `source`; for a row of a file: `file` and `line`.
+# For a duplicate: `from` (its index in the batch) and `source`. For a row of a file: `file` and `line`.
 Origin = Mapping[str, Any]
 
-# Fields with a single spelling: another value is a contradiction.
+# Fields whose values have a single spelling. A different value is a contradiction.
 _COMPARED: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
     "year": year_in,
     "doi": doi_in,
@@ -28,11 +28,11 @@ _FROM_COPIES = tuple(name for name in CANONICAL if name != "id")
 
 
 def filled(record: Mapping[str, Any], others: Iterable[tuple[Mapping[str, Any], Origin]]) -> dict[str, Any]:
-    """Return the record with missing canonical fields, each from the first of `others` that has the field.
+    """Return the record with its missing canonical fields, each from the first of `others` that has the field.
 
     `_tamis_filled` has the origins of the copied fields. `_tamis_contradicted` has the values of year, DOI, PubMed id
-    or trial id that differ in `others`. If either is added, the record's canonical fields come first. If not, the
-    record is unchanged.
+    or trial id that differ in `others`. Without such fields or values, the record is unchanged. Otherwise its canonical
+    fields come first.
     """
     merged, gained, against = dict(record), dict[str, Origin](), dict[str, list[Mapping[str, Any]]]()
     for other, origin in others:
@@ -47,7 +47,10 @@ def filled(record: Mapping[str, Any], others: Iterable[tuple[Mapping[str, Any], 
 
 
 def said_of_fields(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return the facts about each field under `name`, FILLED or CONTRADICTED. Return {} if there are none."""
+    """Return the origins of filled fields (`name` is FILLED), or the differing values (CONTRADICTED), by field.
+
+    Return {} if the record has none.
+    """
     value = record.get(name)
     return value if isinstance(value, dict) else {}
 
@@ -57,7 +60,7 @@ def _remembered(
 ) -> dict[str, Any]:
     """Return the record with its canonical fields first.
 
-    The origins in `gained` are added to its `_tamis_filled`, and the values in `against` to its `_tamis_contradicted`.
+    Add the origins in `gained` to the record's `_tamis_filled`, and the values in `against` to `_tamis_contradicted`.
     """
     ordered = {name: merged[name] for name in CANONICAL if name in merged}
     ordered |= {name: value for name, value in merged.items() if name not in ordered}

@@ -15,7 +15,7 @@ Words: TypeAlias = tuple[str, ...]
 
 NAME_READ = 300  # characters
 NAME_BEFORE_DASH = 3  # words; "Otolaryngology - Head and Neck Surgery" is one name
-CONTRACTION = 4  # minimum letters: "Natl", "Dtsch"; "Res" is no contraction of "Reviews"
+CONTRACTION = 4  # minimum letters: "Natl", "Dtsch"; "Res" is not a contraction of "Reviews"
 ACRONYM = 3  # minimum letters: BMJ, JAMA, PNAS
 # fmt: off
 _SMALL_WORDS = frozenset((
@@ -27,7 +27,7 @@ _SMALL_WORDS = frozenset((
 _MEETING = frozenset(("conference", "conf", "proceedings", "proc", "symposium", "symp", "congress", "workshop"))
 _NOT_TELLING = _MEETING | {"annual", "annu", "international", "int", "st", "nd", "rd", "th"}
 _PARTS = frozenset(("supplement", "supplements", "suppl", "supplementum", "part", "pt"))
-_AT_END = frozenset(("international", "int"))  # suffixes that Index Medicus adds to distinguish journals of one name
+_AT_END = frozenset(("international", "int"))  # suffixes by which Index Medicus distinguishes journals of one name
 _LEFT_OUT = _SMALL_WORDS | _PARTS
 _ISSN = re.compile(r"(?<![\w-])(\d{4})-?(\d{3}[\dXx])(?![\w-])")  # not within an ISBN
 # Text after the name: a place, an explanation, volume, pages, a congress.
@@ -39,8 +39,8 @@ _TWO_NAMES = re.compile(r"\s=\s|\s?/\s?|\]\s|(?<=^[A-Z]{4})\.\s")  # "CMAJ. Cana
 # "International journal of cancer. Journal international du cancer", "Zhonghua yi xue za zhi [Chinese medical journal]"
 _SECOND_NAME = re.compile(r"(?<=[^\W\d_]{5})\.\s(?=[A-Z])(?!Conference)|\s\[|\]")
 _ACRONYM_BEFORE = re.compile(r"([^\W\d_]{3,6})[.:]\s+(?=\w)")
-# Words of names in Latin letters whose language has others. They have no word in common with the English name, nor
-# with another transcription.
+# Words of names from languages with another script, transcribed into Latin letters. Such a name has no word in common
+# with the English name or with another transcription.
 _TRANSCRIBED = re.compile(
     r"(?P<wade_giles>chih|tsa)|(?P<pinyin>zhong.*|zhi|zazhi)|(?P<hepburn>zasshi|gakkai|ni(?:hon|ppon)|igaku|ryoho)|"
     r"(?P<russian>zhurnal|vestnik|voprosy|.{5,}(?:ii|iia|aia))|(?P<bgn>.{5,}(?:iya|aya))"
@@ -50,13 +50,13 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True)
 class Journal:
-    """The names and numbers of a record's journal."""
+    """The names and ISSNs of a record's journal."""
 
-    names: frozenset[Words]  # each in two spellings: hyphens as spaces, and without hyphens
+    names: frozenset[Words]  # each name in two spellings: with spaces for hyphens, and without hyphens
     issns: frozenset[str]  # eight characters each
 
     def same(self, other: "Journal") -> bool | None:
-        """Return whether the other journal is the same, or None if that is unknown."""
+        """Return whether this journal is the other journal, or None if names and ISSNs do not show it."""
         if self.issns & other.issns:
             return True
         pairs = [(first, second) for first in self.names for second in other.names]
@@ -68,7 +68,7 @@ class Journal:
 
 
 def journal_of(names: Iterable[str], issns: Iterable[str]) -> Journal:
-    """Return the journal with all names and numbers that the record has."""
+    """Return the journal with the names and ISSNs in these texts of a record."""
     ways = {way for text in names for name in _names(text[:NAME_READ]) for way in _ways(name)}
     numbers = {"".join(number).upper() for text in issns for number in _ISSN.findall(text[:NAME_READ])}
     return Journal(frozenset(ways), frozenset(numbers))
@@ -121,10 +121,10 @@ def _stands_in_order(letters: str, word: str) -> bool:
 
 
 def _may_be_same(first: Words, second: Words) -> bool:
-    """Return True if two names may mean one journal.
+    """Return True if two different names may still mean one journal.
 
-    Names in different scripts may mean one journal. So may names of congresses, if one name has the words of the other,
-    in order.
+    This holds for names in different scripts. It also holds for two names of congresses, if one name has the words of
+    the other name, in order.
     """
     if first[0].isascii() != second[0].isascii():
         return True

@@ -1,4 +1,4 @@
-"""The reader and the writer of JSONL: one JSON object a line. A record keeps the object's names.
+"""The reader and the writer of JSONL: one JSON object a line. A record keeps the names of the object's members.
 
 A JSON array of objects is read in the same way, and written as JSONL.
 """
@@ -18,8 +18,8 @@ from .recognise import Format
 from .record import LINE, own_id, with_id_and_line
 from .source import SOURCE, layout_of, remember
 
-NAMES = "names"  # the object's names in order; a pair [name, record's name] if they differ
-EMPTY_ID = "empty_id"  # the object's blank id
+NAMES = "names"  # the names of the object's members in order; [name, name in the record] if the two differ
+EMPTY_ID = "empty_id"  # the blank id that the object had
 RESERVED = frozenset((LINE, SOURCE, *DECISION_FIELDS))
 
 _ARRAY = re.compile(r'\s*\[[ \t\r]*((?:\n[ \t]*)?\{\s*"[^"]*"\s*:)?')  # group: indent and first name of an object
@@ -34,8 +34,9 @@ def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
     shown. Names with a special meaning in Tamis (`_line`, `_source`, `_tamis_decision` ...) get another underscore in
     front.
 
-    A line or element without an object is lost, with a note; so is the end of an array that is cut off. With strict
-    `notes` it raises `InputError` with the line. If all lines are lost, `InputError` is raised too.
+    A line or array element without an object is lost, with a note. So is the end of an array that is cut off.
+
+    Raises `InputError` if every line is lost. With strict `notes`, any lost line raises `InputError`.
     """
     records: list[dict[str, Any]] = []
     for line, content in _contents(text, notes):
@@ -62,10 +63,11 @@ def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
 
 
 def write_jsonl(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write one object a line: the record under its original names, with the decision as `tamis_decision` ...
+    """Write each record as one JSON object a line: its fields under their original names, and its decision.
 
-    Records of other formats also keep the fields that no model is shown. An id that Tamis made, the line, and `_source`
-    are not written. A number keeps its value, not its spelling (`1e2` becomes `100.0`).
+    The decision has the names `tamis_decision` and others. Records of other formats also keep the fields that no model
+    is shown. An id that Tamis made, the line, and `_source` are not written. A number keeps its value, but may get
+    another spelling (`1e2` becomes `100.0`).
     """
     for record in records:
         members = dict(_members(record))
@@ -77,7 +79,7 @@ def write_jsonl(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
 
 def _members(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     layout = layout_of(record, Format.JSONL)
-    names: dict[str, str] = {}  # the record's name -> the object's
+    names: dict[str, str] = {}  # the name in the record -> the name in the object
     listing = layout.get(NAMES)
     for listed in listing if isinstance(listing, list) else ():
         match listed:
@@ -99,7 +101,8 @@ def _members(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _contents(text: str, notes: Notes) -> Iterator[tuple[int, str]]:
     """Yield each line with its number, or each element of an array with the number of its first line.
 
-    A damaged element ends where the next object begins like the first. If the array has no end, this is noted.
+    A damaged element ends where the next object begins with the same name as the first object. An array without an end
+    gets a note.
     """
     if (array := _ARRAY.match(text)) is None:
         yield from enumerate(LINE_END.split(text), 1)
@@ -121,7 +124,11 @@ def _contents(text: str, notes: Notes) -> Iterator[tuple[int, str]]:
 
 
 def _keys(names: Collection[str], renamed: Mapping[str, str]) -> dict[str, str]:
-    """Return the name in the record for each name in the object."""
+    """Return a mapping from each name in a JSON object to the name in the record.
+
+    `renamed`: names that have other names in the record. Names with a special meaning in Tamis get an underscore in
+    front.
+    """
     taken = {*names} | RESERVED
     key_of: dict[str, str] = {}
     for name in names:
@@ -135,7 +142,7 @@ def _keys(names: Collection[str], renamed: Mapping[str, str]) -> dict[str, str]:
 
 
 class _NoObject(Exception):
-    """A line without an object; the message is the reason."""
+    """The error for a line that is not a JSON object. The message is the reason."""
 
 
 def _object(content: str) -> dict[str, Any]:

@@ -15,7 +15,10 @@ LABELS: Mapping[str, bool] = {
 
 
 def label_column(label: str, records: list[dict[str, Any]], path: Path) -> str:
-    """Return the column's name in the records: `label` or `_label`. Raise `InputError` if there is no such column."""
+    """Return the name of the label column in the records: the name in `label`, perhaps after an underscore.
+
+    Raises `InputError` if there is no such column.
+    """
     names = {name for record in records for name in record}
     for name in (label, f"_{label}"):
         if name in names:
@@ -26,7 +29,10 @@ def label_column(label: str, records: list[dict[str, Any]], path: Path) -> str:
 
 
 def included_by(record: Mapping[str, Any], column: str, path: Path) -> bool | None:
-    """Return the label of a record, or None if the column is empty. Raise `InputError` if the value is no label."""
+    """Return whether a record's label is included, or None if the column is empty.
+
+    Raises `InputError` if the value is not a label. `path`: the file, for the message.
+    """
     label = str(record.get(column, "")).strip().lower()
     if not label:
         return None

@@ -1,6 +1,6 @@
 """Decoding and encoding of LaTeX in bibliographies: accents, symbols, escapes and a few commands.
 
-`decode` accepts the text of people and databases, not only valid TeX: a bare `%` is a per cent sign and no comment,
+`decode` accepts the text of people and databases, not only valid TeX. So `%` is a per cent sign and not a comment,
 `$5 and $10` are prices, and unknown commands stay. `decode` runs in linear time, and reverses `encode`.
 """
 
@@ -17,14 +17,15 @@ ACCENTS: Mapping[str, str] = {  # the command -> the combining sign
     '"': "\u0308", "r": "\u030a", "H": "\u030b", "v": "\u030c", "d": "\u0323", "c": "\u0327", "k": "\u0328",
     "b": "\u0331",
 }  # fmt: skip
-# Commands that pylatexenc lacks, or gives as a rarer character.
+# Commands that pylatexenc lacks, or translates to a rarer character.
 OWN_SYMBOLS: Mapping[str, str] = {
     "S": "§", "P": "¶", "ddag": "‡", "copyright": "©", "pounds": "£", "euro": "€", "textasciicircum": "^",
     "textbraceleft": "{", "textbraceright": "}", "textless": "<", "textgreater": ">", "textbar": "|",
     "textunderscore": "_", "textquotedbl": '"', "textperiodcentered": "·", "degree": "°", "circ": "°", "prime": "′",
     "quad": " ", "qquad": " ", "newline": " ", "epsilon": "ε", "phi": "φ",
 }  # fmt: skip
-# Formatting commands without braces. Of any other command with braces too, only the text in the braces stays.
+# Formatting commands, which are removed even without braces. Of any other unknown command with braces, only the text in
+# the braces stays.
 LOOKS = frozenset(("it", "bf", "em", "rm", "sc", "sl", "tt", "itshape", "bfseries"))
 SPACES = frozenset(" ,;:!")  # after a backslash
 _TOKEN = re.compile(
@@ -50,7 +51,7 @@ _ESCAPES = str.maketrans(
 def decode(latex: str, *, typeset: bool = True) -> str:
     """Return the text of `latex`. A line break becomes a space, and an empty line becomes a line break.
 
-    If `typeset` is False, as for addresses, `~`, `--` and `$` are literal.
+    If `typeset` is False, as for URLs and DOIs, `~`, `--` and `$` are literal.
     """
     text = latex.strip(" \t\n")
     if "\n" in text:
@@ -60,9 +61,9 @@ def decode(latex: str, *, typeset: bool = True) -> str:
 
 
 def encode(text: str) -> str:
-    """Return `text` as LaTeX that fits between braces. `decode` undoes this.
+    """Return `text` as LaTeX that fits between braces. `decode` returns the text again.
 
-    Carriage returns become line feeds. No line begins with `@`, which would begin an entry.
+    Carriage returns become line feeds. No line begins with `@`, which would begin a BibTeX entry.
     """
     latex = re.sub(r"\r\n?", "\n", text).translate(_ESCAPES)
     latex = re.sub(r"([`'-])(?=\1)|(&)(?=\\?#|[a-z]+;)", r"\g<0>{}", latex)  # neither ligature nor entity
@@ -73,7 +74,7 @@ def encode(text: str) -> str:
 
 @cache
 def _symbols() -> Mapping[str, str]:
-    """Return the character of each command. The package takes 60 ms, so it is loaded only here."""
+    """Return a mapping from LaTeX command to character. The import of pylatexenc takes 60 ms, so it is only here."""
     with needs("files"):
         from pylatexenc.latex2text import get_default_latex_context_db
 

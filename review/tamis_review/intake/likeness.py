@@ -1,6 +1,6 @@
 """Likeness: the verdict on two records (copy, doubt or different), and its reasons.
 
-In a doubt, many fields agree, but something contradicts a copy: a human must check the pair.
+In a doubt, many fields agree, but something contradicts a copy. A human must check such a pair.
 """
 
 import re
@@ -16,10 +16,10 @@ from .traits import Traits
 with needs("files"):
     from rapidfuzz import fuzz
 
-# Minimum letters of a title, by the number of agreeing fields (year, first author). Measured by titles that different
-# records of one year share ("Posttraumatic stress disorder" has 27).
+# Minimum letters of a title for a copy, by the number of other agreeing fields (year, first author). From titles that
+# different papers of one year share ("Posttraumatic stress disorder" has 27).
 LETTERS = {2: 20, 1: 35, 0: 60}
-LETTERS_WITH_ABSTRACT = 10  # "Editorial" has 9
+LETTERS_WITH_ABSTRACT = 10  # minimum letters if the abstract agrees; "Editorial" has 9
 LETTERS_OVER_A_YEAR = 60  # yearly reports have short titles; an article's online year may differ
 YEARS_APART = 2  # from a congress abstract to its paper; a greater distance means another edition
 ALIKE_TITLES = 85.0  # of 100: typing errors, "Spinosaurusis not" for "Spinosaurus is not"
@@ -27,7 +27,7 @@ ALIKE_ABSTRACTS = 70.0  # of 100: copies reach 79 and more, different texts unde
 LETTERS_OF_A_NAME = 5  # minimum letters of a name with a misprint: "Chen" is not "Cheng"
 TITLE_COMPARED = 500  # letters
 
-# A short title with the same year, first author and journal: too little for a copy, but no contradiction.
+# The reason for a doubt if a short title, year, first author and journal agree: too little for a copy.
 MANY_PAPERS = ("a title that many papers have",)
 
 _ONE_SPELLING = str.maketrans("wyj", "vii")
@@ -44,7 +44,7 @@ class Key(StrEnum):
 
 
 class Likeness(StrEnum):
-    """The kind of a pair. In an UNKNOWN pair, there is no evidence for or against a copy."""
+    """The verdict on a pair of records. UNKNOWN: there is no evidence for or against a copy."""
 
     COPY = "copy"
     DOUBT = "doubt"
@@ -54,11 +54,11 @@ class Likeness(StrEnum):
 
 @dataclass(frozen=True)
 class PairVerdict:
-    """The kind of a pair, and the evidence that it is no copy. A copy has no such evidence."""
+    """The verdict on a pair of records, and the evidence against a copy. For a copy, this evidence is empty."""
 
     likeness: Likeness
     against: tuple[str, ...] = ()
-    at_one_place: bool = False  # a copy at one volume and page: no third record comes between
+    at_one_place: bool = False  # a copy with the same volume and page; no third record can change this verdict
 
 
 _COPY = PairVerdict(Likeness.COPY)
@@ -87,14 +87,15 @@ def by_identifier(one: Traits, other: Traits) -> PairVerdict:
         return PairVerdict(Likeness.DIFFERENT, ("one is a notice about the other",))
     if abstracts is False:
         return PairVerdict(Likeness.DIFFERENT, ("another title", "another abstract"))
-    # An equal abstract has its title in two languages.
+    # If the abstracts are equal, the titles are one title in two languages.
     return _COPY if abstracts or titles_alike(one, other) else _OTHER_TITLE
 
 
 def misprinted(first: Traits, second: Traits) -> bool:
-    """Return True if two titles of one year are alike, and at one place, or one has lost a letter.
+    """Return True if the titles of two records of one year are probably misprints of one title.
 
-    A page with a letter ("A129") has many abstracts: it is no place.
+    One title has lost a letter, or the titles are alike and volume and first page agree. A first page with a letter
+    ("A129") does not count, because such a page has many abstracts.
     """
     if first.year != second.year or first.notice != second.notice or not (first.title and second.title):
         return False
@@ -122,18 +123,18 @@ class SharedTraits:
     author: bool | None
     journal: bool | None
     years_apart: int | None
-    place: bool  # one volume and first page, in one journal or year
+    place: bool  # volume and first page agree, and journal or year too
 
     @classmethod
     def of(cls, one: Traits, other: Traits) -> "SharedTraits":
-        """Return the agreement of two records."""
+        """Compare two records, and return the agreement of their fields."""
         years_apart = abs(one.year - other.year) if one.year and other.year else None
         journal = one.journal_as_written == other.journal_as_written != () or one.journal.same(other.journal)
         place = one.place == other.place != "" and bool(journal or years_apart == 0)
         return cls(
             abstract=_abstracts_alike(one, other),
             author=_authors_agree(one, other),
-            journal=place or journal,  # one place shows that two names are of one journal
+            journal=place or journal,  # the same volume and first page show that two names mean one journal
             years_apart=years_apart,
             place=place,
         )
@@ -159,15 +160,18 @@ class SharedTraits:
     def online_first(self, weight: int) -> bool:
         """Return True if the records may be an article and its online form of the year before.
 
-        First author and journal must agree, the years must differ by one, and the abstract must agree or the title be
-        long enough. `weight`: the title's number of letters.
+        First author and journal must agree, and the years must differ by one. The abstract must agree, or the title
+        must be long. `weight`: the title's number of letters.
         """
         together = self.years_apart == 1 and bool(self.author) and bool(self.journal)
         return together and (bool(self.abstract) or weight >= LETTERS_OVER_A_YEAR)
 
     @property
     def worth_a_look(self) -> bool:
-        """Return True if records with one title may be one paper, or a paper and its preprint or congress abstract."""
+        """Return True if a human should check two records with one title.
+
+        They may be one paper, or a paper and its preprint or congress abstract.
+        """
         near = (self.years_apart or 0) <= YEARS_APART
         return bool(self.abstract or (near and (self.author or (self.author is None and self.abstract is None))))
 
@@ -203,7 +207,10 @@ LIKE: Mapping[Key, Callable[[Traits, Traits], PairVerdict]] = {
 
 
 def agreement(one: Traits, other: Traits, key: Key) -> str:
-    """Return the agreement of two copies in words: `the same title, year and first author`."""
+    """Return a text on what two copies have in common, such as `the same title, year and first author`.
+
+    `key`: the field that identified the copies.
+    """
     if key is not Key.TITLE:
         return f"the same {key.upper()}, {value_of(one, key)}"
     also = SharedTraits.of(one, other).agreeing
@@ -212,14 +219,18 @@ def agreement(one: Traits, other: Traits, key: Key) -> str:
 
 
 def doubt(one: Traits, other: Traits, against: tuple[str, ...]) -> str:
-    """Return the reason of a doubt, in words: `the same title and first author, but another journal`."""
+    """Return the reason of a doubt as a text, such as `the same title and first author, but another journal`.
+
+    `against`: the evidence against a copy.
+    """
     return f"{agreement(one, other, Key.TITLE)}, but {', '.join(against)}"
 
 
 def _by_other_title(first: Traits, second: Traits, evidence: SharedTraits, against: tuple[str, ...]) -> PairVerdict:
     """Return the verdict on two records with different titles.
 
-    They are copies only if first author and year agree, and if abstract or journal agrees.
+    Copies have the same first author, and years that do not contradict. They also have the same abstract or journal.
+    `against`: the evidence against a copy.
     """
     if against or not evidence.author or evidence.years_apart is None:
         return PairVerdict(Likeness.DIFFERENT, ("another title", *against))
@@ -231,7 +242,7 @@ def _by_other_title(first: Traits, second: Traits, evidence: SharedTraits, again
 
 
 def _contradictions(first: Traits, second: Traits, evidence: SharedTraits) -> Iterator[str]:
-    """Yield, in words, the evidence that two records with the same title are not copies."""
+    """Yield short texts, such as "another journal", on why two records with the same title are not copies."""
     for name, get in IDENTIFIERS.items():
         if (ours := get(first)) and (theirs := get(second)) and ours != theirs:
             yield f"another {name}"
@@ -260,7 +271,10 @@ def _behind_its_translation(both: Traits, other: Traits) -> bool:
 
 
 def _authors_agree(first: Traits, second: Traits) -> bool | None:
-    """Return whether the first authors agree, also in two transliterations ("Vishnevskii", "Wischnewsky")."""
+    """Return whether the first authors agree. Return None if a record has no author.
+
+    Two transliterations of a name also agree ("Vishnevskii", "Wischnewsky").
+    """
     if not first.author or not second.author:
         return None
     if not first.author.isdisjoint(second.author):

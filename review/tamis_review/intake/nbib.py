@@ -1,7 +1,7 @@
 """NBIB, the MEDLINE format of PubMed's exports: `PMID- ` begins a record, six spaces continue a value.
 
 PubMed breaks a long value after a space, which stays at the end of the line. The format has no line breaks within
-values. For a line break the writer writes a line of six spaces, which other programs read as white space.
+values. For a line break, the writer writes a line of six spaces. Other programs read this line as white space.
 """
 
 import re
@@ -31,15 +31,15 @@ NOTES: Mapping[str, FieldPlace] = {
 }
 _TAGGED = re.compile(r"(?=.{4}-)([A-Z][A-Z0-9]{1,3}) {0,2}-(?:\s(.*)|$)", re.DOTALL)
 _TAG = re.compile(r"[A-Z][A-Z0-9]{1,3}")
-# A piece of a value that is too long for a line: it ends with a space, and no space follows.
+# A piece of a value that is too long for a line. The piece ends with a space; the next piece does not begin with one.
 _PIECE = re.compile(rf".{{1,{WIDTH - len(INDENT)}}} (?=[^ ])|.*? (?=[^ ])")
 
 
 def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Return the records in `text`, including those without a PubMed id, which begin with `OWN - ERIC`
-    or, written by Tamis, `OWN - Tamis`.
+    """Return the records in `text`. An empty line ends a record.
 
-    An empty line ends a record. A record without its beginning is lost. Text between records is skipped.
+    Records without a PubMed id begin with `OWN - ERIC`, or with `OWN - Tamis` if Tamis wrote them. A record without its
+    beginning is lost, with a note in `notes`. Text between records is skipped.
 
     Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """
@@ -47,10 +47,10 @@ def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
 
 
 def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write the records. Fields from NBIB keep their tags; canonical fields and the decision get NBIB's tags.
+    """Write the records as NBIB. Fields from NBIB keep their tags; canonical fields and the decision get NBIB's tags.
 
-    Records of another format lose all other fields. The URL is in a general note, because NBIB has no tag for it. Line
-    ends within a value become line feeds.
+    Records of another format lose all other fields. The URL is in a general note, because NBIB has no tag for URLs.
+    Line ends within a value become line feeds.
     """
     for record in records:
         if source_format(record) is not Format.NBIB:
@@ -59,7 +59,7 @@ def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
         begins = (field for name in (BEGIN, OWNER) for field in fields if field.name == name)
         begin = next(begins, Field(OWNER, WITHOUT_PMID[1]))
         for field in (begin, *(field for field in fields if field is not begin)):
-            # A source is data from elsewhere, and may hold invalid tags.
+            # The stored fields may come from elsewhere, and may have invalid tags.
             for line in _folded(field.name, field.text) if _TAG.fullmatch(field.name) else ():
                 stream.write(f"{line}\n")
         stream.write("\n")
@@ -69,7 +69,7 @@ def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
     lines = lines_of(text)
     separates = not _is_spread_out(lines)
     block: TaggedRecord | None = None
-    outside = Outside(scheme, notes, joins_content=False)  # PMC's own number stands above
+    outside = Outside(scheme, notes, joins_content=False)  # PMC's number precedes a record
     ended = False  # after an empty line
     for number, line in enumerate(lines, 1):
         match = _TAGGED.fullmatch(line)
@@ -97,7 +97,10 @@ def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
 
 
 def _begins(tagged: re.Match[str], block: TaggedRecord | None) -> bool:
-    """Return True if the tag begins a record. Records without a PubMed id begin with their owner."""
+    """Return True if a tag begins a record: `PMID`, or `OWN` (the owner) in records without a PubMed id.
+
+    `block`: the record before the tag, so far.
+    """
     if tagged[1] == OWNER:
         # `write_nbib` puts a PubMed id first.
         only_a_pmid = block is not None and [field.tag for field in block.fields] == [BEGIN]
@@ -125,7 +128,7 @@ def _unfolded(lines: Sequence[str]) -> str:
 
 
 def _folded(tag: str, text: str) -> Iterator[str]:
-    """Yield the lines of a field. `_unfolded` undoes this."""
+    """Yield the lines of a field, none too long for NBIB. `_unfolded` joins the lines again."""
     first, *others = LINE_END.split(text)
     start, *rest = _pieces(first) or [""]
     yield f"{tag:<4}- {start}"
@@ -178,7 +181,7 @@ SCHEME = Scheme(
     notes=NOTES,
     accessions={"OID": None},  # ERIC's number
 )
-# The tags for values that the source lacks, or for records not from NBIB, in this order.
+# The tags for values that the file of a record lacks, and for records from other formats, in this order.
 PLACES: Mapping[str, FieldPlace] = {
     **best_places(SCHEME.sources, "pmid", "year", "title"),
     "doi": FieldPlace("LID", "", " [doi]"),

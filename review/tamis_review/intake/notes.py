@@ -1,7 +1,7 @@
 """Notes: a reader's remarks on text of a file that became no record.
 
-Text between records (a numbering, a link line) is skipped and counted. A record that cannot be read is lost, with its
-line and the reason; strict reading raises an error.
+Text between records (a numbering, a link line) is skipped and counted. A record that cannot be read is lost; its note
+has the line and the reason. Strict reading raises an error instead.
 """
 
 import re
@@ -21,7 +21,7 @@ KNOWN: Mapping[str, re.Pattern[str]] = {
     "link": re.compile(r"(?:(?:link|url)[^:]{0,40}:\s*)?(?:https?://\S+|<a\s[^>]*>.*)", re.IGNORECASE),
 }
 OTHER = "line of text outside of any record"
-# The beginning of a record, for files that were joined from several formats; `BEGINNINGS` has the others.
+# The beginning of a record, for files that people joined from several formats. `BEGINNINGS` has the other formats.
 FOREIGN: Mapping[Format, re.Pattern[str]] = {
     Format.ENDNOTE_XML: re.compile(r"(?:<xml>\s*)?(?:<records>\s*)?<record[\s>]"),
     Format.PUBMED_TEXT: re.compile(r"\d+\. \S.*\. (?:1[89]|20)\d\d\b"),
@@ -42,7 +42,7 @@ class Note:
     """Text of a file that became no record, or may have been read wrongly."""
 
     kind: NoteKind
-    line: int  # line of the file, from 1; of equal skipped texts, the first line
+    line: int  # line of the file, from 1; for equal skipped texts, the line of the first text
     text: str  # skipped text, or reason for the loss or the doubt
     n: int = 1  # number of times; equal skipped texts are counted together
 
@@ -62,9 +62,10 @@ class Notes:
         self._skipped[what] = (first, n + 1)
 
     def between(self, line: str, number: int, own: Format, *, of_lost: bool = False) -> bool:
-        """Note a line outside any record. Return True if a record in another format begins there.
+        """Add a note on a line outside of any record. Return True if the line begins a record in another format.
 
-        `of_lost`: the line belongs to a lost record. Then it is noted only if it begins a record in another format.
+        `own`: the format of the file. `of_lost`: the line belongs to a lost record. Such a line gets a note only if it
+        begins a record in another format.
         """
         text = line.strip().removeprefix("\ufeff")
         begun = BEGINNINGS.match(text)
@@ -81,19 +82,22 @@ class Notes:
         return other is not own
 
     def malformed(self, what: str, line: int) -> None:
-        """Count malformed text that forms no record, as skipped. Raise `InputError` if reading is strict."""
+        """Count malformed text that is not a record as skipped. Raise `InputError` if reading is strict."""
         if self._strict:
             raise InputError(what, path=self.path, line=line)
         self.skipped(what, line)
 
     def lost(self, reason: str, line: int) -> None:
-        """Note a record that cannot be read. Raise `InputError` if reading is strict."""
+        """Add a note on a record that cannot be read. Raise `InputError` if reading is strict."""
         if self._strict:
             raise InputError(reason, path=self.path, line=line)
         self._lost.append(Note(NoteKind.LOST, line, reason))
 
     def nothing_read(self, wanting: str) -> InputError:
-        """Return the error for a file without readable records. If no record was lost, the message is `wanting`."""
+        """Return the error for a file without readable records. It has the reason of the first lost record.
+
+        `wanting`: the message if no record was lost.
+        """
         if not self._lost:
             return InputError(wanting, path=self.path)
         first, n = self._lost[0], len(self._lost)

@@ -1,4 +1,4 @@
-"""PubMed's "Abstract (text)": numbered records. A paragraph's place or beginning shows which part of the record it is.
+"""PubMed's "Abstract (text)": numbered records. A paragraph's position or beginning shows its part of the record.
 
 The first paragraph is like `1. J Walks. 2021 May;3(2):10-9. doi: 10.1000/1.` Title, authors and abstract follow. Then
 one paragraph has `DOI:`, `PMCID:` and `PMID:`. Only the authors' statement of interests may follow it. Two empty lines
@@ -22,20 +22,20 @@ KEPT: Mapping[str, re.Pattern[str]] = {
     "pubmed_collaborators": re.compile(r"Collaborators?:\s*"),
     "pubmed_conflict_of_interest": re.compile(r"Conflict of interest statement:\s*"),
     "pubmed_language_note": re.compile(r"(?=\[Article in )"),
-    # The second line is indented: the first is the relation of the two.
+    # The first line names the relation to the other paper. The second line is indented.
     "pubmed_related": re.compile(
         r"(?=(?:Comment|Update|Erratum|Retraction|Partial retraction|(?:(?:Retracted|Corrected) and r|R)epublished"
         r"|Summary for patients|Expression of concern|Original report|Reprint|Associated|Dataset|Preprint)[^\n]{0,40}"
         r"\b(?:in|on|of|for|from|with|by)\s*:?\s*\n {4})"
     ),
-    # Another abstract: the publisher's in another language, or a specialised collection's.
+    # Another abstract: from the publisher in another language, or from a specialised collection.
     "pubmed_other_abstract": re.compile(
         r"(?=(?:Publisher|PIP|AIDSHA|KIE|NASA|AAMC|HMD|IND|SPACELINE|plain-language-summary|Plain Language Summary"
         r"|Publisher-provided[^:\n]*): ?)"
     ),
 }
 OTHER_ABSTRACT, AFFILIATIONS = "pubmed_other_abstract", "pubmed_affiliations"
-# A copyright notice anywhere in a paragraph; at its beginning, `COPYRIGHT` is one.
+# The signs of a copyright notice anywhere in a paragraph. `COPYRIGHT` has those at its beginning.
 RIGHTS = re.compile(r"©|copyright|\(c\) ?\d{4}|published by |rights reserved|licen[cs]e", re.IGNORECASE)
 LONGEST_COPYRIGHT = 800  # characters
 LONGEST_OWNER = 60  # characters; a paragraph this short after the abstract is the owner's name
@@ -60,16 +60,17 @@ _BROKEN = re.compile(r"\n(?![A-Z][A-Z ,/&'-]{2,40}: )")  # except before the lab
 class _Block:
     """The lines of a record, without the record's number, or the lines between two records."""
 
-    line: int
-    numbered: bool
+    line: int  # number of the first line in the file
+    numbered: bool  # the first line had a record's number
     lines: list[str]
     is_whole: bool = False  # the block has a PMID
 
 
 def read_pubmed_text(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Return the records in `text`. A record without its number or PMID is lost; text between records is skipped.
+    """Return the records in `text`. `notes` gets a note on each record without its number or PMID, which is lost.
 
-    Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
+    Text between records is skipped. Raises `InputError` if no record can be read. With strict `notes`, a lost record is
+    an error too.
     """
     line_break = "" if re.search(r"\S (?:\r\n|\r|\n)", text) else " "  # some programs cut the space at a line's end
     records: list[dict[str, Any]] = []
@@ -104,7 +105,7 @@ def _blocks(text: str) -> Iterator[_Block]:
             continue
         begun = _BEGIN.match(line)
         is_between = block is None or block.is_whole or not block.numbered
-        # After its PMID a record has only its authors' statement.
+        # After its PMID, a record may have only the statement of interests.
         is_other = is_between and not (block and block.numbered and empty == 1 and _STATEMENT.match(line))
         if empty and (
             (begun and (empty > 1 or is_between)) or (is_other and (empty > 1 or (block and block.numbered)))
@@ -142,7 +143,10 @@ class _Reading:
         self._line_break = line_break
 
     def take(self, text: str, following: str) -> None:
-        """Assign a paragraph to a part of the record, by the paragraph's beginning or as the next missing part."""
+        """Store a paragraph as a part of the record. Its beginning decides which part, or else the next missing part.
+
+        `following`: the next paragraph. Author information there shows that this paragraph is the authors.
+        """
         name = next((name for name, sign in KEPT.items() if sign.match(text)), None)
         if _IDS.match(text):
             self._take_ids(text)
@@ -214,6 +218,6 @@ def _names(text: str) -> list[str]:
 
 
 def _are_names(text: str) -> bool:
-    """Return True if most parts between commas end in initials: `Rossi A, Ekholm BC.`"""
+    """Return True if most parts between commas are names with initials, as in `Rossi A, Ekholm BC.`"""
     names = _names(text)
     return sum(_NAME.fullmatch(name) is not None for name in names) * 2 > len(names)

@@ -1,6 +1,6 @@
-"""PubMed XML: each `PubmedArticle` is a record, with the fields and tags that it has in NBIB, and is written as NBIB.
+"""The reader of PubMed XML. Each `PubmedArticle` becomes a record with the fields and tags of NBIB.
 
-Its references, grants, chemicals, notices and history are not read.
+Such records are written as NBIB. References, grants, chemicals, notices and history are not read.
 """
 
 import re
@@ -34,7 +34,7 @@ FIELDS = (
     ("AD", ".//Affiliation", "{}"),
     ("CI", ".//Abstract/CopyrightInformation", "{}"),
     ("SI", ".//DataBank[DataBankName='ClinicalTrials.gov']//AccessionNumber", "ClinicalTrials.gov/{}"),
-    ("AID", "*/ArticleIdList/ArticleId[@IdType='doi']", "{} [doi]"),  # those of references are deeper
+    ("AID", "*/ArticleIdList/ArticleId[@IdType='doi']", "{} [doi]"),  # the ids of references are deeper
     ("PMC", "*/ArticleIdList/ArticleId[@IdType='pmc']", "{}"),
 )
 _BEGIN = re.compile(r"<Pubmed(?:Book)?Article>")
@@ -42,7 +42,7 @@ _END = re.compile(r"</Pubmed(?:Book)?Article\s*>")
 
 
 def read_pubmed_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Return the records in `text`. Each record is read separately, and broken records are lost.
+    """Return the records in `text`. Each record is read separately. A broken record is lost, with a note in `notes`.
 
     Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """

@@ -43,7 +43,7 @@ READERS: Mapping[Format, Reader] = {
 
 
 class ReadingOptions(TypedDict, total=False):
-    """The options of `read_file`, which the functions that read several files pass on."""
+    """The options of `read_file`. Functions that read several files pass these options to `read_file`."""
 
     max_bytes: int
     strict: bool
@@ -52,7 +52,7 @@ class ReadingOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Intake:
-    """The content of a file."""
+    """The content of a bibliographic file."""
 
     records: list[dict[str, Any]]
     format: Format
@@ -77,9 +77,9 @@ def read_file(
 ) -> Intake:
     """Return the records of a file in order, its format, and notes on text that became no record.
 
-    The content decides the format; docs/files.md lists the formats. `read_records` describes the records. If reading is
-    `strict`, an unreadable record is an error. `encoding`: a Python name for the encoding of files that are not UTF-8
-    or UTF-16. None: a guess, with a note.
+    The content decides the format; docs/files.md lists the formats. `read_records` describes the records. `strict`: an
+    unreadable record is an error. `encoding`: Python's name for the encoding of a file that is not UTF-8 or UTF-16.
+    None: guess the encoding, with a note.
 
     Raises `InputError` with file and line if the file as a whole cannot be read, or has more than `max_bytes`.
     """
@@ -105,7 +105,7 @@ def read_file(
 def read_records(
     path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, encoding: str | None = None
 ) -> list[dict[str, Any]]:
-    """Return every record of a file, in the file's order. Formats and encodings are as for `read_file`.
+    """Return every record of a bibliographic file, in the file's order. `encoding`: as for `read_file`.
 
     Canonical names: `id`, `title`, `abstract`, `authors` (list), `year` (int if numeric), `journal`, `keywords` (list),
     `type`, `language`, `doi`, `pmid`, `nct_id`, `url`. Other fields get an underscore (`label` -> `_label`, RIS tag
@@ -115,8 +115,8 @@ def read_records(
     `_line` is the record's first line in the file, from 1. `_source` describes the record's fields in the file, so that
     `write_records` can write them again.
 
-    The id is the first of these that the record has: the file's own id, PubMed id, trial id, accession number, DOI,
-    `record-<n>`. Two records may have the same id, because exports contain duplicates.
+    The `id` is the first of these values that the record has: the file's own id, PubMed id, trial id, accession number,
+    DOI, `record-<n>`. Two records may have the same id, because exports contain duplicates.
 
     Raises `InputError` with file and line if a record cannot be read. Text that programs write between records is
     skipped.

@@ -1,4 +1,4 @@
-"""The format of a text, by its content."""
+"""The recognition of a text's format by its content."""
 
 import re
 from collections.abc import Callable
@@ -10,14 +10,14 @@ LOOKED_AT = 20_000  # characters; the first record shows the format
 
 
 class Format(StrEnum):
-    """The recognised formats. Messages and a batch's source use the values."""
+    """The recognised file formats. Messages, and the stored source of a batch, use the values."""
 
     RIS = "RIS"
     NBIB = "NBIB"
     BIBTEX = "BibTeX"
     ENDNOTE_XML = "EndNote XML"
     DELIMITED = "CSV"
-    TSV = "TSV"  # only for writing and for records; all delimited texts are recognised as `DELIMITED`
+    TSV = "TSV"  # of records and for writing; `recognise` returns `DELIMITED` for all delimited texts
     JSONL = "JSONL"
     JSON_ARRAY = "JSON"
     PUBMED_XML = "PubMed XML"
@@ -46,7 +46,7 @@ SIGNS: tuple[tuple[Format, re.Pattern[str]], ...] = (
     (Format.HTML, re.compile(r"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)),
     (Format.XML, re.compile(r"\s*<(?:\?xml|!DOCTYPE|!--|[A-Za-z])")),
     (Format.ENDNOTE_TAGGED, re.compile(r"\s*%(?:0[ \t]|[A-Z][ \t][^\r\n]*[\r\n]+%[0-9A-Z@?!+][ \t])")),
-    # A header with a title or an abstract column: a table, with any content of its cells.
+    # A header with a column for titles or abstracts shows a table. The cells may contain any text.
     (
         Format.DELIMITED,
         re.compile(
@@ -65,8 +65,8 @@ SIGNS: tuple[tuple[Format, re.Pattern[str]], ...] = (
     ),
 )
 _AT_LINE_START = r"(?:^|(?<=[\r\n]))\ufeff?[ \t]*"
-# The beginning of a record; groups are named as members of `Format`. The first match decides: text may precede the
-# first record (comments, numbering, a program's line), and a record may contain another format's beginning.
+# The beginning of a record; groups have the names of members of `Format`. Text may precede the first record (comments,
+# numbering, a program's line). The first match decides, because a record may contain another format's beginning.
 BEGINNINGS = re.compile(
     _AT_LINE_START + "(?:"
     r"(?P<NBIB>(?:PMID|STAT|OWN )- )"
@@ -76,7 +76,7 @@ BEGINNINGS = re.compile(
     r"|(?P<ENDNOTE_TAGGED>%0 [A-Z])"
     ")"
 )
-# A file without its first lines still has tags: the error of a tagged format is better than CSV's.
+# Tags in a file without its first lines. The error of a tagged format helps more than an error about a CSV header.
 HEADLESS = re.compile(
     _AT_LINE_START + "(?:"
     r"(?P<NBIB>(?:DCOM|STAT|EDAT|MHDA|CRDT|PHST|LID |FAU )- )"
@@ -87,7 +87,7 @@ HEADLESS = re.compile(
 
 
 def recognise(text: str) -> Format:
-    """Return the format of `text`; `DELIMITED` if there is no sign of another format."""
+    """Return the format of `text`. Return `DELIMITED` if there is no sign of another format."""
     beginning = text[:LOOKED_AT].lstrip("\ufeff")
     for form, sign in SIGNS:
         if sign.match(beginning):
@@ -97,7 +97,7 @@ def recognise(text: str) -> Format:
 
 
 def deferred(module: str, function: str) -> Callable[..., Any]:
-    """Return a function of a module of this folder, loaded at its first call: some parsers take megabytes."""
+    """Return a function of a module in this folder. The first call imports the module; some parsers take megabytes."""
 
     def call(*arguments: Any) -> Any:
         return getattr(import_module(module, __package__), function)(*arguments)
@@ -106,6 +106,6 @@ def deferred(module: str, function: str) -> Callable[..., Any]:
 
 
 def format_named(name: str) -> Format | None:
-    """Return the writable format that a person calls `name`, in upper or lower case, or None."""
+    """Return the writable format with this name or alias, in any case. Return None if there is no such format."""
     plain = name.strip().casefold()
     return {form.value.casefold(): form for form in WRITABLE}.get(plain) or ALIASES.get(plain)

@@ -1,4 +1,4 @@
-"""A record under its canonical names: the result of every reader."""
+"""Records with canonical field names, such as `title` and `year`. Every reader makes such records."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -33,10 +33,14 @@ _SUFFIXES = frozenset(("Jr", "Jr.", "Sr", "Sr.", "2nd", "3rd", "4th"))
 def assemble(
     fields: Mapping[str, Any], kept: Mapping[str, Any], *, line: int, number: int, accession: str | None = None
 ) -> dict[str, Any]:
-    """Return a record from canonical `fields`, other `kept` fields, and the line. Empty canonical fields are omitted.
+    """Return a record from its canonical fields, its other fields, and its line. Empty canonical fields are omitted.
 
-    Each name in `kept` gets an underscore, and a list of one text becomes this text. `number`: the record's number in
-    the file, from 1.
+    Args:
+        fields: canonical name -> value.
+        kept: other name -> value. Each name gets an underscore, and a list of one text becomes this text.
+        line: the record's first line in the file.
+        number: the record's number in the file, from 1.
+        accession: the database's own id, which becomes the id of a record without a better id.
     """
     record = {name: fields[name] for name in CANONICAL if fields.get(name)}
     if "doi" in record:
@@ -58,7 +62,10 @@ def assemble(
 
 
 def with_id_and_line(own: Mapping[str, Any], *, line: int, number: int) -> dict[str, Any]:
-    """Return a record under its own names, with its line. If no field identifies the record, it also gets an id."""
+    """Return the record with its line in the file. A record without an identifier also gets an `id`.
+
+    This id is the DOI, or `record-<number>`. `number`: the record's number in the file, from 1.
+    """
     record = dict(own)
     if resolve_item_id(record) == UNKNOWN_ID:
         doi = record.get("doi")
@@ -76,7 +83,7 @@ def own_id(record: Mapping[str, Any]) -> str | None:
 
 
 def one_line(record: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
-    """Return the record with each text of these fields on one line."""
+    """Return the record with each text in these fields on a single line: line breaks become spaces."""
 
     def folded(value: Any) -> Any:
         if isinstance(value, list):
@@ -88,12 +95,12 @@ def one_line(record: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, An
 
 
 def hide(name: str) -> str:
-    """Return the name with an underscore: such a field stays with the item but is never shown to a model."""
+    """Return the name with an underscore in front. A field with such a name is never shown to a model."""
     return name if name.startswith("_") and name != LINE else f"_{name}"
 
 
 def bare_doi(text: str) -> str:
-    """Return a DOI without the address of its resolver."""
+    """Return a DOI without a prefix such as `https://doi.org/` or `doi:`."""
     return _DOI_PREFIX.sub("", text.strip())
 
 
@@ -104,18 +111,21 @@ def year_of(text: str) -> int | None:
 
 
 def is_bare_year(text: str) -> bool:
-    """Return True if a date is only a year."""
+    """Return True if the text of a date is only a year, such as `2024` or `2024///`."""
     return _NOTHING_BUT_A_YEAR.fullmatch(text) is not None
 
 
 def split_keywords(text: str) -> list[str]:
-    """Return the keywords in one cell. They are split at the first separator found: semicolon, line, bar, comma."""
+    """Return the keywords in a cell.
+
+    The first of these signs that occurs separates the keywords: semicolon, line break, bar, comma.
+    """
     mark = next((mark for mark in ";\n|," if mark in text), ";")
     return _parts(text.split(mark))
 
 
 def split_authors(text: str) -> list[str]:
-    """Return the authors in one cell: `Wilson L.N.; Gardner J.D.`, or `Griffin DK, Larkin DM.` as PubMed writes it.
+    """Return the authors in a cell: `Wilson L.N.; Gardner J.D.`, or in PubMed's form `Griffin DK, Larkin DM.`
 
     A comma separates authors only if initials precede most commas: `Sampson, Scott D.` is one author.
     """

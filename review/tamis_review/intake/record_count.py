@@ -1,7 +1,7 @@
 """The number of records and fields in a file, counted while the file is copied and before it is read.
 
-The memory and time of reading go by records and fields, and not by bytes: a record of 27 bytes takes 1,100 in memory.
-The counts are approximate. Text within a field may look like further fields, so the bounds leave room for it.
+The memory and time of reading depend on records and fields, not on bytes: a record of 27 bytes takes 1,100 bytes in
+memory. The counts are approximate. Text within a field may look like further fields, so the limits are generous.
 """
 
 import re
@@ -13,17 +13,20 @@ from tamis_schemas import InputError
 from .recognise import Format, recognise
 
 MOST_RECORDS = 250_000
-# Of the largest file, for each field. Records with abstracts have at least as many; a field takes 800 in memory.
+# A file may have one field for each 45 bytes of the largest file. Fields of records with abstracts are longer on
+# average. A field takes 800 bytes in memory.
 BYTES_OF_A_FIELD = 45
-# On average: the abstracts of few tables have line breaks.
+# Average lines of a record. The abstracts of few tables have line breaks.
 _LINES_OF_A_RECORD = {Format.DELIMITED: 4, Format.JSONL: 1}
-PIECE = 65_536  # bytes, which are counted within a millisecond
-# Archives and databases have no lines; their readers have bounds of their own.
+PIECE = 65_536  # bytes to copy at once; counting them takes less than a millisecond
+# Archives and databases have no lines. Their readers have their own limits.
 BINARY = (b"PK\x03\x04", b"SQLite format 3")
-# NUL, byte order marks and letters beyond ASCII would hide the beginning of a record. In UTF-16, ASCII remains.
+# Bytes to ignore: NUL, byte order marks and non-ASCII letters would hide the beginning of a record. The ASCII letters
+# of UTF-16 remain.
 _BEYOND = bytes([0, *range(0x80, 0x100)])
 _RECORD = re.compile(rb"\n(?:TY {1,2}-|PMID|%0 |PT [A-Z])|@\w+\s*[{(]|<record[\s>]")
-# A line is a field, unless it continues the line above. Braces and delimiters occur in texts too, so they count less.
+# A line counts as a field, unless it continues the line above. Braces and delimiters also occur in texts, so each
+# counts as a part of a field.
 _WEIGHTS = (
     {b"\n": 1.0, b"\n   ": -1.0}
     | dict.fromkeys((b"<", b"{", b"["), 0.5)
@@ -36,24 +39,25 @@ class TooLarge(InputError):
 
 
 def check_records(n: float, path: Path | str) -> None:
-    """Raise `TooLarge` if a file, or the files of one upload together, have too many records."""
+    """Raise `TooLarge` if `n`, the number of records of a file or of an upload, is more than the maximum."""
     if n > MOST_RECORDS:
         raise TooLarge(f"more than {MOST_RECORDS:,} records, the maximum: split the search", path=path)
 
 
 class RecordCount:
-    """The records and fields of the files of one upload so far."""
+    """A count of the records and fields in all files of one upload so far."""
 
     def __init__(self, max_bytes: int) -> None:
-        """`max_bytes`: of the largest file; the bound of fields follows from it."""
+        """Start the count. `max_bytes`: the size of the largest allowed file, which sets the limit on fields."""
         self._records = 0.0
         self._fields = 0.0
         self._most_fields = max_bytes // BYTES_OF_A_FIELD
 
     def copy(self, source: IO[bytes], target: IO[bytes], path: Path | str) -> None:
-        """Copy a file from `source` to `target` in pieces.
+        """Copy a file from `source` to `target` in pieces, and count its records and fields.
 
-        Raises `TooLarge` at the bound, before the rest is copied. `path`: the file's name in the message.
+        Raises `TooLarge` as soon as a limit is exceeded, before the rest is copied. `path`: the file's name in the
+        message.
         """
         form: Format | None = None
         while piece := source.read(PIECE):

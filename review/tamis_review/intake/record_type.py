@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Kind:
-    """A type under its names in each format. `also`: other names, in lower case."""
+    """A type of record, such as a book, with its name or code in each format. `also`: other names, in lower case."""
 
     ris: str
     bibtex: str
@@ -49,7 +49,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("DATA", "misc", 59, "Dataset", "Dataset", ("data set",)),
     OTHER,
 )
-# A study in a journal, as far as these names show.
+# Words in a type's name that mean an article in a journal.
 _IN_A_JOURNAL = ("article", "review", "trial", "study", "letter", "editorial", "case report", "meta-analysis")
 
 
@@ -77,7 +77,7 @@ def medline_types(record_type: object) -> list[str]:
     ]
 
 
-# A shared name belongs to its first kind: "article" is a journal article.
+# If several kinds share a name, the first kind counts: "article" is a journal article.
 _BY_NAME: Mapping[str, Kind] = {
     name.casefold(): kind
     for kind in reversed(KINDS)

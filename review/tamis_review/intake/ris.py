@@ -21,14 +21,14 @@ from .record_type import kind_of
 from .tagged import INDENT, Ended, Pattern, Scheme, ended_blocks, read_tagged
 
 NOTE = "N1"
-# Tamis's entries in notes, which it reads again.
+# The notes that Tamis writes, and that the reader recognises.
 NOTES: Mapping[str, FieldPlace] = {"nct_id": FieldPlace(NOTE, "NCT ID: "), **decision_places(NOTE)}
 _EMBASE, _SCOPUS = re.compile("embase", re.IGNORECASE), re.compile("scopus", re.IGNORECASE)
 _ENDED = Ended(
     re.compile(r"(?P<tag>[A-Z][A-Z0-9])(?P<gap> {1,2})-(?:\s(?P<text>.*)|$)", re.DOTALL),
     ends="ER  - ",
-    # One space before the dash instead of two: only if the record's start has one too, since "US - based" may begin a
-    # line of an abstract.
+    # Two spaces before the dash. A single space is enough only if the record also begins so, because "US - based" may
+    # begin a line of an abstract.
     gap="  ",
 )
 SCHEME = Scheme(
@@ -47,13 +47,13 @@ SCHEME = Scheme(
         "url": ("UR",),
         "type": ("PT", "M3", "TY"),  # "Review" is more specific than "JOUR"; with Ovid's `PT`, `M3` classifies
     },
-    # `DA` may hold only a month; some exports put the DOI into `M3`.
+    # `DA` may contain only a month, and in some exports `M3` contains the DOI.
     serves={"DA": re.compile(r"(?!0000)\d{4}(?!\d)"), "M3": re.compile(r"(?!https?:|10\.)")},
     dated_first=True,
-    value_a_line=frozenset(("KW", "AU", "A1", "DB", "UR")),  # EndNote writes the tag once and a value a line
+    value_a_line=frozenset(("KW", "AU", "A1", "DB", "UR")),  # EndNote writes the tag once, then a value on each line
     all_joined={"abstract": "\n"},
-    # Embase and Scopus put the PubMed id and their own number into custom fields, as they have no tags for them. Embase
-    # names itself as database only in records that are not Medline's; its address is always there.
+    # Embase and Scopus put the PubMed id and their own number into custom fields, because RIS has no tags for these.
+    # Only records that are not from Medline name Embase as their database, but all have Embase's address as their URL.
     databases=("DB", "url"),
     pmids={"C5": _EMBASE, "C2": _SCOPUS},
     accessions={"AN": None, "ID": None, "U2": _EMBASE},
@@ -66,7 +66,7 @@ SCHEME = Scheme(
     notes=NOTES,
     note_patterns=(Pattern("pmid", (NOTE,), (re.compile(r"^PMID: *(\d+)\s*$", re.MULTILINE),)),),
 )
-# The tags for values that the source lacks, or for records not from RIS, in this order.
+# The tags for values that the file of a record lacks, and for records from other formats, in this order.
 PLACES: Mapping[str, FieldPlace] = {
     **best_places(SCHEME.sources, "title", "authors", "year"),
     "journal": FieldPlace("T2"),
@@ -82,7 +82,9 @@ _LOOKS_TAGGED = re.compile(r"\s|\ufeff|[A-Z][A-Z0-9]\s*-|$")
 
 
 def read_ris(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Return the records in `text`. A record without its beginning or end is lost; text between records is skipped.
+    """Return the records in `text`. `notes` gets a note on each record without beginning or end, which is lost.
+
+    Text between records is skipped.
 
     Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """
@@ -90,10 +92,11 @@ def read_ris(text: str, notes: Notes) -> list[dict[str, Any]]:
 
 
 def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write the records. Fields from RIS keep their tags; `id`, canonical fields and the decision get RIS's tags.
+    """Write the records as RIS. Fields from RIS keep their tags; `id`, canonical fields and the decision get RIS tags.
 
-    Records of another format lose other fields, except details of formats that Tamis cannot write. Line ends within a
-    value become line feeds. In a name, a keyword or an address a line break becomes a space.
+    Records of another format lose their other fields. Only the details (volume, pages ...) of formats that Tamis cannot
+    write are kept. Line ends within a value become line feeds. In a name, a keyword or a URL, a line break becomes a
+    space.
     """
     for record in records:
         for tag, text in _written(record):
@@ -113,5 +116,5 @@ def _written(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "TY", kind.ris if written_type is None else written_type
     if isinstance(stated, str) and not any(field.key == "type" for field in fields) and stated != kind.ris:
         yield "M3", stated
-    # A source is data from elsewhere: no field of it may end the record, or begin another.
+    # The stored fields may come from elsewhere. No such field may end the record or begin another record.
     yield from ((field.name, field.text) for field in fields if _TAG.fullmatch(field.name) and field.name not in _ENDS)

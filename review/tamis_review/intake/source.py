@@ -1,7 +1,7 @@
-"""A record's memory of the fields in its file: `_source`. With this memory a writer restores the fields.
+"""The fields of a record as its file had them, stored in `_source`. From these, a writer writes the fields again.
 
 `_source` is JSON: `{"format": "RIS", "fields": [...]}`, and `"layout"` if a format needs more. Each entry of `fields`
-locates a field's text:
+says where a field's text is:
 
 | entry | the field's text is |
 |---|---|
@@ -16,8 +16,8 @@ locates a field's text:
 | `[name, key, text, mark]` | `text`, from which the value under `key` was made |
 | `[name, null, text]` | `text`, which is not elsewhere in the record |
 
-A `mark` is a short hash of the value when the file was read. If the value has changed since, the writer writes its
-current form.
+A `mark` is a short hash of the value when the file was read. If the value has changed since then, the writer writes the
+current value.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ Entry = list[Any]
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a file. `key` is the name of the record's field with this text."""
+    """A field of a file. `key`: the name of the record's field that has this text, or None."""
 
     name: str
     text: str
@@ -47,9 +47,13 @@ class Field:
 def remember(
     record: dict[str, Any], form: Format, fields: Iterable[Field], layout: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Store in a record its fields as the file has them, in the file's order, and return the record.
+    """Store the fields of a file in the record that was made from them, under `_source`. Return the record.
 
-    `layout`: facts about the file that the format's writer needs.
+    Args:
+        record: the record.
+        form: the format of the file.
+        fields: the fields in the file's order.
+        layout: facts about the file that the format's writer needs.
     """
     record[SOURCE] = {"format": form.value, "fields": _in_runs(_References(record).entries(list(fields)), record)}
     if layout:
@@ -58,7 +62,7 @@ def remember(
 
 
 def source_format(record: Mapping[str, Any]) -> Format | None:
-    """Return the format of the record's file, or None if the record comes from no file."""
+    """Return the format of the record's file, or None if the record does not come from a file."""
     source = record.get(SOURCE)
     try:
         return Format(source["format"]) if isinstance(source, Mapping) else None
@@ -67,7 +71,10 @@ def source_format(record: Mapping[str, Any]) -> Format | None:
 
 
 def entries_of(record: Mapping[str, Any], form: Format) -> list[Entry]:
-    """Return the entries that the reader stored. Return [] if the record's file has another format."""
+    """Return what the reader stored about the fields of the record's file: a list `[name, ...]` for each field.
+
+    Return [] if the record's file does not have the format `form`.
+    """
     entries = record[SOURCE].get("fields") if source_format(record) is form else None
     if not isinstance(entries, list):
         return []
@@ -75,13 +82,16 @@ def entries_of(record: Mapping[str, Any], form: Format) -> list[Entry]:
 
 
 def layout_of(record: Mapping[str, Any], form: Format) -> Mapping[str, Any]:
-    """Return the layout that the reader stored. Return {} if the record's file has another format."""
+    """Return the layout (facts for the format's writer) that the reader stored in the record.
+
+    Return {} if the record's file does not have the format `form`.
+    """
     layout = record[SOURCE].get("layout") if source_format(record) is form else None
     return layout if isinstance(layout, Mapping) else {}
 
 
 def as_text(value: object) -> str:
-    """Return a value as a field's text."""
+    """Return a record's value as the text of a field. Semicolons separate the elements of a list."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -92,22 +102,22 @@ def as_text(value: object) -> str:
 
 
 def is_blank(value: object) -> bool:
-    """Return True for an empty field."""
+    """Return True if a field's value is empty: None, "" or []."""
     return value is None or value == "" or value == []
 
 
 def as_list(value: object) -> list[Any]:
-    """Return a list as it is, and another value as its only element. A blank value is no element."""
+    """Return a list unchanged, [] for a blank value, and a list with the value for any other value."""
     return value if isinstance(value, list) else [] if is_blank(value) else [value]
 
 
 def mark_of(value: object) -> str:
-    """Return eight characters that identify this value."""
+    """Return a short hash (eight characters) that changes if the value changes."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]
 
 
 class _References:
-    """The search for the texts of a file's fields in a record. Each field is searched for once, in the file's order."""
+    """A search that finds where a record has the text of each field of its file. Fields are in the file's order."""
 
     def __init__(self, record: Mapping[str, Any]) -> None:
         self._record = record
@@ -116,7 +126,8 @@ class _References:
 
     def entries(self, fields: Sequence[Field]) -> list[Entry]:
         entries = [self._entry(field) for field in fields]
-        # If elements of a list are named by number, all are: elements after the last were added later.
+        # Entries refer to elements of a list by number only if they cover the whole list. So the writer recognises
+        # elements that are added later.
         for at, (entry, field) in enumerate(zip(entries, fields, strict=True)):
             match entry:
                 case [name, str(key), int(), *_] if self._taken[key] < len(self._record[key]):
@@ -168,7 +179,10 @@ class _References:
 
 
 def _in_runs(entries: list[Entry], record: Mapping[str, Any]) -> list[Entry]:
-    """Return the entries, with `[name, key, "*"]` for consecutive fields that cover a whole list."""
+    """Return the entries, with a single `[name, key, "*"]` for consecutive fields that cover a whole list.
+
+    Such fields have the entries `[name, key, 0]`, `[name, key, 1]` and so on.
+    """
     shortened: list[Entry] = []
     at = 0
     while at < len(entries):

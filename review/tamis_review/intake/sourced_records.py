@@ -1,8 +1,8 @@
 """The records of each source, from one file or several, and the joining of files into one source.
 
 A database exports the same records in several forms, and no form is complete: PubMed's CSV has no abstracts. If the
-records of two files share the source's own identifiers, the files are one export in two forms. Their rows are joined:
-each field comes from the first file that has it.
+records of two files share the database's own identifiers, the files are one export in two forms. Records with the same
+identifier are joined: each field comes from the first file that has the field.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from .source import SOURCE, entries_of
 from .stated_source import StatedSource, stated
 from .traits import pmid_in, traits_of, trial_in
 
-# Registers of trials by their names in reviews and exports; other sources are databases, unless stated.
+# Registers of trials by their names in reviews and exports. Other sources are databases, unless their kind is stated.
 # fmt: off
 REGISTERS = frozenset((
     "clinicaltrials.gov", "ictrp", "who ictrp", "isrctn", "isrctn registry", "anzctr", "chictr", "ctri", "drks",
@@ -31,16 +31,16 @@ REGISTERS = frozenset((
 ))
 # fmt: on
 
-# The database that writes a format; MEDLINE's is also ERIC's, which each record then names.
+# The database that writes a format. ERIC also writes NBIB, and then names itself in each record.
 OF_PUBMED = (Format.NBIB, Format.PUBMED_TEXT, Format.PUBMED_XML)
 OF_FORMAT = {**dict.fromkeys(OF_PUBMED, "PubMed"), Format.WOS_TAGGED: "Web of Science"}
 ERIC = "ERIC"
 
-FILE = "_tamis_file"  # name of the file of the record's line, if the source has several
+FILE = "_tamis_file"  # name of the file that the record's line refers to, if the source has several files
 
-# Minimum share of the smaller file's identifiers in the other; the rest are records that one form lacks.
+# Minimum share of the smaller file's identifiers that the other file has. A form of an export may lack the rest.
 SHARED = 0.9
-# An identifier shared by more records proves nothing.
+# The most records with one identifier to compare. An identifier of more records proves nothing.
 CROWD = 16
 
 Identifier = tuple[str, str]  # its kind, and its text
@@ -54,16 +54,16 @@ class FileRead:
     name: str
     intake: Intake
     completes: str | None = None  # name of the source's first file, if this file completes its records
-    joined: int = 0  # number of this file's records that were joined to records of the first
+    joined: int = 0  # number of this file's records that were joined to records of the first file
 
 
 @dataclass(frozen=True)
 class SourcedRecord:
-    """A record, and its place in a file."""
+    """A record, with its file and its index in this file."""
 
     record: dict[str, Any]
-    path: Path  # the first file, if the record is in two
-    index: int  # place in that file, from 0
+    path: Path  # the first file, if the record is in two files
+    index: int  # index in that file, from 0
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ class SourceRead:
 
 @dataclass(frozen=True)
 class Completed:
-    """The records of two files of one source."""
+    """The records of two files of one source, joined into one list."""
 
-    records: list[dict[str, Any]]  # the first file's records in order, then records that only the second has
-    joined: int  # number of the second file's records that complete records of the first
-    added: list[int]  # places in the second file of its other records
+    records: list[dict[str, Any]]  # the first file's records in order, then records that only the second file has
+    joined: int  # number of the second file's records that complete records of the first file
+    added: list[int]  # indexes, in the second file, of the records that only this file has
 
 
 def read_sources(
@@ -92,12 +92,12 @@ def read_sources(
 ) -> tuple[SourceRead, ...]:
     """Return the sources of some files, in the order of their first files.
 
-    Files form one source if they are stated together, or if their records name the same database. Within a source, rows
-    with the same identifier are joined if the files are stated together or are one export in two forms.
+    Files form one source if a reviewer states them together, or if their records name the same database. Records of one
+    source with the same identifier are joined, if the files are stated together or are one export in two forms.
 
     Args:
         files: paths, and sources as a reviewer states them.
-        names: names of files to show instead of their paths.
+        names: path -> the file's name to show.
         reading: options of `read_file`.
 
     Raises `InputError` if a file cannot be read.
@@ -119,7 +119,7 @@ def read_sources(
 
 
 def database_told_by(intake: Intake) -> str | None:
-    """Return the database of a file: the database that its records name, or the only database that writes such files.
+    """Return the name of a file's database: its records name it, or no other database writes such files.
 
     Return None if the records name several databases, if fewer than half of them name the database, or if no database
     is known.
@@ -139,7 +139,10 @@ def database_told_by(intake: Intake) -> str | None:
 
 
 def kind_of_source(name: str, records: Iterable[Mapping[str, Any]]) -> SourceKind:
-    """Return the kind of a source. It is a register if its name is a register's, or if all records are trials."""
+    """Return whether a source is a register of trials or a database.
+
+    A source is a register if its name is a register's, or if all its records are trials.
+    """
     named = " ".join(name.casefold().split()) in REGISTERS
     trials = (record.get("nct_id") not in (None, "") and record.get("id") == record["nct_id"] for record in records)
     return SourceKind.REGISTER if named or all(trials) else SourceKind.DATABASE
@@ -148,8 +151,9 @@ def kind_of_source(name: str, records: Iterable[Mapping[str, Any]]) -> SourceKin
 def complete(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]], name: str) -> Completed:
     """Return the records of the first file, filled from records of the second file with the same identifier.
 
-    Fields without a canonical name are filled too. Records with another title stay separate, because some files only
-    number their records from 1. A record is filled only once. `name`: the name of the second file.
+    Fields without a canonical name are filled too. Records with the same identifier but different titles stay separate,
+    because the ids in some files are only numbers from 1. A record is filled only once. `name`: the name of the second
+    file.
     """
     records = [dict(record) for record in first]
     places: dict[Identifier, list[int]] = {}
@@ -185,7 +189,9 @@ def in_two_forms(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, 
 
 
 def identifiers_of(record: Mapping[str, Any]) -> list[Identifier]:
-    """Return the identifiers that the source itself gave the record: PubMed id, trial id and own id, in this order.
+    """Return the identifiers that the source itself gave the record, as pairs (kind, text).
+
+    The order is PubMed id, trial id, own id.
 
     DOIs are not used, because publishers assign them: all parts of a congress supplement share a DOI.
     """
@@ -207,7 +213,10 @@ class _Group:
         return self.name or self.files[0].name
 
     def take(self, file: FileRead, *, stated_together: bool) -> None:
-        """Add a file. Rows that complete existing records are joined to these records."""
+        """Add a file. Its records that complete existing records are joined to the existing records.
+
+        `stated_together`: whether a reviewer states this file together with another file of the source.
+        """
         records, added = [entry.record for entry in self.sourced], list(range(len(file.intake.records)))
         if records and (stated_together or in_two_forms(records, file.intake.records)):
             completed = complete(records, file.intake.records, file.name)
@@ -221,9 +230,9 @@ class _Group:
         self.files.append(file)
 
     def read(self, *, alone: bool) -> SourceRead:
-        """Return the source.
+        """Return the source with its files and records.
 
-        `alone`: whether its name is unique. If not, the file's folder becomes part of the name.
+        `alone`: whether the source's name is unique. If it is not unique, the file's folder becomes part of the name.
         """
         first, *more = [
             SourceFile(

@@ -17,12 +17,12 @@ class StatedSource(Frozen):
 
     files: tuple[Path, ...] = Field(min_length=1)
     name: str | None = Field(default=None, min_length=1, max_length=200)  # None: as the records say, or the file's name
-    kind: SourceKind | None = None  # None: a register if the name is a register's, else a database
+    kind: SourceKind | None = None  # None: the name and the records decide
     searched: date | None = None
     query: str | None = Field(default=None, max_length=100_000)  # the query as sent to the database
 
 
 def stated(files: Sequence[Path | StatedSource] | Path | StatedSource) -> list[StatedSource]:
-    """Return a list of sources. Each path becomes a source without further facts."""
+    """Return the files as a list of sources. Each path becomes a source without further facts."""
     listed = [files] if isinstance(files, Path | StatedSource) else files
     return [file if isinstance(file, StatedSource) else StatedSource(files=(file,)) for file in listed]

@@ -1,8 +1,8 @@
 """The reader of tagged formats: a record is a sequence of fields, each a tag and the lines of its text.
 
-A `Scheme` describes a format by tables, for example from tags to canonical fields. `placed` sorts a record's fields by
-these tables. Other texts are kept under the name of their tag (`_ris_N1`). `Ended` describes a format in which a tag
-ends each record. EndNote XML is sorted in the same way.
+A `Scheme` describes a format by tables, for example from tags to canonical fields. `placed` assigns a record's fields
+by these tables. Other texts are kept under the name of their tag (`_ris_N1`). `Ended` describes a format in which a tag
+ends each record. The fields of EndNote XML are assigned in the same way.
 """
 
 import re
@@ -19,17 +19,17 @@ from .recognise import WRITABLE, Format
 from .record import assemble, is_bare_year, split_keywords, year_of
 from .source import Field, remember
 
-CONTENT = ("title", "authors", "abstract")  # a record is lost only where one of these goes
+CONTENT = ("title", "authors", "abstract")  # text without any of these fields does not count as a lost record
 LISTS = frozenset(("authors", "keywords"))
 IN_PUBMED = re.compile(r"\b(?:nlm|pubmed|medline)\b", re.IGNORECASE)  # databases whose numbers are PubMed ids
 # A copyright notice. EBSCO writes "Copyright of Walks is the property of ..." as a second abstract.
 COPYRIGHT = re.compile(r"©|(?:crown )?copyright *(?:©|\(c\)|:|\d{4}|of .+ property)|\(c\) ?\d{4}|published by ", re.I)
-INDENT = "   "  # indent of a continuation line, if the end of a record has a tag
+INDENT = "   "  # indent of a continuation line, in formats with a tag at the end of each record
 
 
 @dataclass(frozen=True)
 class Tagged:
-    """A tag, and the lines of its text."""
+    """A field of a tagged format: its tag, and the lines of its text."""
 
     tag: str
     lines: list[str]
@@ -40,7 +40,7 @@ class TaggedRecord:
     """The fields of one record, as in the file."""
 
     line: int
-    number: int  # number among the file's records, from 1, including lost ones
+    number: int  # number among the file's records, from 1; lost records count too
     fields: list[Tagged] = field(default_factory=list)
 
 
@@ -51,50 +51,53 @@ class Pattern:
     name: str
     tags: tuple[str, ...]
     forms: tuple[re.Pattern[str], ...]  # the first match decides; its group 1 is the field
-    repeated: bool = False  # an equal second value is not kept under its tag
+    repeated: bool = False  # a second value that equals the first is not kept under its tag
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
-    """The table that describes a tagged format."""
+    """The description of a tagged format: which tags fill which fields of a record."""
 
     form: Format
     prefix: str  # for the names of kept tags: `wos` gives `_wos_CR`
     begins: str  # beginning of a record's first line, for messages
     joined: Callable[[Sequence[str]], str] = "\n".join  # the lines of a field as one text
-    sources: Mapping[str, tuple[str, ...]]  # canonical name -> the tags that may hold it, best first
+    sources: Mapping[str, tuple[str, ...]]  # canonical name -> the tags that may have its value, best first
     serves: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag -> required beginning of its value
     dated_first: bool = False  # the best value for the year is the first that begins with a year
     value_a_line: frozenset[str] = frozenset()  # tags with a value on each line
     all_joined: Mapping[str, str] = field(default_factory=dict)  # canonical name -> separator of its tag's values
-    all_tags: frozenset[str] = frozenset()  # lists that take the values of all their tags, in the file's order
+    all_tags: frozenset[str] = frozenset()  # canonical names of lists with the values of all their tags, in file order
     keywords_split: bool = False  # semicolons separate keywords within a value
     one_line: frozenset[str] = frozenset(("title",))  # canonical names whose line breaks become spaces
     repeated: frozenset[str] = frozenset()  # canonical names whose repeated values are not kept
     types: Mapping[str, str] = field(default_factory=dict)  # code of a type -> RIS's code
     databases: tuple[str, ...] = ()  # tags, or canonical names, of a record's database
-    pmids: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag of PubMed ids -> its databases
+    pmids: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag of PubMed ids -> databases that use it so
     patterns: tuple[Pattern, ...] = ()
-    # Tag of the database's own number -> its databases; None: all.
+    # Tag of the database's own number -> the databases that use the tag so; None: all databases.
     accessions: Mapping[str, re.Pattern[str] | None] = field(default_factory=dict)
     note: str = ""  # tag of notes
-    notes: Mapping[str, FieldPlace] = field(default_factory=dict)  # key -> the note that holds only this value
+    notes: Mapping[str, FieldPlace] = field(default_factory=dict)  # key -> the note with only this value
     note_patterns: tuple[Pattern, ...] = ()  # patterns for the other notes
     kept_as_written: bool = False  # kept texts keep the white space around them
 
     def has_content(self, fields: Sequence[Tagged], *names: str) -> bool:
-        """Return whether the fields hold a title, an author or an abstract, or one of these canonical names."""
+        """Return whether the fields have a value for one of these canonical names.
+
+        Without `names`: a title, an author or an abstract.
+        """
         tags = {tag for name in names or CONTENT for tag in self.sources[name]}
         return any(tagged.tag in tags and any(map(str.strip, tagged.lines)) for tagged in fields)
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A format that marks the end of each record: the mark, and the form of lines with tags."""
+    """A format with a tag at the end of each record: the form of lines with tags, and the last line of a record."""
 
-    tagged: re.Pattern[str]  # a line with a tag: `tag`, `text`, and `gap`, the spaces between
+    tagged: re.Pattern[str]  # a line with a tag: the groups `tag`, `text`, and `gap` (spaces after the tag)
     ends: str  # the last line of a record, for messages
-    gap: str = ""  # the usual gap; a record that begins with a narrower gap may have narrower gaps throughout
+    gap: str = ""  # the usual gap; if a record begins with a narrower gap, all its gaps may be narrower
     of_the_file: frozenset[str] = frozenset()  # tags outside of records
 
 
@@ -102,7 +105,9 @@ Blocks: TypeAlias = Callable[[Scheme, str, Notes], Iterator[TaggedRecord]]  # th
 
 
 def read_tagged(scheme: Scheme, blocks: Blocks, text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Return the records in `text`, which `blocks` splits.
+    """Return the records in `text`.
+
+    `scheme`: the description of the format. `blocks`: a function that splits the text into records.
 
     Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
     """
@@ -113,28 +118,31 @@ def read_tagged(scheme: Scheme, blocks: Blocks, text: str, notes: Notes) -> list
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text, without byte order marks: a file of joined exports may have several."""
+    """Return the lines of a text, without byte order marks. A file of joined exports may have several such marks."""
     return [line.removeprefix("\ufeff") for line in LINE_END.split(text)]
 
 
 class Outside:
-    """The lines outside of any record: skipped text, a lost record, or fields above the first field of the next one."""
+    """The lines outside of any record: skipped text, a lost record, or fields above the next record's first line."""
 
     def __init__(self, scheme: Scheme, notes: Notes, *, joins_content: bool) -> None:
         self._scheme, self._notes, self._joins_content = scheme, notes, joins_content
-        self._begun = 0  # records, including lost ones
+        self._begun = 0  # records so far, including lost records
         self._lines: list[tuple[int, str]] = []  # from a line with a tag on
         self._fields: list[Tagged] = []
-        self._is_parted = False  # an empty line follows these fields
+        self._is_parted = False  # an empty line follows the fields in `_fields`
         self._is_foreign = False  # within a record in another format
 
     @property
     def is_open(self) -> bool:
-        """Return True within fields that are not a record's."""
+        """Return True if the last lines were fields that belong to no record of this format."""
         return self._is_foreign or bool(self._lines)
 
     def add(self, line: str, number: int, tagged: Tagged | None = None) -> None:
-        """Take a line. A line without text ends fields that are not a record's."""
+        """Add a line outside of any record. `tagged`: the line's field, if the line begins with a tag.
+
+        An empty line ends the fields so far, unless they have a title, an author or an abstract.
+        """
         is_lost = self.is_open
         if not line.strip():
             self._is_parted = True
@@ -152,7 +160,7 @@ class Outside:
             self._fields[-1].lines.append(line)
 
     def end(self) -> None:
-        """Note the lines. They are a lost record if they have a title, an author or an abstract."""
+        """Add notes on the lines so far. Lines with a title, an author or an abstract count as a lost record."""
         if self._scheme.has_content(self._fields):
             self.lost(self._lines[0][0])
             self._begun += 1
@@ -162,11 +170,14 @@ class Outside:
         self._lines, self._fields, self._is_parted, self._is_foreign = [], [], False, False
 
     def lost(self, line: int) -> None:
-        """Note fields without the beginning of a record."""
+        """Add a note on a lost record: fields without the first line of a record. `line`: where these fields begin."""
         self._notes.lost(f"a record without its beginning: no `{self._scheme.begins}` before this line", line)
 
     def begin(self, number: int) -> TaggedRecord:
-        """Return a new record. Fields directly above its first line are its own, if the format has such fields."""
+        """Return a new record. Fields directly above its first line belong to it, if the format has such fields.
+
+        `number`: the number of this line. Other lines so far get notes.
+        """
         fields: list[Tagged] = []
         if self._lines and not self._is_parted and self._scheme.has_content(self._fields) is self._joins_content:
             number, fields = self._lines[0][0], self._fields
@@ -177,14 +188,17 @@ class Outside:
 
 
 def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
-    """Yield the records of a format with marks at both ends. A record without its beginning or end is lost."""
+    """Yield the records of a format with a first and a last tag in each record.
+
+    A record without its beginning or end is lost, with a note in `notes`.
+    """
     lines = lines_of(text)
     begin, end = scheme.begins[:2], ended.ends[:2]
     matches = map(ended.tagged.fullmatch, lines)
     gap = next((match["gap"] for match in matches if match and match["tag"] == begin), ended.gap)
     block: TaggedRecord | None = None
     outside = Outside(scheme, notes, joins_content=True)
-    empty = 0  # empty lines since the last text; they belong to the value if it continues
+    empty = 0  # empty lines since the last text; they belong to the value if the value continues after them
     for number, line in enumerate(lines, 1):
         match = ended.tagged.fullmatch(line)
         if match and len(match["gap"]) < len(gap) and (block is not None or match["tag"] != begin):
@@ -226,7 +240,10 @@ def _note_unended(scheme: Scheme, block: TaggedRecord, notes: Notes, why: str) -
 
 
 def _without_another(scheme: Scheme, block: TaggedRecord, outside: Outside) -> TaggedRecord:
-    """Return the record. If the fields above its beginning have a title like itself, they are another, lost record."""
+    """Return the record, without the fields above its first line if these are another record.
+
+    They are another record, and lost, if both they and the record have a title.
+    """
     at = next(at for at, tagged in enumerate(block.fields) if tagged.tag == scheme.begins[:2])
     above, own = block.fields[:at], block.fields[at:]
     if not (scheme.has_content(above, "title") and scheme.has_content(own, "title")):
@@ -236,7 +253,7 @@ def _without_another(scheme: Scheme, block: TaggedRecord, outside: Outside) -> T
 
 
 def record_of(scheme: Scheme, block: TaggedRecord) -> dict[str, Any]:
-    """Return a record from its fields in the file. If Tamis can write the format, the record remembers the fields."""
+    """Return a record from its fields in the file. If Tamis can write the format, `_source` of the record has them."""
     placing = placed(scheme, block.fields)
     kept = {**placing.kept(), **placing.decision}
     record = assemble(placing.canonical, kept, accession=placing.accession, line=block.line, number=block.number)
@@ -247,7 +264,7 @@ def record_of(scheme: Scheme, block: TaggedRecord) -> dict[str, Any]:
 
 
 def placed(scheme: Scheme, fields: Sequence[Tagged]) -> "Placing":
-    """Return the fields of a record, sorted into canonical fields, kept texts, decision and accession number."""
+    """Assign the fields of a record in the file to canonical fields, decision, accession number and other texts."""
     placing = Placing(scheme, fields)
     for name, tags in scheme.sources.items():
         placing.take(name, tags)
@@ -263,7 +280,7 @@ def placed(scheme: Scheme, fields: Sequence[Tagged]) -> "Placing":
 
 @dataclass(frozen=True, eq=False)
 class _Value:
-    """One value of a tag, as in the file, with the number of its field."""
+    """A value of a tag as in the file. `at`: the index of its field in the record."""
 
     tag: str
     written: str
@@ -277,7 +294,7 @@ class _Value:
 class Placing:
     """A record under construction: the values assigned so far, and the values not yet assigned.
 
-    `key_of` gives, for each field of the file by number, the record's key that has its text.
+    `key_of`: index of a field in the file's record -> the key that has the field's text in the new record.
     """
 
     def __init__(self, scheme: Scheme, fields: Sequence[Tagged]) -> None:
@@ -295,7 +312,10 @@ class Placing:
                 self.key_of[at] = f"_{scheme.prefix}_{tagged.tag}"
 
     def take(self, name: str, tags: Sequence[str]) -> None:
-        """Assign the values of the best tag to a canonical field. Excess values stay with their tag."""
+        """Assign the values of the best tag to the canonical field `name`. Excess values stay under their tag.
+
+        `tags`: the tags that may have the field's value, best first.
+        """
         scheme = self._scheme
         held = [values for tag in tags if (values := self._left.get(tag)) and self._serves(tag, values[0])]
         if not held:
@@ -305,7 +325,7 @@ class Placing:
             values = sorted((value for values in held for value in values), key=lambda value: value.at)
         elif name == "year" and scheme.dated_first:
             values = sorted((value for values in held for value in values), key=lambda value: not year_of(value.text))
-        if name == "abstract":  # a notice stays with its tag
+        if name == "abstract":  # a copyright notice stays under its tag
             values = [value for value in values if not COPYRIGHT.match(value.text)] or values
         texts = [value.text.replace("\n", " ") if name in scheme.one_line else value.text for value in values]
         content: Any = texts[0]
@@ -326,7 +346,7 @@ class Placing:
         self._place(name, values, also_kept=name == "year" and content != texts[0] and not is_bare_year(texts[0]))
 
     def take_pmid(self) -> None:
-        """Read the PubMed id from a tag that contains it only in exports of certain databases."""
+        """Read the PubMed id from a tag that contains PubMed ids only in exports of certain databases."""
         for tag, database in self._scheme.pmids.items():
             value = next((value for value in self._left.get(tag, ()) if value.text.isdigit()), None)
             if value is not None and database.search(self._databases()):
@@ -335,7 +355,7 @@ class Placing:
                 return
 
     def take_pattern(self, pattern: Pattern) -> None:
-        """Read a canonical field from a part of a value. A value with further text is also kept whole under its tag."""
+        """Read a canonical field from a part of a value. A value with other text too stays whole under its tag."""
         for form in pattern.forms:
             alone: list[_Value] = []
             for value in [value for tag in pattern.tags for value in self._left.get(tag, ())]:
@@ -350,7 +370,7 @@ class Placing:
                 return
 
     def take_notes(self) -> None:
-        """Read the notes that contain a decision, or a value that has no tag in the format."""
+        """Read the notes that contain Tamis's decision, or a value that has no tag in the format."""
         notes = self._scheme.notes
         for note in self._left.get(self._scheme.note, ()):
             key = next((key for key, place in notes.items() if place.holds(note.written)), None)
@@ -374,7 +394,7 @@ class Placing:
                 self._place("id", values[:1])
 
     def kept(self) -> dict[str, Any]:
-        """Return the texts that no canonical field took, by tag."""
+        """Return the texts that are in no canonical field. Keys have the format and the tag, as in "ris_N1"."""
         as_written = self._scheme.kept_as_written
         return {
             f"{self._scheme.prefix}_{tag}": [value.written if as_written else value.text for value in values]

@@ -1,7 +1,7 @@
 """The traits of a record: the values that identify its copies in the exports of all programs.
 
 Case, accents, punctuation, white space and markup are ignored, because they differ between exports of a record. A value
-that identifies no record (an author "Anonymous", a PMID of 0) is no trait.
+that identifies no record (an author "Anonymous", a PMID of 0) is not a trait.
 
 Databases also change titles: they append a remark, the language or the next field's tag, put a translated title in
 brackets, write "?" for a letter, or omit a subtitle.
@@ -19,16 +19,16 @@ from urllib.parse import unquote
 from .journals import Journal, journal_of
 from .record import split_authors, year_of
 
-TITLE_READ = 5_000  # characters; a longer text is no title, and patterns search this text
+TITLE_READ = 5_000  # characters to read of a title; a longer text is not a title
 ABSTRACT_READ = 800  # letters; enough to distinguish two abstracts
-OTHER_TITLE = 20  # minimum letters of a title's beginning or translation
+OTHER_TITLE = 20  # minimum letters of another form of a title: without subtitle, or in one language
 AN_ABSTRACT = 50  # minimum letters; less is a placeholder such as "No abstract available"
 
 _GREEK = {
     **{letter: unicodedata.name(letter).rpartition(" ")[2].casefold() for letter in map(chr, range(0x3B1, 0x3CA))},
     "λ": "lambda",  # Unicode spells it in another way
 }
-# Letters that Unicode does not decompose, and signs that databases write in two ways.
+# Letters that Unicode does not decompose, and signs that databases also write as words.
 _PLAIN_LETTERS = str.maketrans(
     {"ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i", "&": "and"} | _GREEK
 )
@@ -42,7 +42,7 @@ _NOTICE = re.compile(
     re.IGNORECASE,
 )
 _DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>]+")
-_DOI_VERSION = re.compile(r"[./_-]v\d{1,3}$")  # version of a preprint or a deposit, which also has a DOI without it
+_DOI_VERSION = re.compile(r"[./_-]v\d{1,3}$")  # version of a preprint or a deposit; its other DOI has no version
 _PMID = re.compile(r"(?:(?:pmid|medline|pubmed)\W{0,3})?0*(\d{1,9})(?:\.0)?(?:\s*\[https?:[^\]]*\])?", re.IGNORECASE)
 _TRIAL = re.compile(r"NCT\d{8}")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.?-?){1,4}")
@@ -72,7 +72,7 @@ _PAGE = re.compile(r"[A-Za-z]?[1-9]\d{0,7}")
 _PLACE_READ = 40  # characters
 _LOST_LETTER = re.compile(r"[?\ufffd]+(?=.*\w)")  # what a program writes for a letter that it does not know
 _ANY_LETTER = ".{0,5}"  # up to "alpha"
-_MOST_LOST = 6  # the time to search for letters grows with each
+_MOST_LOST = 6  # the time of a search grows with each lost letter
 _MEETING_TYPE = re.compile(r"\b(?:conference|meeting|congress|poster) abstracts?\b", re.IGNORECASE)
 _MEETING_SOURCE = re.compile(r"\bconference:", re.IGNORECASE)  # Embase's source, after the journal; Ovid's is `SO`
 _NOBODY = frozenset(("", "anonymous", "anon", "unknown", "etal", "noauthorslisted", "noauthor", "none", "na"))
@@ -100,13 +100,13 @@ _TAG = re.compile(r"(?<=[\s.?!\])])(?:LA(?::\s?[A-Za-z]{2,10}(?:[,;]\s?[A-Za-z]{
 _TAG_READ = 80  # characters at a title's end
 _JOINTS = " \t\n\r.;,"
 _SUBTITLE = re.compile(r"[:?]\s|\s[-\u2013\u2014]\s|[.;]\s(?=[A-Z])")
-# A subtitle that marks another paper.
+# Words in a subtitle that may mean another paper.
 _ANOTHER_PAPER = re.compile(
     r"\b(?:protocols?|comment(?:s|ary|aries)?|repl(?:y|ies)|response|errat\w+|corrig\w+|correction|part|supplement\w*|update"
     r"|pilot|abstract|letter|editorial|[ivx]+|\d+)\b",
     re.IGNORECASE,
 )
-ENDINGS = 4  # maximum of consecutive endings: a language, a remark, a tag
+ENDINGS = 4  # most endings to remove from a title: a language, a remark, a tag
 
 
 @dataclass(frozen=True)
@@ -114,17 +114,17 @@ class Title:
     """A title as in its paper, and its other forms."""
 
     main: str
-    others: tuple[str, ...]  # without subtitle, or in one language; a match needs more evidence
+    others: tuple[str, ...]  # without subtitle, or in one language; an equal form is weaker evidence of a copy
     says_another_paper: bool  # the part missing from `others` names a protocol, a comment, a part or a number
 
 
 @dataclass(frozen=True)
 class Traits:
-    """The traits of one record, normalised."""
+    """The values of one record that identify its copies, normalised for comparison."""
 
     title: str  # only letters and digits; "" if the record has no title
-    other_titles: frozenset[str]  # without its subtitle, or in a single language
-    other_paper: bool  # the part missing there names a protocol, a comment, a part or a number
+    other_titles: frozenset[str]  # the title without its subtitle, or in a single language
+    other_paper: bool  # the part missing in `other_titles` names a protocol, a comment, a part or a number
     year: int | None
     author: frozenset[str]  # spellings of the first author's family name; empty if unknown
     doi: str | None
@@ -132,7 +132,7 @@ class Traits:
     trial: str | None  # NCT number
     notice: bool  # a correction, retraction or reply, which is never a copy of its paper
     meeting: bool  # a congress abstract, by its type or its source
-    place: str  # volume and first page, "" if one is unknown
+    place: str  # volume and first page; "" if either is unknown
     lossy: str  # a pattern of titles, if a question mark within the title may be a lost letter; else ""
     journal_as_written: tuple[str, ...] = field(repr=False)
     issn_as_written: tuple[str, ...] = field(repr=False)
@@ -140,13 +140,13 @@ class Traits:
 
     @cached_property
     def journal(self) -> Journal:
-        """Return the journal with all its names and numbers."""
+        """Return the journal with all its names and ISSNs in the record."""
         return journal_of(self.journal_as_written, self.issn_as_written)
 
     @cached_property
     def abstract(self) -> str:
-        """Return the letters of the abstract that are compared; "" if the abstract is too short."""
-        # Reads twice the letters, to allow for markup and spaces.
+        """Return the first letters of the abstract, for comparison. Return "" if the abstract is too short."""
+        # Reads twice as many characters, because markup and spaces are removed.
         letters = fold(self.abstract_as_written[: 2 * ABSTRACT_READ])[:ABSTRACT_READ]
         return letters if len(letters) >= AN_ABSTRACT else ""
 
@@ -157,7 +157,7 @@ class Traits:
 
 
 def traits_of(record: Mapping[str, Any]) -> Traits:
-    """Return the traits of a record under its canonical names. Values of unexpected types are ignored."""
+    """Return the traits of a record, which identify its copies. Values of unexpected types are ignored."""
     title = title_of(_text(record.get("title"))[:TITLE_READ])
     main = fold(title.main)
     journal = tuple(filter(None, (_text(record[name]) for name in _JOURNAL_FIELDS if name in record)))
@@ -204,24 +204,24 @@ def title_of(text: str) -> Title:
 
 
 def year_in(record: Mapping[str, Any]) -> int | None:
-    """Return the record's year."""
+    """Return the record's year, or None if it is unknown."""
     return year_of(_text(record.get("year")))
 
 
 def doi_in(record: Mapping[str, Any]) -> str | None:
-    """Return the record's DOI in lower case, without surrounding text and version."""
+    """Return the record's DOI in lower case, without surrounding text and version. None: no DOI."""
     match = _DOI.search(unquote(_text(record.get("doi"))))
     return _DOI_VERSION.sub("", match[0].rstrip(".,;)]}").casefold()) if match else None
 
 
 def pmid_in(record: Mapping[str, Any]) -> str | None:
-    """Return the record's PubMed id, without leading zeros."""
+    """Return the record's PubMed id without leading zeros, or None if there is no valid id."""
     match = _PMID.fullmatch(_text(record.get("pmid")).strip())
     return match[1] if match and match[1] != "0" else None
 
 
 def trial_in(record: Mapping[str, Any]) -> str | None:
-    """Return the record's NCT number."""
+    """Return the record's ClinicalTrials.gov number (NCT and eight digits), or None."""
     match = _TRIAL.search(_text(record.get("nct_id")).upper())
     return match[0] if match else None
 
@@ -232,7 +232,7 @@ def fold(text: str) -> str:
         text = _MARKUP.sub("", html.unescape(text))
     if text.isascii():
         return _NO_LETTER.sub("", text.casefold().replace("&", "and"))
-    text = unicodedata.normalize("NFKD", text)  # accents become separate signs, which are no letters
+    text = unicodedata.normalize("NFKD", text)  # accents become separate signs, which are not letters
     return _NO_LETTER.sub("", text.casefold().translate(_PLAIN_LETTERS))
 
 
@@ -260,7 +260,10 @@ def _texts(value: object) -> list[str]:
 
 
 def _families(authors: object) -> frozenset[str]:
-    """Return the spellings of the first author's family name: `Pérez-de la Fuente R.` -> {perezdelafuente, fuente}."""
+    """Return the normalised spellings of the first author's family name. An unknown author has none.
+
+    For example: `Pérez-de la Fuente R.` -> {perezdelafuente, fuente}.
+    """
     names = split_authors(authors[:TITLE_READ]) if isinstance(authors, str) else authors
     if not isinstance(names, list) or not names or not isinstance(names[0], str):
         return frozenset()
@@ -282,7 +285,10 @@ def _is_initials(word: str) -> bool:
 
 
 def _without_ending(text: str) -> str:
-    """Return the text without one appended part at its end, and without brackets around the whole text."""
+    """Return a title without its last addition by a database: a remark, a language, a tag, or brackets around it all.
+
+    Return the text unchanged if it has no addition.
+    """
     bare = text.rstrip(_JOINTS)
     before, inside = _bracket_at_end(bare)
     if not before and inside and bare.startswith("["):
@@ -295,7 +301,10 @@ def _without_ending(text: str) -> str:
 
 
 def _bracket_at_end(text: str) -> tuple[str, str]:
-    """Return the text before a pair of brackets at the end, and the text in the brackets; ("", "") if there is none."""
+    """Return the text before a pair of brackets at the end, and the text in the brackets.
+
+    Return ("", "") if the text does not end with brackets.
+    """
     bare = text.rstrip(_JOINTS)
     opening = {"]": "[", ")": "("}.get(bare[-1:], "")
     at = bare.rfind(opening) if opening else -1

@@ -24,17 +24,21 @@ _TAGGED = re.compile(r"%([0-9A-Z?@!#$\]&()*+^><\[=~|:;\\])(?:[ \t]+(.*))?")
 
 
 def read_wos(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Return the records in `text`. A record without its beginning or end is lost; text between records is skipped.
+    """Return the records in `text`, and list in `notes` what could not be read.
 
-    Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
+    A record without its first line (`PT`) or last line (`ER`) is lost. Text between records is skipped.
+
+    Raises `InputError` if no record can be read. If `notes` is strict, each lost record raises it too.
     """
     return read_tagged(WOS, partial(ended_blocks, _WOS_ENDED), text, notes)
 
 
 def read_enw(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Return the records in `text`. A record needs a beginning or a title; text between records is skipped.
+    """Return the records in `text`, and list in `notes` what could not be read.
 
-    Raises `InputError` if no record can be read. With strict `notes`, a lost record is an error too.
+    A record needs a first line (`%0`) or a title; without both it is lost. Text between records is skipped.
+
+    Raises `InputError` if no record can be read. If `notes` is strict, each lost record raises it too.
     """
     return read_tagged(ENW, _enw_blocks, text, notes)
 

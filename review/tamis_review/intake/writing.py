@@ -1,4 +1,4 @@
-"""The writer of bibliographic files. `WRITERS` has the function of each format."""
+"""The writer of bibliographic files. `WRITERS` maps each format to the function that writes it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ WRITERS: Mapping[Format, Callable[[Iterable[Mapping[str, Any]], TextIO], None]] 
 }
 
 
-# Whether a format has a place for a field without a canonical name, from another format.
+# Format -> whether its files can hold a field of this name. The field is not canonical, and comes from another format.
 TAKES: Mapping[Format, Callable[[str], bool]] = {
     Format.RIS: lambda name: name in IN_RIS or other_tag(name) is not None,
     Format.ENDNOTE_XML: lambda name: name in IN_ENDNOTE,
@@ -44,7 +44,9 @@ def write_records(
     *,
     format: Format | str | None = None,  # noqa: A002 - the usual word
 ) -> Mapping[str, int]:
-    """Write records to `path`, in the format of their file, or in `format`. Return the result of `dropped_fields`.
+    """Write records to `path`, and return the fields that the format cannot hold: name -> number of records.
+
+    The default of `format` is the format of the file that the records were read from.
 
     In the format of its file, a record is written with every field of the file, in order, with current values. In
     another format, canonical fields are written as that format's fields. Fields that are never shown to a model, such
@@ -67,7 +69,7 @@ def write_records(
 
 
 def dropped_fields(records: Iterable[Mapping[str, Any]], form: Format) -> Mapping[str, int]:
-    """Return the fields of the records that have no place in a format, each with its number of records."""
+    """Return the fields that a file of this format cannot hold: name -> number of records with the field."""
     return Counter(name for record in records for name in _without_place(record, form))
 
 
@@ -83,7 +85,10 @@ def _without_place(record: Mapping[str, Any], form: Format) -> Iterator[str]:
 
 
 def format_to_write(records: Iterable[Mapping[str, Any]], path: Path | str, wanted: Format | str | None) -> Format:
-    """Return the `wanted` format, or the common format of all records. Raise `InputError` if there is neither."""
+    """Return the `wanted` format. If it is None, return the format that all records were read from.
+
+    Raises `InputError` if Tamis cannot write the format, or if the records do not share one.
+    """
     names = ", ".join(form.value for form in WRITERS)
     if wanted is not None:
         form = wanted if isinstance(wanted, Format) else format_named(wanted)

@@ -1,4 +1,4 @@
-"""The records of a batch for a reading order or a stop rule: text, score, and people's decisions."""
+"""The records of a batch, as reading orders and stop rules need them: text, score, and people's decisions."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -58,10 +58,10 @@ def stream_candidates(
 ) -> Iterator[Candidate]:
     """Yield every record of a batch except duplicates, in item order. At most `PAGE` records are in memory.
 
-    With `texts=False`, titles and abstracts are empty, and reading is several times as fast. `places`: only the records
-    at these places of the batch.
+    With `texts=False`, titles and abstracts are empty, and reading is several times as fast. `places`: the numbers of
+    the wanted records in the batch, from 0. None: all records.
 
-    Raises `InvalidRequest` if the batch's operation does not include or exclude.
+    Raises `InvalidRequest` if the batch's operation makes no decisions to include or exclude.
     """
     wanted = None if places is None else any_(literal(sorted(places), ARRAY(Integer)))
     kind = kind_of(checked_operation(connection, batch_id).operation)
@@ -75,14 +75,17 @@ def stream_candidates(
 class HumanSays:
     """The result of people's decisions on a record."""
 
-    value: Any  # in the operation's form; None in a conflict
+    value: Any  # a value of the operation, such as `include`; None in a conflict
     conflict: bool
     reviewers: tuple[str, ...]  # people with a current decision, the earliest first
     first: int  # id of the oldest of these decisions; a smaller id is earlier
 
 
 def read_human(connection: Connection, batch_id: UUID, *of: ColumnElement[bool]) -> dict[int, HumanSays]:
-    """Return the result of people's decisions, by place in the batch. `of`: SQL conditions that select decisions."""
+    """Return the result of people's decisions for each decided record. Keys are record numbers in the batch, from 0.
+
+    `of`: SQL conditions that select decisions.
+    """
     # This is a separate query, because Postgres's planner misjudges a join.
     human = standing(batch_id, *of)
     decided = select(human.c.idx, human.c.value, human.c.conflict, human.c.decisions)
@@ -95,7 +98,10 @@ def read_human(connection: Connection, batch_id: UUID, *of: ColumnElement[bool])
 
 
 def read_rules(connection: Connection, batch_id: UUID) -> dict[int, str | None]:
-    """Return the rule that excluded each record, or None, by place in the batch. Duplicates are omitted."""
+    """Return for each record the rule of the initial filter that excluded it, or None. Duplicates are omitted.
+
+    Keys are record numbers in the batch, from 0.
+    """
     removed = case((items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value, REMOVED))
     rows = connection.execute(
         select(items.c.idx, func.coalesce(exclusions.c.rule, removed))
@@ -107,14 +113,17 @@ def read_rules(connection: Connection, batch_id: UUID) -> dict[int, str | None]:
 
 
 def checked_operation(connection: Connection, batch_id: UUID) -> Operation:
-    """Return a batch's operation. Raise `InvalidRequest` if it does not include or exclude."""
+    """Return a batch's operation. Raise `InvalidRequest` if it makes no decisions to include or exclude."""
     operation = read_operation(connection, batch_id)
     check_decides(batch_id, operation.operation, "A reading order")
     return operation
 
 
 def read_score_basis(connection: Connection, batch_id: UUID, kind: type[OperationKind]) -> ScoreBasis:
-    """Return the score basis of the records that a model included or excluded."""
+    """Return the kind of the batch's scores: probability, relevance or confidence.
+
+    It depends on how many of the records that a model included or excluded have each kind of number.
+    """
     scores = (
         select(func.count(), func.count(results.c.probability), func.count(results.c.relevance))
         .join(items, (items.c.batch_id == results.c.batch_id) & (items.c.idx == results.c.idx))
@@ -130,7 +139,7 @@ def read_score_basis(connection: Connection, batch_id: UUID, kind: type[Operatio
 
 
 def _statement(batch_id: UUID, *, texts: bool, wanted: ColumnElement[Any] | None) -> Select[Any]:
-    """Return the query for all records, or only for the places that the query `wanted` selects."""
+    """Return the query for a batch's records, without duplicates. `wanted`: SQL for the only record numbers to read."""
 
     def of(table: Table) -> ColumnElement[bool]:
         here = (table.c.batch_id == items.c.batch_id) & (table.c.idx == items.c.idx)
@@ -179,7 +188,10 @@ def _score(row: Row[Any], kind: type[OperationKind], scale: ScoreScale) -> float
 
 
 def texts_of(item: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a record's title and abstract. Other fields, except those in `CATALOGUED`, replace a missing abstract."""
+    """Return a record's title and abstract. If the abstract is missing, return the text of the other fields instead.
+
+    Bibliographic fields without the subject, such as authors and year, are left out (`CATALOGUED`).
+    """
     shown = shown_fields(dict(item))
     title = shown_text(shown.pop("title")) if "title" in shown else ""
     if "abstract" in shown:

@@ -13,7 +13,7 @@ EXPLORE = 0.02  # share of places: one in fifty
 
 
 def explored_places(first: int, n: int, share: float, seed: int) -> list[bool]:
-    """Return for each of the `n` places from `first` on whether its record is drawn at random.
+    """Return `n` booleans, for the places `first`, `first` + 1, ... of the order: True for a record drawn at random.
 
     Places count from 0. Random places are about 1 / share apart; the seed decides the first. So n places contain n *
     share random places, give or take one.
@@ -24,7 +24,9 @@ def explored_places(first: int, n: int, share: float, seed: int) -> list[bool]:
 
 
 def with_exploration(best: Sequence[int], *, read: int, share: float, seed: int) -> tuple[list[int], frozenset[int]]:
-    """Return an order with some rows drawn at random, and the set of the drawn rows.
+    """Return an order in which some records are drawn at random, and the set of the drawn records.
+
+    A record is given by its row number.
 
     Args:
         best: rows, best first.

@@ -1,4 +1,4 @@
-"""The records that a person should read next: the stored order, without the records decided after it was made."""
+"""The records that a person should read next: the stored reading order, without the records decided since."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ BLIND = (
 
 @dataclass(frozen=True)
 class Offered:
-    """A record for a person to read, at its place in the order."""
+    """A record that a person should read, with the reason for its position in the order."""
 
     index: int
     reason: ReadingReason
@@ -63,13 +63,13 @@ def offered(
 ) -> list[Offered]:
     """Return all readable records, in reading order.
 
-    A record is readable if people have not decided it, or are in conflict about it. If there is a `reviewer`, a record
-    is readable if this person has not decided it. The order is:
+    Without a `reviewer`, a record is readable if people have not decided it, or disagree about it. With a `reviewer`,
+    a record is readable if this person has not decided it. The order is:
 
     1. records in `first`, in the given order;
     2. with a `reviewer`: records that others decided, earliest decision first, so that pairs read the same records;
     3. records in `disputed`, on which models differ, in the given order;
-    4. all other records, then rule exclusions.
+    4. all other records, then the records that the initial filter excluded.
     """
     drawn, apart = ({index: at for at, index in enumerate(places)} for places in (first, disputed))
     placed: list[tuple[tuple[int, int], Offered]] = []  # group and place in it; ties keep their order
@@ -170,7 +170,7 @@ class NextQuery:
 
     @property
     def terms(self) -> OrderTerms:
-        """Return the order settings that this query asks for."""
+        """Return the settings of the wanted order: the seed, and the share of records drawn at random."""
         return OrderTerms(self.seed, self.explore)
 
 
@@ -180,13 +180,13 @@ def next_records(
     """Return the records to read next, from the stored order.
 
     The order is updated first if `query.fresh` is set, or if the batch has at most `SMALL` records and the update is
-    quick. If not, the update runs in the background. Until it ends, a batch without an order of these settings has the
-    order of the model's scores. `first`: places of records that come before all others, in this order.
+    quick. Otherwise, the update runs in the background. Until the update ends, a batch without a stored order of these
+    settings has the order of the model's scores. `first`: numbers of the records that come before all others.
 
     Raises:
         InvalidParameters: an invalid query.
-        InvalidRequest: the operation does not include or exclude; or the order is by disagreement, and the batch has
-            only one model.
+        InvalidRequest: the operation makes no decisions to include or exclude; or the order is by disagreement, and
+            the batch has only one model.
         UnknownBatch: the batch is being purged.
         ConfigurationError: the extra `order` is not installed.
         LedgerUnavailable: the ledger does not answer.
@@ -199,7 +199,10 @@ def next_records(
 
 
 def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRefits) -> None:
-    """Store an order for the batch if it has none, and update it as `next_records` describes.
+    """Update the batch's stored order if it is not current.
+
+    For `query.fresh` or a small batch, the update runs at once. Otherwise, or if the update is slow, it runs in the
+    background. Until it ends, a batch without an order of these settings gets the order of the model's scores.
 
     Raises the errors of `next_records`.
     """
@@ -215,7 +218,7 @@ def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRe
 
 
 def is_current(connection: Connection, batch_id: UUID, stored: StoredOrder | None, terms: OrderTerms) -> bool:
-    """Return whether a stored order has these settings and knows all current decisions and answers of models."""
+    """Return whether a stored order has these settings, and includes all current decisions of people and models."""
     return stored is not None and stored.terms == terms and stored.basis == read_basis(connection, batch_id)
 
 

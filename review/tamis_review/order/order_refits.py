@@ -2,7 +2,7 @@
 
 An order takes seconds to compute. In a child process, this does not delay the parent's answers to people. The child
 runs this file as a program, with a line of JSON for each request and each answer. The first line has the database's
-address. It is not in the command line, which every user of the machine can see.
+address, because every user of the machine can see a command line.
 """
 
 import json
@@ -45,9 +45,9 @@ class _Child:
 class OrderRefits:
     """The computation of reading orders for a client. It is thread-safe.
 
-    With `beside`, the child computes all orders except in `cold`, and this process's event loop stays free. If `beside`
-    is False, `finished` computes the order in the caller's thread. The child computes one order at a time. A request
-    starts the child if none is running.
+    With `beside`, a child process computes all orders except those of `cold`, so this process's event loop stays free.
+    If `beside` is False, `finished` computes the order in the caller's thread. The child computes one order at a time.
+    A request starts a child if none is running.
     """
 
     def __init__(self, engine: Engine, database_url: str, *, beside: bool) -> None:
@@ -59,9 +59,11 @@ class OrderRefits:
         self._child: _Child | None = None
 
     def finished(self, batch_id: UUID, terms: OrderTerms, *, patient: bool) -> bool:
-        """Update the order and return True. If the caller is not `patient`, return False after `PATIENCE` seconds.
+        """Update a batch's order and return True.
 
-        Raises the errors of `refit`, and `OperationFailed` if the child has died.
+        If the caller is not `patient`, return False after `PATIENCE` seconds. Then the child process continues.
+
+        Raises the errors of `refit`, and `OperationFailed` if the child process has died.
         """
         if not self._beside:
             refit(self._engine, batch_id, terms, self._cache)
@@ -72,7 +74,7 @@ class OrderRefits:
         return False
 
     def begin(self, batch_id: UUID, terms: OrderTerms) -> None:
-        """Start an update of the order in the child. Failures are logged."""
+        """Start an update of the order in the child process. Failures are logged."""
         self.ask(batch_id, terms).add_done_callback(lambda done: _tell(batch_id, done))
 
     def cold(self, batch_id: UUID, terms: OrderTerms) -> None:
@@ -83,10 +85,10 @@ class OrderRefits:
         refit(self._engine, batch_id, terms, self._cache, cold=True)
 
     def ask(self, batch_id: UUID, terms: OrderTerms) -> "Future[None]":
-        """Start an update of the order in the child, and return its future, which ends with None or the error.
+        """Start an update of the order in the child process. Return its future, which ends with None or the error.
 
-        An equal request that has not begun is reused. A running request is not: it may have read the ledger before the
-        newest decision.
+        An equal request that has not begun is reused. A running request is not reused, because it may have read the
+        ledger before the newest decision.
         """
         with self._lock:
             child = self._living()
@@ -110,7 +112,7 @@ class OrderRefits:
             futures[-1].exception()
 
     def close(self) -> None:
-        """End the child. Unfinished orders are lost. A later request starts a new child."""
+        """End the child process. Unfinished orders are lost. A later request starts a new child."""
         with self._lock:
             child, self._child = self._child, None
             for _, future in () if child is None else child.asked:
@@ -131,7 +133,7 @@ class OrderRefits:
         return self._child
 
     def _listen(self, child: _Child) -> None:
-        """Pass on the answers of a child until it ends. Its unfinished requests then fail."""
+        """Pass on a child process's answers to the callers until the child ends. Then fail its unanswered requests."""
         answers, requests = child.process.stdout, child.process.stdin
         assert answers is not None  # noqa: S101 - both are pipes
         assert requests is not None  # noqa: S101
@@ -168,7 +170,10 @@ def _settle(future: "Future[None]", error: list[str] | None) -> None:
 
 
 def _raised(name: str, message: str) -> TamisError:
-    """Return the child's error. Its class is `name` if Tamis has such an error, otherwise `OperationFailed`."""
+    """Return the error that the child process reported, for the caller to raise.
+
+    Its class is `name` if Tamis has such an error, otherwise `OperationFailed`.
+    """
     kind = getattr(tamis_schemas, name, None)
     if isinstance(kind, type) and issubclass(kind, TamisError):
         with suppress(TypeError):  # a class that needs more than a message
@@ -182,7 +187,11 @@ def _tell(batch_id: UUID, done: "Future[None]") -> None:
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:
-    """Answer requests in order until the input ends."""
+    """Compute the requested orders, one after another, until the input ends.
+
+    The first line of the input has the database's address. Each further line is a request; its answer is a line with
+    the error, or null.
+    """
     engine = connect(json.loads(requests.readline())["database_url"], READING_ORDERS)
     cache = FeatureCache()
     for line in requests:

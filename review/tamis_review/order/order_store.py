@@ -15,7 +15,7 @@ from tamis_schemas.ledger import batches, overrides, reading_orders, tallies
 
 @dataclass(frozen=True)
 class OrderTerms:
-    """A person's settings for an order."""
+    """A person's settings for a reading order."""
 
     seed: int
     explore: float  # share of places for records drawn at random
@@ -31,7 +31,7 @@ class OrderBasis:
 
 @dataclass(frozen=True)
 class ReadingOrder:
-    """All records of a batch except duplicates, the next first. Each list has a value per record."""
+    """All records of a batch except duplicates, in reading order. `places` and `reasons` have a value per record."""
 
     places: Sequence[int]  # in the batch
     reasons: Sequence[str]  # a `ReadingReason` each
@@ -42,7 +42,7 @@ class ReadingOrder:
 
 @dataclass(frozen=True)
 class StoredOrder:
-    """A stored order, without its records."""
+    """A stored reading order, without its records."""
 
     terms: OrderTerms
     basis: OrderBasis
@@ -53,9 +53,9 @@ class StoredOrder:
 
 
 def by_number(terms: OrderTerms, rules: Mapping[int, str | None]) -> tuple[StoredOrder, ReadingOrder]:
-    """Return an order by record number, for blind readers: no place or figure depends on a decision.
+    """Return an order by record number, for people who read blind: no place or figure depends on a decision.
 
-    `rules`: place of each record -> the rule that excluded it, or None.
+    `rules`: number of each record in the batch -> the rule that excluded the record, or None.
     """
     reasons = [ReadingReason.NUMBER if rule is None else ReadingReason.RULE for rule in rules.values()]
     order = ReadingOrder([*rules], reasons, decided=0, included=0, text_weight=0)
@@ -68,7 +68,7 @@ def one_refit_at_a_time(connection: Connection, batch_id: UUID) -> None:
 
 
 def read_basis(connection: Connection, batch_id: UUID) -> OrderBasis:
-    """Return the current state of the ledger, as the basis of an order."""
+    """Return the present state of the ledger. A stored order is current if it was computed from an equal state."""
     own = (overrides.c.batch_id == batch_id, overrides.c.stage == HumanStage.OWN.value)
     last = select(func.coalesce(func.max(overrides.c.id), 0)).where(*own)
     verdict = last_verdict(batch_id).scalar_subquery()
@@ -83,7 +83,7 @@ def count_items(connection: Connection, batch_id: UUID) -> int:
 
 
 def read_stored(connection: Connection, batch_id: UUID) -> StoredOrder | None:
-    """Return the stored order without its records, or None."""
+    """Return the batch's stored order without its records, or None if the batch has none."""
     order = reading_orders.c
     columns = (order.seed, order.explore, order.last_override, order.answered)
     figures = (order.decided, order.included, order.text_weight, order.made_at)
@@ -97,14 +97,14 @@ def read_stored(connection: Connection, batch_id: UUID) -> StoredOrder | None:
 def write_order(
     connection: Connection, batch_id: UUID, terms: OrderTerms, basis: OrderBasis, made: ReadingOrder
 ) -> None:
-    """Store an order in place of the batch's previous order."""
+    """Store a reading order, which replaces the batch's previous order."""
     values = {**vars(terms), **vars(basis), **vars(made), "made_at": func.now()}
     statement = insert(reading_orders).values(batch_id=batch_id, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=["batch_id"], set_=values))
 
 
 def read_order(connection: Connection, batch_id: UUID) -> ReadingOrder | None:
-    """Return the stored order with its records, or None."""
+    """Return the batch's stored order with its records, or None if the batch has none."""
     order = reading_orders.c
     columns = (order.places, order.reasons, order.decided, order.included, order.text_weight)
     row = connection.execute(select(*columns).where(order.batch_id == batch_id)).one_or_none()

@@ -49,7 +49,7 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class Fused:
-    """The figures of every undecided record: arrays with a value for each of `rows`."""
+    """The figures that order the undecided records. Each array has a value for each record of `rows`."""
 
     rows: "np.ndarray"
     order: "np.ndarray"  # higher comes sooner
@@ -72,14 +72,15 @@ def rank(
 ) -> Ranking:
     """Return the records without a label, in reading order.
 
-    The order comes from the scores and the text model (`fuse`). Until people have included one record and excluded
-    another, it comes from the scores alone; without scores it is random. Equal seeds and labels give equal orders.
+    The order comes from the scores, and from a text model that is trained on the labels. Until people have included one
+    record and excluded another, the scores alone decide; without scores the order is random. Equal seeds and labels
+    give equal orders.
 
     Args:
         features: of all records.
         scores: of all records, 0 to 1, higher for inclusion. None (no score) counts as 0.5.
         labels: people's decisions by row, True for included.
-        seed: decides the order of ties, and the folds.
+        seed: decides the order of ties, and the folds of the text model's test.
 
     Raises:
         ValueError: the arguments do not fit together.
@@ -100,9 +101,10 @@ def rank(
 
 
 def _why(fused: Fused) -> list[ReadingReason]:
-    """Return the reason for each record's place: text, model, or both.
+    """Return the reason for each record's place in the order: its text, the model's score, or both.
 
-    The reason is both if the smaller of the two parts of the order's figure is at least half the larger part.
+    The figure that orders the records is a sum of two parts. The reason is both if the smaller part is at least half
+    the larger part.
     """
     if fused.text is None:
         return [ReadingReason.EXPLORATION if fused.model is None else ReadingReason.MODEL] * len(fused.rows)
@@ -129,10 +131,10 @@ def _check(features: TextFeatures, scores: Sequence[float | None], labels: Mappi
 
 
 def fuse(features: TextFeatures, scores: Sequence[float | None], labels: Mapping[int, bool], *, seed: int = 0) -> Fused:
-    """Return the figures of each record without a label, from its score and its text.
+    """Return the figures that order the records without a label, from their scores and texts.
 
-    `text` and `model` are normal scores of ranks, and order = text_weight * text + (1 - text_weight) * model. The
-    weight comes from a logistic regression of the decided records (`regress`). Its expected value is i / (i +
+    `text` and `model` are normal quantiles of ranks, and order = text_weight * text + (1 - text_weight) * model. The
+    weight comes from a logistic regression of the decided records (`regress`). The weight's expected value is i / (i +
     `HALF_WAY`), with i the number of includes.
     """
     with needs(EXTRA):
@@ -171,13 +173,13 @@ def _text_weight(unseen: Unseen | None, model: "np.ndarray", included: int) -> f
 def judge_unseen(
     features: TextFeatures, unread: "np.ndarray", labels: Mapping[int, bool], *, folds: int, seed: int
 ) -> Unseen:
-    """Return the decided records, each judged by a text model that was trained on the other folds.
+    """Return the decided records, each judged by a text model that was not trained on the record's fold.
 
     Args:
         features: of all records.
         unread: the rows without a label.
         labels: by row, True for included. There must be at least as many of each kind as folds.
-        folds: two or more.
+        folds: the number of parts into which the decided records are divided, two or more.
         seed: decides the fold of each record.
     """
     import numpy as np

@@ -46,10 +46,10 @@ def refit(engine: Engine, batch_id: UUID, terms: OrderTerms, cache: FeatureCache
     """Compute a batch's order and store it, unless the stored order is current.
 
     With `cold`, the order ignores people's decisions, and is stored only if no order with these terms is stored. A
-    second caller waits for the first.
+    second caller for the batch waits for the first.
 
     Raises:
-        InvalidRequest: the operation does not include or exclude.
+        InvalidRequest: the operation makes no decisions to include or exclude.
         ConfigurationError: the extra `order` is not installed.
         LedgerUnavailable: the ledger does not answer.
     """
@@ -80,7 +80,7 @@ def reading_order(
 ) -> ReadingOrder:
     """Return the order: unread records, then unread records that a rule excluded, then decided records.
 
-    `labels`: people's decisions by place in `records`, True for included. Rule exclusions are never drawn at random.
+    `labels`: index in `records` -> people's decision, True for included. Rule exclusions are never drawn at random.
     """
     ranking = rank(features, [record.score for record in records], labels, seed=terms.seed)
     ranked = {record.row: record for record in ranking.records}

@@ -1,7 +1,7 @@
 """The words of records as numbers, and a text model of them.
 
 The numbers are TF-IDF of words and of pairs of neighbouring words. The text model measures how much a record's title
-and abstract resemble people's includes. It has two support vector machines, which take turns in the order. The broad
+and abstract resemble people's includes. It has two support vector machines, which alternate in the order. The broad
 machine finds records that resemble the includes as a whole. The sharp machine fits the decisions closely, and finds
 what distinguishes single includes from excludes.
 """
@@ -81,7 +81,7 @@ def _words(texts: Iterable[str]) -> "tuple[np.ndarray, np.ndarray]":
 
 
 def _pairs(words: "np.ndarray", ends: "np.ndarray") -> "tuple[np.ndarray, np.ndarray]":
-    """Return the pairs of neighbouring words within each text, as numbers and ends like those of `_words`."""
+    """Return the pairs of neighbouring words as numbers, and `ends`. Text i has pairs[ends[i]:ends[i + 1]]."""
     import numpy as np
 
     followed = np.ones(len(words), dtype=bool)
@@ -91,7 +91,7 @@ def _pairs(words: "np.ndarray", ends: "np.ndarray") -> "tuple[np.ndarray, np.nda
     keys *= int(words.max(initial=0)) + 1
     keys += words[first + 1]
     del first
-    # Numbered as by `np.unique`, in half of the memory: 50,000 abstracts have twelve million.
+    # The pairs get the numbers of `np.unique`, in half of the memory: 50,000 abstracts have twelve million pairs.
     order = np.argsort(keys)
     keys = keys[order]
     pairs = np.empty(len(keys), dtype=np.int32)
@@ -121,7 +121,7 @@ def _weighted(terms: "np.ndarray", ends: "np.ndarray") -> "tuple[csr_array, np.n
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Each record's distance from the borders of two machines trained on the same labels: positive for includes."""
+    """Each record's distances from the borders of two support vector machines. A positive distance means an include."""
 
     broad: "np.ndarray"
     sharp: "np.ndarray"
@@ -129,12 +129,12 @@ class Margins:
     def places(self, rows: "np.ndarray", turn: int) -> "np.ndarray":
         """Return the rank of each row among `rows`, from 1: the better of its ranks by the two machines.
 
-        If different machines give two rows equal ranks, the row from the machine that has its turn comes first. Rows
-        that are still equal share a mean rank.
+        If the machines give equal ranks to two rows, the preferred machine's row comes first. Rows that are still equal
+        share a mean rank.
 
         Args:
             rows: rows that had no label in the training, because a machine ranks training rows by their labels.
-            turn: the number of records read. The broad machine has its turn at even numbers, the sharp machine at odd
+            turn: the number of records read. The broad machine is preferred at even numbers, the sharp machine at odd
                 numbers.
         """
         import numpy as np
@@ -146,9 +146,9 @@ class Margins:
 
 
 def train(features: TextFeatures, labels: Mapping[int, bool]) -> Margins:
-    """Return the margins of all records, by two linear support vector machines trained on the labelled records.
+    """Train two linear support vector machines on the labelled records. Return all records' distances from the borders.
 
-    `labels`: by row, True for included; both kinds must occur.
+    `labels`: row -> decision, True for included; both kinds must occur.
     """
     with needs(EXTRA):
         import numpy as np

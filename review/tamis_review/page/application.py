@@ -52,8 +52,8 @@ FILES = {
 }
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".ris": "text/plain"}
 
-# Only our scripts run, never text as script, and nothing goes to other servers. The only inline style is that of the
-# flow's drawing, removed before it is shown.
+# Only this server's scripts run, text never becomes a script, and nothing goes to other servers. The only inline style
+# is in the drawing of the flow; the page removes this style before it shows the drawing.
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -97,7 +97,7 @@ async def get_asset(version: str, name: str) -> Response:
 
 @cache
 def _contents() -> dict[str, bytes]:
-    """Return the page's files by name. They are read only once, so they always fit `_version`."""
+    """Return the page's files: name -> contents. The files are read only once, so `_version` always fits them."""
     return {name: path.read_bytes() for name, path in FILES.items()}
 
 
@@ -115,7 +115,7 @@ def _page() -> str:
 
 
 class Screening:
-    """The gateway's extension by the screening application: see `tamis_producer.gateway.extension.Application`."""
+    """The screening application as an extension of the gateway: routes, limits, and rules that hide decisions."""
 
     routers: ClassVar[Sequence[APIRouter]] = (
         *(decision_router, label_router, files.router, gold_routes.router, preview_routes.router),
@@ -138,5 +138,5 @@ class Screening:
         app.state.dry_runs = anyio.CapacityLimiter(preview_routes.RENDERED_AT_ONCE)
 
     def sight(self, key: ApiKey) -> PersonalSight:
-        """Return the rule for what the key's holder may see."""
+        """Return the rule that hides decisions from the holder of this API key, where people read blind."""
         return PersonalSight(key.label)

@@ -62,7 +62,7 @@ class Decision(BaseModel):
 
 
 class DecisionTerms(BaseModel):
-    """The reviewer of a file's decisions, and how to read the file. The answer shows the guesses for missing terms."""
+    """The reviewer of a file's decisions, and how to read the file. The answer shows how Tamis guessed the rest."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reviewer": "Reviewer A"}]})
 

@@ -60,7 +60,7 @@ class ReadingTerms(BaseModel):
     sources: Sources = Field(default_factory=list)
 
     def reading(self, client: Client) -> ReadingOptions:
-        """Return the options of `read_file`."""
+        """Return these terms as arguments of `read_file`, with the settings' limit for the size of a file."""
         return {"max_bytes": client.settings.max_file_bytes, "strict": self.strict, "encoding": self.encoding}
 
 
@@ -153,7 +153,7 @@ class CriteriaText(BaseModel):
 
 
 class CriteriaRead(BaseModel):
-    """Criteria as Tamis read them."""
+    """The criteria that Tamis read from a file, with warnings about them."""
 
     criteria: SearchCriteria
     switched_off: dict[str, str] = Field(description="Rules of the initial filter that they contradict, and why.")
@@ -237,7 +237,10 @@ def _submitted(
 
 
 def identified_of(client: Client, terms: FileTerms, called: Mapping[Path, str]) -> Identified:
-    """Return the records of a form's files, read as `terms` say. Raise `InputError` if a file is unreadable."""
+    """Return the records of a form's files, read as `terms` say. Raise `InputError` if a file is unreadable.
+
+    `called`: path of each file -> its name in the form.
+    """
     operation = terms.operation
     earlier = None if terms.updates is None else known_records(client, terms.updates)
     return identify(
@@ -258,9 +261,9 @@ def notes_of(identified: Identified) -> dict[str, Any]:
 
 
 def stated_of(sources: Sequence[StatedSource], called: Mapping[Path, str]) -> list[StatedSource]:
-    """Return the stated sources, then each remaining file as a source of its own.
+    """Return the stated sources with the paths of their files, then each remaining file as a source of its own.
 
-    Raises `InvalidParameters` if a stated file is missing.
+    `called`: path of each file -> its name in the form. Raises `InvalidParameters` if the form lacks a stated file.
     """
     places = {Path(name): path for path, name in called.items()}
     stated: list[StatedSource] = []

@@ -1,4 +1,4 @@
-"""Routes of labels: the sample for a person to label, and the quality of a batch's decisions by such labels."""
+"""Routes of labels: the sample for a person to label, and the quality of decisions, measured by such labels."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -36,7 +36,7 @@ from .written import csv_table
 
 
 class EvaluationView(GoldEvaluation):
-    """An evaluation, with its batch and the name of its labels."""
+    """An evaluation of a batch by a person's labels, with the name of the labels' file."""
 
     batch_id: str
     finished: bool = Field(description="If false, open records count as referred to a human.")
@@ -45,7 +45,7 @@ class EvaluationView(GoldEvaluation):
 
 
 class CalibrationWords(Frozen):
-    """The words and rows of a calibration, for people."""
+    """A calibration as text for people: rows of a table, and remarks."""
 
     rows: tuple[FigureRow, ...] = Field(description="The threshold and its promise; empty if there is no threshold.")
     remarks: tuple[str, ...] = Field(description="Records without a label, labels without a record, and copies.")
@@ -55,7 +55,7 @@ class CalibrationWords(Frozen):
 
 
 class CalibrationView(Calibration):
-    """A calibration, with its batch and the name of its labels."""
+    """A score threshold for a batch, computed from a person's labels, with the name of the labels' file."""
 
     batch_id: str
     finished: bool
@@ -82,7 +82,7 @@ class EvaluationForm(StrEnum):
 
 
 class NewPilot(BaseModel):
-    """The sample to draw."""
+    """The random sample of records to draw, for a person to label."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"n": 200, "seed": 1}]})
 
@@ -102,7 +102,7 @@ class PilotRecord(Frozen):
 
 
 class PilotView(Frozen):
-    """The records that a seed draws, in the order drawn."""
+    """A random sample of a batch's records, in the order drawn."""
 
     batch_id: str
     seed: int
@@ -199,7 +199,7 @@ def _evaluated(
 async def calibrate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: TableForm = TableForm.JSON
 ) -> CalibrationView | Response:
-    """Return the threshold. If there is none, `refusal` says why, and the CSV of kept records is refused."""
+    """Return the threshold. If there is none, `refusal` says why, and a request for the kept records as CSV fails."""
     return await answered_by_files(
         request, client, CalibrationTerms, partial(_calibrated, batch_id, form), only="labels"
     )

@@ -111,7 +111,10 @@ def rehearsable(asked: Iterable[Item]) -> list[Item]:
 
 
 def estimated(planned: Planned, records: int, max_cost: Decimal | None, rehearse: Rehearse) -> Estimate:
-    """Return the estimate for a batch of this many records. Raise the errors that submitting the batch would raise."""
+    """Return the estimate of a planned batch. Raise the errors that submitting the batch would raise.
+
+    `records`: the number of its records, also those that no model is asked about. `rehearse`: renders the prompts.
+    """
     together = PanelRehearsal.of(planned, rehearse)
     first, *others = together.models
     return Estimate(
@@ -220,7 +223,7 @@ class DuplicateTerms(ReadingTerms):
 
 
 class RecordFacts(Frozen):
-    """The fields that identify a record, with its place in a file."""
+    """The fields that identify a record, with its file and its position in this file."""
 
     file: str
     index: int  # place in its file, from 0
@@ -242,7 +245,7 @@ class PairView(Frozen):
 
 
 class PairsView(Frozen):
-    """The pairs among all records of the files, copies first."""
+    """The pairs of records that are or may be copies, among all files. Certain copies come first."""
 
     records: int
     copies: int

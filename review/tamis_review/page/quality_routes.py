@@ -66,7 +66,7 @@ def get_agreement(batch_id: BatchId, client: Of, _: Reader) -> AgreementFigures:
 def get_agreement_records(
     batch_id: BatchId, client: Of, _: Reader, query: Annotated[CellQuery, Query()]
 ) -> AgreementRecords:
-    """Return the records behind a cell of a table of agreement.
+    """Return the records behind a cell of a table of agreement: those with the cell's pair of decisions.
 
     In a table of software and people, the software is the first judge.
     """
@@ -85,7 +85,7 @@ def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
     "/panel", summary="Measure how far a panel's models agree, whether they make the same errors, and what each adds"
 )
 def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
-    """Return the figures of a panel, with errors by people's decisions. For a single model, the answer is 422."""
+    """Return the figures of a panel; people's decisions show its errors. For a single model, the answer is 422."""
     figures = measure_panel(client.batch(batch_id))
     part = panel_part(figures)
     words = PanelWords(
@@ -95,7 +95,7 @@ def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
 
 
 class JudgementTerms(Terms):
-    """The evidence that counts, and the terms of the batch that judges."""
+    """The terms of a batch that judges another batch's results, with the evidence that counts."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"operation": {"operation": "judge", **Judge.example}}]}

@@ -49,7 +49,7 @@ record_router = APIRouter(prefix=PREFIX, tags=["batches"], responses=RESPONSES)
 
 
 class NextPart(BaseModel):
-    """The next records that a person wants."""
+    """The query for the next records that a person should read."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -92,7 +92,10 @@ def set_screening_mode(batch_id: BatchId, wanted: NewMode, client: Of, key: Oper
 
 @work_router.get("/team", summary="Get how far people have read a batch, without their decisions")
 def get_team(batch_id: BatchId, client: Of, key: Reader) -> Team:
-    """Return the records that people have read, and the work left. Keys with `control` also get each person's pace."""
+    """Return how many records people have read, and the work left.
+
+    A key with the scope `control` also gets each person's pace.
+    """
     return reading.read_team(client.batch(batch_id), people=Scope.CONTROL in key.scopes)
 
 
@@ -112,8 +115,8 @@ def get_next_records(batch_id: BatchId, client: Of, _: Reader, wanted: Annotated
 def get_work(batch_id: BatchId, client: Of, key: Reader, query: Annotated[WorkQuery, Query()]) -> WorkList:
     """Return a page of the work list. A hidden record has only its text, and filters by decision skip it.
 
-    In the mode `model_audited`, the list is an audit's sample in the order drawn. The audit is the last with unjudged
-    records or, if there is none, the last of all.
+    In the mode `model_audited`, the list is an audit's sample in the order drawn. This is the newest audit that has
+    unjudged records. If all audits are judged, this is the newest of all.
     """
     return reading.list_work(client.batch(batch_id), query, reviewer=key.label)
 

@@ -40,7 +40,7 @@ from .written import written
 
 
 class ReviewStageView(BatchStatusView, Team):
-    """A stage of a review, which is a batch, and the work left in it. `todo`: for the key's holder."""
+    """A stage of a review: its batch, and the work left in it. `todo` counts the work of the key's holder."""
 
     name: str  # in the review's plan
 
@@ -74,7 +74,7 @@ class Invited(Frozen):
 
 
 def next_step(state: str, left: Sequence[Team]) -> str:
-    """Return the next step in a review as text.
+    """Return the next step in a review as text. `left`: the work left in each stage.
 
     Conflicts have priority, then the software's work, then records to read, then audits.
     """
@@ -134,7 +134,7 @@ def get_review(review_id: ReviewId, client: Of, key: Reader) -> ReviewStatusView
 async def get_review_report(
     review_id: ReviewId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
 ) -> Stream:
-    """Return the report. The answer is 403 while a record of any stage is hidden from the key's holder."""
+    """Return the report. The answer is 403 while a decision of any stage is hidden from the key's holder."""
     return await report_stream(request, key, await run_in_threadpool(find_review, client, review_id), form)
 
 
@@ -142,7 +142,7 @@ async def get_review_report(
     "/readers", status_code=HTTPStatus.CREATED, summary="Add a reader", responses=problems.CONFLICT | problems.OF_BODIES
 )
 def invite_reader(invitation: Invitation, client: Of, _: Operator, __: Reader, ___: Reviewer) -> Invited:
-    """Make a key with the scopes `read` and `decide`. The caller needs them too: a key passes on only what it has."""
+    """Make a key with the scopes `read` and `decide`. The caller's key needs both scopes too."""
     return Invited(key=reading.invite_reader(client, invitation.name))
 
 
@@ -165,9 +165,9 @@ def _view(review: ReviewView, left: Sequence[Team]) -> ReviewStatusView:
 
 
 async def report_stream(request: Request, key: ApiKey, subject: Batch | Review, form: ReportForm) -> Stream:
-    """Return the report of a batch or review. Raise the errors of `write_report`."""
+    """Return the report of a batch or review as a streamed response. Raise the errors of `write_report`."""
     writing = await written(partial(write_report, subject, form), request.app.state.writers)
-    # Its scripts run, but not as part of this site.
+    # The report's scripts run, but not as part of this site.
     sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads"}
     return Stream(writing, of=request.app.state.streams, key=key, media_type=REPORT_TYPES[form], headers=sandbox)
 

@@ -55,7 +55,9 @@ async def answered_by_files(
     only: str | None = None,
     together: CapacityLimiter | None = None,
 ) -> Answer:
-    """Return the answer of `read` to a form with `terms` and files: see `reading_process.answered`.
+    """Return the answer of `read` to a form with `terms` and files.
+
+    Small files are read on a thread, large files in a process of their own (`answered`).
 
     Args:
         request: its body is the form.
@@ -63,7 +65,7 @@ async def answered_by_files(
         kind: the class of the form's terms.
         read: answers terms, and a mapping from each file's path to its original name.
         only: the noun for the contents of the only allowed file. None: the form may have several files.
-        together: limits the number of calls of `read`.
+        together: limits how many calls of `read` run at the same time.
 
     Raises the errors of `read` and `answered`, with the files' original names, and:
         HTTPException: 413 for files that are too large together, 415 for another media type.

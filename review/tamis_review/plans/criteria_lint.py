@@ -13,7 +13,7 @@ with needs("files"):
     from rapidfuzz import fuzz
 
 ALIKE = 0.9  # criteria of this similarity are equal, unless their numbers differ
-LONG = 300  # characters; a longer criterion is several conditions
+LONG = 300  # characters; a longer criterion probably combines several conditions
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _NEGATIONS = frozenset({"no", "not", "non", "without", "exclude", "excludes", "excluded", "excluding"})

@@ -10,7 +10,7 @@ def judge_item(row: ItemResult) -> dict[str, Any] | None:
     """Return the item for the `judge` operation, made from a result.
 
     Return None if the result has no value or no reasoning, or if a human changed the value. The item's `context` is the
-    record as text, and `_index` is the result's place in the batch.
+    record as text, and `_index` is the result's number in the batch, from 0.
     """
     if row.status != ItemStatus.DECIDED or row.result is None or not row.result.reasoning:
         return None

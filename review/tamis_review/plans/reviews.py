@@ -58,7 +58,7 @@ class Review:
         return [Batch(self.session, UUID(view.id)) for view in self.status().stages]
 
     def watch(self, timeout: float | None = None) -> Iterator[ReviewView]:
-        """Yield the review's state repeatedly until nothing more happens: at first quickly, later every second.
+        """Yield the review's state until nothing more happens: at first at short intervals, later every second.
 
         Raises:
             BatchPaused: the current stage cannot continue before a person solves the problem.
@@ -85,7 +85,7 @@ class Review:
         self._in_stage("pause", Batch.pause)
 
     def resume(self, max_cost: Decimal | None = None) -> None:
-        """Resume the paused stage. Arguments and errors are as in `Batch.resume`."""
+        """Resume the paused stage. `max_cost`: a new budget in dollars. Raise the errors of `Batch.resume`."""
         self._in_stage("resume", lambda batch: batch.resume(max_cost))
 
     def cancel(self) -> None:
@@ -176,7 +176,7 @@ def submit_review(
 
 
 def find_review(client: Session, review_id: str) -> Review:
-    """Return the review with this id, or unique beginning of an id. Raise `UnknownBatch`, `LedgerUnavailable`."""
+    """Return the only review whose id begins with `review_id`. Raise `UnknownBatch`, `LedgerUnavailable`."""
     with client.reading() as connection:
         return Review(client, ledger.find_review(connection, review_id))
 
@@ -188,7 +188,7 @@ def list_reviews(client: Session, limit: int = 20) -> list[ReviewView]:
 
 
 def find_batch_or_review(client: Session, prefix: str) -> Batch | Review:
-    """Return the batch or review with this id, or unique beginning. Raise `UnknownBatch`, `LedgerUnavailable`."""
+    """Return the only batch or review whose id begins with `prefix`. Raise `UnknownBatch`, `LedgerUnavailable`."""
     with client.reading() as connection:
         match = ledger.find_either(connection, prefix)
     if match.review_id is not None:

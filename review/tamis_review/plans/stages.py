@@ -33,8 +33,8 @@ class Begun:
 def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: str, again: bool = False) -> Begun:
     """Write a review and its first stage, or return the existing review of the same plan and records.
 
-    The function runs in the caller's transaction. `first`: the batch of the first stage, without its place in the
-    review. `again`: always begin a new review.
+    The function runs in the caller's transaction. `first`: the batch of the first stage. `again`: always begin a new
+    review.
 
     Raises:
         IdempotencyConflict: a stage of the existing review may cost more than this plan allows.
@@ -65,16 +65,19 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
 
 
 def advance(engine: Engine, batch_id: UUID) -> UUID | None:
-    """Call `begin_next` in a new transaction, and return its result. Raise `LedgerUnavailable`."""
+    """Begin the stage after this batch, in a new transaction, and return the id of the stage's batch.
+
+    Return None if no stage follows now (`begin_next`). Raises `LedgerUnavailable`.
+    """
     with ledger_errors(), engine.begin() as connection:
         return begin_next(connection, batch_id)
 
 
 def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
-    """Return the next stage's batch. If that stage has not begun, begin it with the records that passed this batch.
+    """Return the id of the next stage's batch. If the stage has not begun, begin it with this batch's passed records.
 
-    Return None if the batch belongs to no review, is not completed, or is the last stage, or if no record passed. In
-    the last two cases the review is marked as finished. Repeated and concurrent calls begin a single batch. The
+    Return None if the batch belongs to no review, or is not completed. Also return None if it is the last stage, or if
+    no record passed; then the review is marked as finished. Repeated and concurrent calls begin a single batch. The
     function runs in the caller's transaction.
     """
     of_batch = (

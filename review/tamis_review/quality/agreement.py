@@ -40,7 +40,7 @@ IMPOSSIBLE = -1e9  # log likelihood of impossible shares; lower the further they
 
 
 class Cell(Frozen):
-    """One cell of the table of two raters."""
+    """One cell of the table of two raters' verdicts."""
 
     first_said: str
     second_said: str
@@ -161,7 +161,10 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
 
 
 def deviance_limit(table: Table, level: float) -> float:
-    """Return the limit of the profile likelihood for this table, by the formula of the module."""
+    """Return the largest 2 * (log L(best) - log L(value)) of a value inside the interval, for this table.
+
+    The formula is at the top of the module.
+    """
     large = NormalDist().inv_cdf((1 + level) / 2) ** 2
     return large + (-2 * log(1 - level) - large) / (1 + min(table.both, table.neither, table.disagreed))
 

@@ -3,12 +3,12 @@
     recall >= F / T
 
 F is the number of includes found. T is the largest number of includes that the samples leave possible. The bound is
-wrong in at most the share 1 - confidence of reviews, in any reading order and however often people look. Each sampling
-frame bounds T (`sampling_frame`), and the smallest bound counts.
+wrong in at most the share 1 - confidence of reviews, in any reading order and however often people look. Each sample
+bounds T (`sampling_frame`), and the smallest bound counts.
 
 If two people read some records, T also counts includes that readers overlook. Then the allowed doubt, 1 - confidence,
-is divided: eight tenths for the samples, a tenth for the miss rate, a tenth for the number of overlooked includes. If
-not, T counts only the includes that the readers would recognise.
+is divided: eight tenths for the samples, a tenth for the miss rate, a tenth for the number of overlooked includes.
+Otherwise, T counts only the includes that the readers would recognise.
 
 Source of the division: Bonferroni's inequality. Two readers as two samples of a closed population: Kastner, M., Straus,
 S. E., McKibbon, K. A., Goldsmith, C. H. (2009), The capture-mark-recapture technique can be used as a stopping rule
@@ -49,7 +49,8 @@ class DoubleRead:
     def miss_rate(self, level: float, readers: int = 1) -> float:
         """Return an upper bound on the probability that all of `readers` independent readers overlook an include.
 
-        If no include was read by two people, the bound is 1. A one-sided bound is that of the second reader.
+        The bound is right with the probability `level`. It is 1 if no include was read by two people. If `one_sided`,
+        it is the bound of the second reader alone.
         """
         # Theta is the share of includes seen by only one reader, among the includes seen by at least one. If each
         # reader overlooks an include with the probability mu, theta = 2 mu (1 - mu) / (1 - mu^2) = 2 mu / (1 + mu), so
@@ -101,7 +102,7 @@ class Reading:
             raise ValueError(f"{self.readers!r} readers read nothing")
 
     def with_new_frame(self) -> "Reading":
-        """Return this reading with one more frame, which contains all unread records.
+        """Return this reading with one more sampling frame, which contains all unread records.
 
         The prices of a new sample are computed from the result.
         """
@@ -153,7 +154,7 @@ def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) ->
 def price_list(reading: Reading, expected: float | None = None) -> tuple[StopPrice, ...]:
     """Return how many more records of the sample to read, for each of `RECALLS` at each of `CONFIDENCES`.
 
-    If no frame is open, the prices are for a new sample. `expected`: includes expected among the unread records.
+    If no sample is open, the prices are for a new sample. `expected`: includes expected among the unread records.
     """
     promises = (_Promise(reading, recall, confidence) for recall, confidence in product(RECALLS, CONFIDENCES))
     return tuple(_price(promise, expected) for promise in promises)
@@ -162,15 +163,15 @@ def price_list(reading: Reading, expected: float | None = None) -> tuple[StopPri
 def records_needed(reading: Reading, recall: float = 0.95, confidence: float = 0.95, further: int = 0) -> int:
     """Return how many more records of the sample people must read for this recall and confidence.
 
-    `further`: the number of includes among these records. If no frame is open, the numbers are for a new sample. The
-    result is 0 if people may stop now. Raises the errors of `certify`.
+    `further`: the number of includes among these records. If no sample is open, the result is for a new sample. It is
+    0 if people may stop now. Raises the errors of `certify`.
     """
     return _Promise(reading, recall, confidence).needed(further)
 
 
 @dataclass(frozen=True)
 class _Promise:
-    """A reading with the wanted recall and confidence."""
+    """The reading progress of a review, with the wanted recall and confidence."""
 
     reading: Reading
     recall: float

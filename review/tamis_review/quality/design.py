@@ -38,12 +38,12 @@ ALIKE = "no interval: the labelled records of a block are too similar"
 
 
 def mean_block(blocks: Sequence[int]) -> float:
-    """Return m of the formula: the size of a record's block, averaged over records. Without records it is 1."""
+    """Return the size of a record's block, averaged over the records. Without records it is 1."""
     return sum(size * size for size in Counter(blocks).values()) / len(blocks) if blocks else 1.0
 
 
 def design_effect(blocks: Sequence[int], outcomes: Sequence[bool]) -> float:
-    """Return deff of a share, at least 1.
+    """Return the design effect of a share, at least 1: how many records in blocks count as one independent record.
 
     `blocks`: the block of each record. `outcomes`: for each record, whether the share counts it.
     """
@@ -51,7 +51,7 @@ def design_effect(blocks: Sequence[int], outcomes: Sequence[bool]) -> float:
 
 
 def intraclass_correlation(blocks: Sequence[int], outcomes: Sequence[bool]) -> float:
-    """Return ICC of the formula, between 0 and 1; 1 if it cannot be measured."""
+    """Return the correlation of two records of a block (ICC), between 0 and 1. It is 1 if it cannot be measured."""
     members = defaultdict(list)
     for block, outcome in zip(blocks, outcomes, strict=True):
         members[block].append(outcome)

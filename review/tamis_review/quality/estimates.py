@@ -11,7 +11,7 @@ the level ignores that many values of s are tested.
 
 **Includes in the next records** are estimated by the yield of the last records read, with Wilson's interval.
 
-Both need the order in which people read. Decisions that were recorded together, for example from a file, have none.
+Both need the order in which people read. Decisions recorded together, for example from a file, have no such order.
 
 Source: Callaghan, M. W., Müller-Hansen, F. (2020), Statistical stopping criteria for automated screening in systematic
 reviews, Systematic Reviews 9:273.
@@ -34,9 +34,9 @@ RECENT_YIELD = "recent yield"
 
 
 def missed_recall_p(decisions: Sequence[bool], total: int, recall: float = 0.95) -> float:
-    """Return p of the hypothesis that the recall is not reached.
+    """Return the p-value of the hypothesis that the recall is not reached.
 
-    If p is below 1 - confidence, the test allows stopping.
+    If the p-value is below 1 - confidence, the test allows stopping.
 
     Args:
         decisions: True for an include, in reading order.
@@ -59,7 +59,7 @@ def missed_recall_p(decisions: Sequence[bool], total: int, recall: float = 0.95)
         kind = floor(included / recall + 1 - (included - includes))  # as the source computes it
         population = unread + size
         if kind - includes > unread:
-            return 0.0  # the rest has no room for so many
+            return 0.0  # more includes are missing than records are unread
         smallest = min(smallest, probability_up_to(includes, size, population, kind, above=smallest))
     return smallest
 
@@ -77,9 +77,9 @@ def _runs(decisions: Sequence[bool]) -> Iterator[tuple[int, int]]:
 
 
 def expected_from_yield(decisions: Sequence[bool], unread: int) -> ExpectedIncludes:
-    """Return the expected includes among the next `NEXT` records, from the yield of the last `RECENT` decisions.
+    """Return the expected includes among the next `NEXT` records, from their share among the last `RECENT` decisions.
 
-    In a good order the yield falls, so the estimate tends to be too high. Without decisions there is no estimate, and
+    In a good order this share falls, so the estimate tends to be too high. Without decisions there is no estimate, and
     the interval covers all possible numbers.
 
     Args:

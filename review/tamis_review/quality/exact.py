@@ -94,7 +94,7 @@ def beta_below(x: float, a: float, b: float) -> float:
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """Return 1 / (1 + d1 / (1 + d2 / (1 + ...))), by the modified method of Lentz."""
+    """Return the continued fraction of `beta_below`, 1 / (1 + d1 / (1 + d2 / ...)), by Lentz's modified method."""
     above, below = 1.0, 1.0 / _kept_from_zero(1.0 - (a + b) * x / (a + 1))
     value = below
     for m in range(1, TERMS):
@@ -115,9 +115,9 @@ def _kept_from_zero(number: float) -> float:
 
 
 def most_in_population(found: int, sample: int, population: int, level: float = LEVEL) -> int:
-    """Return an upper bound on the records of a kind in a population, if a random sample has `found` of them.
+    """Return an upper bound on the number of records of a kind in a population. A random sample has `found` of them.
 
-    The bound is right with at least the probability `level`. It is computed without rounding.
+    The bound is right with at least the probability `level`, and is computed without rounding.
 
     Raises `ValueError` if not 0 <= found <= sample <= population, or not 0 < level < 1.
     """
@@ -135,9 +135,10 @@ def most_in_population(found: int, sample: int, population: int, level: float = 
 
 
 def probability_up_to(found: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
-    """Return P(X <= found; population, kind, sample), quickly for any population.
+    """Return the probability that a random sample has at most `found` records of a kind (hypergeometric).
 
-    The relative error is about 1e-10. A result of `above` or more only means that the probability is at least `above`.
+    `sample` of the `population` records are drawn; `kind` of the population are of the kind. The relative error is
+    about 1e-10. A result of `above` or more only means that the probability is at least `above`.
     """
     fewest, most = max(0, sample - (population - kind)), min(sample, kind)
     if found < fewest or found >= most:
@@ -157,20 +158,23 @@ def convolved(first: Sequence[float], second: Sequence[float]) -> list[float]:
 
 
 def log_probability(found: int, sample: int, population: int, kind: int) -> float:
-    """Return the logarithm of P(X = found; population, kind, sample), for a possible `found`."""
+    """Return the logarithm of the probability that a sample has exactly `found` records of a kind.
+
+    `sample` of the `population` records are drawn; `kind` of the population are of the kind. `found` must be possible.
+    """
     others = population - kind
     return log_comb(kind, found) + log_comb(others, sample - found) - log_comb(population, sample)
 
 
 def log_comb(n: int, k: int) -> float:
-    """Return the logarithm of C(n, k), for 0 <= k <= n."""
+    """Return the logarithm of the binomial coefficient C(n, k), for 0 <= k <= n."""
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
 
 
 def _tail(first: int, last: int, step: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
-    """Return the sum of P(X = i) for i from `first` to `last`, without negligible terms.
+    """Return the probability that a sample has i records of a kind, summed over i from `first` to `last`.
 
-    The terms must decrease. The sum may end as soon as it is at least `above`.
+    The terms must decrease, and negligible terms are omitted. The sum may end as soon as it is at least `above`.
     """
     others = population - kind
     term = exp(log_probability(first, sample, population, kind))
@@ -187,7 +191,7 @@ def _tail(first: int, last: int, step: int, sample: int, population: int, kind: 
 
 
 def _ways_up_to(count: int, sample: int, population: int, kind: int) -> int:
-    """Return the number of possible samples with at most `count` records of the kind."""
+    """Return how many samples of this size have at most `count` of the population's `kind` records of a kind."""
     first = max(0, sample - (population - kind))
     if first > count:
         return 0

@@ -1,4 +1,4 @@
-"""A human's labels: a file of record ids and whether each record was included."""
+"""The reader of a human's labels: a file with the id of each record, and whether the human included the record."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class GoldLabel:
 
 @dataclass(frozen=True)
 class GoldLabels:
-    """The labels of a file, in its order."""
+    """The labels of a file, in the file's order."""
 
     labels: tuple[GoldLabel, ...]
     path: Path | None = None
@@ -51,7 +51,7 @@ Labels = Path | str | Mapping[str, bool] | GoldLabels  # a file; by item id, Tru
 
 
 def labels_of(labels: Labels, column: str | None = None, *, max_bytes: int = MAX_FILE_BYTES) -> GoldLabels:
-    """Return labels of any form as `GoldLabels`. `column`, `max_bytes` and the errors are as in `read_labels`."""
+    """Return labels of any form as `GoldLabels`. A file is read by `read_labels`, with `column` and `max_bytes`."""
     if isinstance(labels, Mapping):
         return GoldLabels.of(labels)
     return labels if isinstance(labels, GoldLabels) else read_labels(labels, column, max_bytes=max_bytes)
@@ -109,7 +109,7 @@ def _number(record: Mapping[str, Any], field: str, path: Path) -> int:
 
 
 def _bare(path: Path, max_bytes: int) -> list[dict[str, Any]] | None:
-    """Return the rows of a pilot's file, or of a file with only ids and labels. Return None for any other file."""
+    """Return the rows of a file of `tamis pilot`, or of a file with only ids and labels. None: it is another file."""
     text = read_decoded(path, max_bytes=max_bytes).text
     if recognise(text) not in {Format.DELIMITED, None}:
         return None

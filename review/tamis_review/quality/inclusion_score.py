@@ -29,7 +29,7 @@ class ScoreScale(StrEnum):
 
 
 class ScoreBasis(Frozen):
-    """The scale of a batch's scores, and how many of its records have a probability or a relevance."""
+    """The kind of a batch's scores, and how many of the batch's records have a probability or a relevance."""
 
     scale: ScoreScale = ScoreScale.CONFIDENCE
     decided: int = 0  # records that the model included or excluded
@@ -48,7 +48,7 @@ class ScoreBasis(Frozen):
 
     @property
     def without(self) -> int:
-        """Return how many decided records have no number on the scale."""
+        """Return how many decided records lack the number that the batch's scores come from."""
         having = {ScoreScale.PROBABILITY: self.with_probability, ScoreScale.RELEVANCE: self.with_relevance}
         return self.decided - having.get(self.scale, self.decided)
 
@@ -61,9 +61,9 @@ def inclusion_score(
     probability: float | None = None,
     relevance: float | None = None,
 ) -> float | None:
-    """Return a model's support for including a record that it decided, from 0 to 1.
+    """Return how strongly a model's decision on a record supports its inclusion, from 0 to 1.
 
-    Return None if the record has no number on this scale.
+    Return None if the record lacks the number that `scale` uses.
     """
     match scale:
         case ScoreScale.PROBABILITY:

@@ -1,4 +1,4 @@
-"""A record with the system's decision and a human's."""
+"""A record with the decision of the system and the label of a human."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -48,7 +48,8 @@ class Judged:
     def score(self) -> float | None:
         """Return the model's support for inclusion, from 0 to 1.
 
-        Return None if the model did not decide the record, or the record has no number on the scale.
+        Return None if the model did not decide the record, or if the record lacks the kind of number (`scale`) that
+        the batch's scores come from.
         """
         if self.confidence is None or self.stand is Stand.REFERRED:
             return None

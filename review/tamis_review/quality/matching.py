@@ -48,13 +48,13 @@ class Matched:
 def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
     """Return the records of a batch with their labels.
 
-    Rows match by id, or by index for a pilot's file. If the labels have the batch's ids in the same order, rows match
-    by place; then ids may repeat. A duplicate is not evaluated: its label counts for the original. An original is
-    included if a human included it or any of its duplicates.
+    A label matches a record by id or, in a file of `tamis pilot`, by index. If the labels have the batch's ids in the
+    same order, they match by position; then ids may repeat. A duplicate is not evaluated: its label counts for the
+    original. An original is included if a human included it or any of its duplicates.
 
     Raises:
-        InvalidRequest: no label has a record, or a pilot's file does not fit the batch. In a match by id: labels of an
-            id contradict each other, or several records have a label's id.
+        InvalidRequest: no label has a record, or the file of `tamis pilot` does not fit the batch. In a match by id:
+            two labels of an id contradict each other, or several records have a label's id.
     """
     everything = [judged(row) for row in rows]
     score = _score_basis(everything)
@@ -109,14 +109,17 @@ def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
 
 
 def _score_basis(records: Sequence[Judged]) -> ScoreBasis:
-    """Return the basis of the scores, from all records of the batch, labelled or not."""
+    """Return the kind of the batch's scores. All its records decide the kind, with or without a label."""
     decided = [record for record in records if record.confidence is not None and record.stand is not Stand.REFERRED]
     probabilities = sum(record.probability is not None for record in decided)
     return ScoreBasis.counted(len(decided), probabilities, sum(record.relevance is not None for record in decided))
 
 
 def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool | None] | None:
-    """Return the labels of a pilot's file, by the records' places in the batch. Return None for any other file."""
+    """Return the labels of a file of `tamis pilot`: record number in the batch -> label. None: it is another file.
+
+    Raises `InvalidRequest` if the file does not fit the batch.
+    """
     if gold.seed is None:
         return None
     label_at: dict[int, bool | None] = {}

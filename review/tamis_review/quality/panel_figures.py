@@ -73,9 +73,9 @@ class Brought(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def nothing(self) -> bool:
-        """Return whether the panel would lose no include, and need no more reading, without the model.
+        """Return whether the model adds nothing: without it, the panel loses no include, and people read no more.
 
-        If the recall is not known: return whether the model changed no decision.
+        If the recall is not known, return whether the model changed no decision.
         """
         if not self.recall_with.total:
             return self.changed == 0
@@ -92,7 +92,7 @@ class Differing(Frozen):
 
 
 class PanelFigures(Frozen):
-    """The figures of a panel, of its models and of their pairs."""
+    """The figures of a whole panel, of each of its models, and of each pair of models."""
 
     models: tuple[str, ...]
     policy: PanelPolicy
@@ -108,7 +108,7 @@ class PanelFigures(Frozen):
 
 
 def panel_figures(panel: Panel, records: Sequence[PanelRecord], human: Mapping[int, bool]) -> PanelFigures:
-    """Return the figures of a panel's records. `human`: people's decisions by place in the batch, True for included."""
+    """Return the figures of a panel. `human`: record number in the batch -> people's decision, True for included."""
     complete = [record for record in records if None not in record.statuses]
     places = range(len(panel.models))
     pairs = list(combinations(places, 2))
@@ -186,8 +186,10 @@ def _pair(
 def _strata(labelled: Sequence[tuple[bool, bool, Word, Word]], odds: float, *, include: bool) -> list[JointErrors]:
     """Return the errors of two models on the records that people included, or on the records that people excluded.
 
-    `labelled`: for each record, people's decision, whether another model keeps it, and the two answers. `include`: True
-    for the included records. An uncertain vote counts as keeping a record.
+    The result has two strata: the records that another model keeps, and the rest. If `odds` is 1, all are in the rest.
+    `labelled`: for each record, people's decision, whether another model keeps it, and the two answers. `odds`: the
+    rate of labels in the rest, divided by that of the first stratum. `include`: True for the records that people
+    included. An uncertain vote counts as keeping a record.
     """
     errors: dict[bool, list[tuple[bool, bool]]] = {True: [], False: []}
     for yes, keeps, a, b in labelled:

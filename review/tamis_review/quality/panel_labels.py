@@ -1,13 +1,14 @@
 """What people's labels show about a panel's recall: nothing without a random sample of its joint exclusions.
 
-People usually read the records that a panel keeps. No joint miss is among these, so the panel seems to keep every
-include. The labels show the recall only if they are like a random sample (`sampling`) in both parts of the records:
+People usually read the records that a panel keeps. An include that all models exclude is not among these, so the panel
+seems to keep every include. The labels show the recall only if they are like a random sample (`sampling`) in both parts
+of the records, those that some model keeps and those that all models exclude:
 
-    recall = K / (F + M),   K, F = labelled includes / g,   M = labelled joint misses / f
+    recall = K / (F + M),   K, F = labelled includes / g,   M = labelled includes / f
 
-F counts the includes that some model keeps, K those that the panel keeps, by its policy. g is the share of labelled
-records among those that some model keeps, f the share among those that all models exclude. The lower bound counts the
-labelled includes without g, and the most includes that the sample of joint exclusions allows.
+F counts the includes that some model keeps, K those that the panel keeps by its policy, M those that all models
+exclude. g is the share of labelled records in the first part, f the share in the second part. The lower bound does not
+divide by g and f. It takes for M the most includes that the sample of the second part allows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +40,7 @@ class PanelRecall(Frozen):
 
 
 def panel_recall(panel: Panel, records: Sequence[PanelRecord], human: Mapping[int, bool]) -> PanelRecall:
-    """Return the recall of a panel. `human`: people's decisions by place in the batch, True for included."""
+    """Return the recall of a panel. `human`: record number in the batch -> people's decision, True for included."""
     parts: dict[bool, list[Judged]] = {True: [], False: []}
     for record in records:
         parts[some_keeps(record.words)].append(_judged(panel, record, human))
@@ -66,7 +67,7 @@ def panel_recall(panel: Panel, records: Sequence[PanelRecord], human: Mapping[in
 
 
 def some_keeps(words: Sequence[Word]) -> bool:
-    """Return whether people may read a record with these answers: a model did not exclude it, or failed."""
+    """Return whether some model keeps a record with these answers: a model failed, or decided other than exclude."""
     return any(word.status is not InclusionStatus.EXCLUDE for word in words)
 
 

@@ -50,7 +50,10 @@ class PanelRecord:
         return decision(panel.policy, [word.vote for word in self.words])
 
     def without(self, panel: Panel, place: int) -> InclusionStatus | None:
-        """Return the panel's decision without the model at `place`. None: a failed model could change it."""
+        """Return the panel's decision without one model, or None if a failed model could change the decision.
+
+        `place`: the model's position in the panel, from 0.
+        """
         return decision(panel.policy, [word.vote for other, word in enumerate(self.words) if other != place])
 
 
@@ -83,9 +86,9 @@ def read_panel_records(connection: Connection, batch_id: UUID) -> Iterator[Panel
 
 
 def read_disputed(connection: Connection, batch_id: UUID) -> Sequence[int]:
-    """Return the places of the records on which models differ, in the order of reading.
+    """Return the numbers of the records on which models differ, in the order for reading them.
 
-    Records with a larger share of differing pairs of models come first, then records whose score is nearer to 1/2.
+    Records with a larger share of differing pairs of models come first. Ties begin with the score nearest to 1/2.
     """
     apart, score = (cast(WORDS.op("->>")(name), Float) for name in ("disagreement", "score"))
     doubt = func.abs(func.round(cast(score - HALF, Numeric), 9))

@@ -1,4 +1,4 @@
-"""The threshold that a labelled pilot allows, the reading that it saves, and the number of records below it.
+"""The score threshold that a labelled random sample (a pilot) allows, with the reading that the threshold saves.
 
 The threshold on the score keeps a wanted share R of the includes, with the probability 1 - delta, for any sample size.
 It is chosen by fixed-sequence testing ("learn then test"). From the loosest threshold on, each hypothesis "this
@@ -53,8 +53,8 @@ def choose_threshold(
     """Return the strictest threshold whose recall is at least `recall` with probability 1 - `delta`.
 
     Args:
-        ranks: a number for each include of the pilot, a random sample of the records that the threshold is for. It is
-            the record's score; `inf` if people read the record at any score; `-inf` if a rule excludes the record.
+        ranks: a number for each include of the pilot, a random sample of the records that the threshold is for. The
+            number is the record's score; `inf` if people read the record at any score; `-inf` if a rule excludes it.
         recall: the share of includes to keep, between 0 and 1.
         delta: the allowed probability of keeping a smaller share, between 0 and 1.
         weight: how many includes count as one independent include, at least 1: the design effect.
@@ -81,7 +81,7 @@ def choose_threshold(
 
 
 def includes_needed(recall: float, delta: float, missed: int = 0, weight: float = 1.0) -> int:
-    """Return the smallest number of includes with which a pilot allows a threshold, if it misses `missed` of them.
+    """Return the smallest number of includes with which a pilot allows a threshold that misses `missed` of them.
 
     Without misses, this is the smallest n with recall ** n <= delta.
     """

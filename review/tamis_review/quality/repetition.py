@@ -62,7 +62,7 @@ def ask_again(client: Client, batch: Batch, n: int, *, seed: int, max_cost: Deci
 
 
 def compare_again(batch: Batch, again: Batch, n: int, *, seed: int) -> list[Repetition]:
-    """Return how many answers of a sample by `ask_again` have the same value as the first answers, by models.
+    """Return how many second answers, from `ask_again`, equal the first answers, for each pair of models that answered.
 
     Records without a second answer are not counted. Raises `LedgerUnavailable`.
     """

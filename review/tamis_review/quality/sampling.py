@@ -43,7 +43,7 @@ NEIGHBOURS = 0.5  # times the mean gap: closer records share a block, if there a
 
 
 class Lie(StrEnum):
-    """The position of the labelled records."""
+    """How the labelled records lie in the batch: all of it, at random, in blocks, or selected."""
 
     CENSUS = "census"  # every record of the batch is labelled
     RANDOM = "random"  # like a random sample, as far as tests show
@@ -60,7 +60,7 @@ class SampleFlaw(Frozen):
 
 
 class Sampling(Frozen):
-    """The position of the labelled records, and the findings of the tests."""
+    """How the labelled records lie in the batch, and the findings of the tests."""
 
     lie: Lie
     labelled: int
@@ -77,7 +77,7 @@ class Sampling(Frozen):
 
     @property
     def why_not(self) -> str | None:
-        """Return the findings that the labelled records are no random sample; None if there are none."""
+        """Return the tests' findings against a random sample, as text. Return None if there are none."""
         if self.promises:
             return None
         return "; ".join(f"{finding.words} (p {_p(finding.p)})" for finding in self.findings)
@@ -140,7 +140,9 @@ def rank_sum(drawn: Sequence[float], others: Sequence[float]) -> tuple[float, fl
 
 
 def chosen_by_kind(kinds: Sequence[str], drawn: Sequence[bool]) -> bool:
-    """Return whether the drawn records were chosen by their kind: chance explains the number of none of a kind.
+    """Return whether the drawn records seem to be chosen by their kind.
+
+    This is so if all are of one kind while others exist, or if chance does not explain the drawn number of some kind.
 
     `kinds`, `drawn`: for each record, its kind, and whether it was drawn.
     """
@@ -161,7 +163,7 @@ def stretch_probability(stretch: int, sample: int, population: int) -> float:
 
 
 def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[SampleFlaw | None]:
-    """Yield each test's flaw, or None if the test finds none. `drawn`: for each record, whether it was drawn."""
+    """Yield the flaw that each test finds, or None if it finds none. `drawn`: for each record, whether it was drawn."""
     if not any(drawn) or all(drawn):
         return
     yield _stretch(records, drawn)
@@ -200,7 +202,7 @@ def _stretch(records: Sequence[Judged], drawn: Sequence[bool]) -> SampleFlaw | N
 def _ranks(
     test: str, says: str, ends: tuple[str, str], values: Sequence[float], drawn: Sequence[bool]
 ) -> SampleFlaw | None:
-    """Return the flaw if the drawn records rank too high or too low."""
+    """Return a flaw if the drawn records rank too high or too low for a random sample, otherwise None."""
     others = [value for value, yes in zip(values, drawn, strict=True) if not yes]
     share, p = rank_sum(list(compress(values, drawn)), others)
     where = says.format(ends[share > 1 / 2])
@@ -236,7 +238,7 @@ def _kind(record: Judged) -> str:
 
 
 def _blocks(at: Sequence[int], gap: int) -> list[list[int]]:
-    """Return the places in blocks. Within a block, at most `gap` records lie between neighbouring places."""
+    """Divide the positions of labelled records into blocks, with at most `gap` other records between neighbours."""
     blocks: list[list[int]] = []
     for place in at:
         if blocks and place - blocks[-1][-1] <= gap + 1:

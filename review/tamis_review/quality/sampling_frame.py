@@ -25,7 +25,7 @@ from math import log
 
 from .exact import largest, log_comb
 
-# The division of the doubt among samples and finds, for a methods section.
+# The division of the doubt among samples and the includes found in them, for a methods section.
 SPENDING = (
     "The allowed error probability was divided: sampling frame j received the part 1 / (j (j + 1)), that is a half, "
     "a sixth, and so on. Of this, a sample with k includes received the part 1 / ((k + 1) (k + 2)). All parts add up "
@@ -62,7 +62,7 @@ class SamplingFrame:
     def most(self, doubt: float) -> int:
         """Return the largest number of includes that the sample leaves possible in the frame.
 
-        `doubt`: the share of orders for which the result may be too small, however often people look.
+        `doubt`: the allowed probability that the result is too small, however often people look.
         """
         ends, most = self._ends(), self.population - (self.read - self.found)
         return largest(self.found, most, lambda kind: not _given_up(ends, self.population, kind, doubt))
@@ -74,7 +74,7 @@ class SamplingFrame:
 
         Args:
             most: the wanted bound on the frame's includes, found and unfound.
-            doubt: as for the method `most`.
+            doubt: the allowed probability that the bound is too small.
             further: includes among the records still to read in the sample.
         """
         finds = self.found + further
@@ -91,7 +91,7 @@ class SamplingFrame:
         return self.found_outside + self.unread_outside + self.most(doubt)
 
     def _ends(self) -> tuple[int, ...]:
-        """Return how many records were read before each find, and how many up to now."""
+        """Return how many records were read before each include found, and how many up to now."""
         return (*(place for place, include in enumerate(self.sample) if include), self.read)
 
 
@@ -104,12 +104,18 @@ def frame_doubt(doubt: float, number: int) -> float:
 
 
 def _given_up(ends: tuple[int, ...], population: int, kind: int, doubt: float) -> bool:
-    """Return whether the sample has rejected the hypothesis "`kind` or more includes" at any time."""
+    """Return whether the sample has rejected the hypothesis "`kind` or more includes" at any time.
+
+    `ends`: how many records were read before each include found, and how many up to now.
+    """
     return any(end >= place for end, place in zip(ends, _boundaries(population, kind, doubt), strict=False))
 
 
 def _boundaries(population: int, kind: int, doubt: float) -> Iterator[int]:
-    """Yield c(k) of the module for k = 0, 1, ...: the sample sizes that reject "`kind` or more includes"."""
+    """Yield for k = 0, 1, ... includes found the sample size that rejects the hypothesis "`kind` or more includes".
+
+    The size is c(k) in the formula of the module. `doubt`: the allowed probability of a wrong rejection.
+    """
     # The left side of the formula is the probability that k includes lie among the first c(k-1) records and none after
     # these up to n: the hypothesis is rejected now, not before. These probabilities sum to at most the doubt over all
     # k, so people may look after every record. From c(k) on the left side falls as K grows (the quotient of the terms
@@ -135,6 +141,6 @@ def _boundaries(population: int, kind: int, doubt: float) -> Iterator[int]:
 
 
 def _first_unlikely(low: int, population: int, hidden: int, limit: float) -> int:
-    """Return the smallest n from `low` on with log C(population - n, hidden) <= limit."""
+    """Return the smallest n, at least `low`, with log C(population - n, hidden) <= limit (binomial coefficient)."""
     room = range(low, population - hidden + 1)  # beyond it the rest has no room for the hidden records
     return low + bisect_left(room, True, key=lambda n: log_comb(population - n, hidden) <= limit)

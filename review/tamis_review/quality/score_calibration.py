@@ -44,7 +44,7 @@ CLOSE = 1e-10  # total slope at the optimum
 
 
 class Method(StrEnum):
-    """The method of a calibration."""
+    """The method that turns scores into probabilities of inclusion."""
 
     PLATT = "platt"
     ISOTONIC = "isotonic"
@@ -70,7 +70,7 @@ class Isotonic:
     shares: tuple[float, ...]  # share of includes at each of these scores
 
     def probability(self, score: float) -> float:
-        """Return the probability of inclusion, constant before the first score and after the last."""
+        """Return the probability of inclusion of a record with this score. Outside the fitted scores it is constant."""
         after = bisect_right(self.scores, score)
         if after == 0:
             return self.shares[0]
@@ -94,7 +94,7 @@ def method_for(labels: Sequence[bool]) -> Method | None:
 
 
 def fit(scores: Sequence[float], labels: Sequence[bool]) -> Calibrator | None:
-    """Return the curve of decided records, or None if there are too few.
+    """Return the curve from score to probability of inclusion, fitted to decided records. None: they are too few.
 
     `scores`: from 0 to 1. `labels`: True for an include.
     """
@@ -105,7 +105,9 @@ def fit(scores: Sequence[float], labels: Sequence[bool]) -> Calibrator | None:
 def cross_fitted(
     scores: Sequence[float], labels: Sequence[bool], indices: Sequence[int], *, seed: int = 0
 ) -> list[float] | None:
-    """Return each record's probability, from the curve of the other folds, or None if there are too few records.
+    """Return each record's probability of inclusion, or None if there are too few records.
+
+    The curve for a record's fold is fitted to the records of the other folds.
 
     Args:
         scores: from 0 to 1.
@@ -223,7 +225,7 @@ class CalibratedPoint(Frozen):
 
 
 class CalibratedScore(Frozen):
-    """The calibration of the score, from the labelled records that have a score."""
+    """How well the score was calibrated by the labels, from the labelled records that have a score."""
 
     includes: int  # by the human, among the records with a score
     excludes: int

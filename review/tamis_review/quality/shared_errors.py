@@ -34,7 +34,7 @@ WRONG = 0.05  # probability of calling independent errors shared, over all pairs
 
 
 class Sharing(StrEnum):
-    """The meaning of joint errors."""
+    """The conclusion from the number of two models' joint errors."""
 
     SHARED = "shared"  # more than independent errors would give
     NO_SIGN = "no sign of sharing"
@@ -70,7 +70,7 @@ class SharedErrors(Frozen):
 
 
 def shared_errors(strata: Sequence[JointErrors], *, pairs: int = 1) -> SharedErrors:
-    """Return the joint errors over all strata.
+    """Return the joint errors of two models over all strata, and whether the models share errors.
 
     `pairs`: the number of tested pairs of models. Each pair is tested at the level `WRONG` / pairs / 2, because misses
     and false includes are two tests.

@@ -1,4 +1,4 @@
-"""The figures of an evaluation and a threshold in words and lines, for the terminal and the page."""
+"""Sentences and table rows about an evaluation and a score threshold, for the terminal and the page."""
 
 from dataclasses import dataclass
 
@@ -75,7 +75,7 @@ def rates(evaluation: GoldEvaluation) -> list[FigureRow]:
 
 
 def more(evaluation: GoldEvaluation) -> list[FigureRow]:
-    """Return a row for each figure outside the two matrices.
+    """Return a row for each figure that does not come from a confusion matrix.
 
     Rows for the probability and the calibrated score are included only if the batch has them.
     """
@@ -167,7 +167,7 @@ def sampling_remark(sampling: Sampling) -> str | None:
 
 
 def proper_sample(batch_id: str) -> str:
-    """Return the command that draws a random sample."""
+    """Return the command that draws a random sample from a batch."""
     return f"tamis pilot {batch_id} --n 200 --seed 1"
 
 

@@ -134,7 +134,7 @@ def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
 
 
 def _corners(plot: Plot, finding: FindingFigures, top: int, across: int) -> list[str]:
-    """Return the corners of the curve, which rises by one at each include. If the order is unknown, it is straight."""
+    """Return the corners of the curve, which rises by one at each include. If the order is unknown, return its ends."""
     corners = [(0, 0)]
     for nth, read in enumerate(finding.finds if finding.ordered else (), 1):
         corners += [(read, nth - 1), (read, nth)]
@@ -212,7 +212,7 @@ def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE
 def _curve(plot: Plot, used: list[Bin], words: CurveWords) -> list[str]:
     """Return the curve, with a point and an interval for each bin.
 
-    A point's height is the bin's share of right decisions; its horizontal place is the bin's mean confidence.
+    A point's height is the bin's share of right decisions; its x coordinate is the bin's mean confidence.
     """
     places: list[str] = []
     drawn: list[str] = []

@@ -71,7 +71,7 @@ class ReportRow(Frozen):
 
     @property
     def identifiers(self) -> list[Identifier]:
-        """The identifiers of its record, and its full text."""
+        """Return the identifiers of the report's record and its full text, each as text with an address or None."""
         return identifiers(self.item_id, self.doi or "", self.pmid or "", self.full_text)
 
 
@@ -111,7 +111,7 @@ class BatchCosts(PossiblyUnbilled):
     def __add__(self, other: "BatchCosts") -> "BatchCosts":
         summed = BatchCosts.model_fields.keys() - _NOT_SUMMED
         sums = {name: getattr(self, name) + getattr(other, name) for name in summed}
-        # The possible extra cost of both is unknown if either is.
+        # The possible extra cost of the sum is unknown if either extra cost is unknown.
         costs = [side.possibly_unbilled_cost for side in (self, other) if side.possibly_unbilled]
         extra = None if None in costs or not costs else sum((cost for cost in costs if cost is not None), Decimal(0))
         return BatchCosts(**sums, possibly_unbilled_cost=extra)
@@ -185,10 +185,10 @@ class OrderFigures(Frozen):
 
 
 class ReadingFigures(Frozen):
-    """The reading order of people, their finds, and their stop rule."""
+    """The reading order of people, the includes that they found, and their stop rule."""
 
     finding: FindingFigures
-    order: OrderFigures | None = None  # None: nobody read in a stored order
+    order: OrderFigures | None = None  # None: no person read in a stored order
     stop: StopAnswer | None = None  # None: no sample was drawn; without its price list
 
 
@@ -276,7 +276,7 @@ class Figures(Frozen):
 
     @property
     def screening(self) -> BatchFigures:
-        """Return the first stage, with all records of the source."""
+        """Return the figures of the first stage, which has all identified records."""
         return self.batches[0]
 
     @property

@@ -28,13 +28,13 @@ from .figures import ReportRow, ReportWay
 from .flow_template import NO_REASON
 from .identifiers import full_text_of
 
-# A condition on records. Its argument is the column with their place in the review's first batch.
+# Makes an SQL condition on records. Its argument is the column with their numbers in the review's first batch.
 OfRecords: TypeAlias = Callable[[ColumnElement[Any]], ColumnElement[bool]]
 
 
 @dataclass(frozen=True)
 class Tallied:
-    """A batch's items by outcome and reason, the most frequent first."""
+    """The counts of a batch's items, by outcome and reason. The most frequent come first."""
 
     # Columns: `outcome`, `system`, `human`, `by_human`, `reason` as in `outcomes`; counts `n`, `marked`, `unverified`.
     rows: tuple[Any, ...]
@@ -57,14 +57,14 @@ class Tallied:
 
     @property
     def taken_back(self) -> int:
-        """Return how many records software excluded before screening, but people decided otherwise."""
+        """Return how many records the software excluded before screening and people decided otherwise."""
         return sum(row.n for row in self.rows if row.system in BEFORE_SCREENING and row.outcome not in BEFORE_SCREENING)
 
 
 def tally(connection: Connection, batch: Row[Any], of: OfRecords | None = None) -> Tallied:
     """Return the counts of a batch's items.
 
-    `of`: a condition on each item's place in the review's first batch. None: all items count.
+    `of`: a condition on each item's number in the review's first batch. None: all items count.
     """
     item = outcomes(batch.id).subquery("each")
     alike = (item.c.reason, item.c.system, item.c.outcome, item.c.human, item.c.by_human)
@@ -88,10 +88,10 @@ STUDY = r"(?in)^\s*study\s*:\s*(\S.*?)\s*$"
 
 
 def read_reports(connection: Connection, batch: Row[Any], of: OfRecords | None = None) -> ReportFlow | None:
-    """Return the counts of the reports of records that passed a batch. None: nothing is decided on reports.
+    """Return the counts of the reports (full texts) of the records that passed a batch.
 
-    An assessed report counts as retrieved. `of`: a condition on the records' place in the review's first batch; None:
-    all records count.
+    Return None if people decided nothing on reports. An assessed report counts as retrieved. `of`: a condition on the
+    records' numbers in the review's first batch; None: all records count.
 
     Raises `OperationFailed`, naming the records, if people decided on reports of records that did not pass.
     """
@@ -215,7 +215,9 @@ def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[FlowSource
 
 
 def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tallied]) -> Flow:
-    """Return the flow of these rows of `batches`, stage by stage. Raise `OperationFailed` if it does not add up.
+    """Return the flow of records through batches, stage by stage. Raise `OperationFailed` if numbers do not add up.
+
+    `rows`: the batches' rows in the ledger. `tallied`: each batch's items by outcome and reason.
 
     If some records come from databases or registers, and others from other methods, the flow has two columns.
     """
@@ -260,7 +262,7 @@ def _previous(connection: Connection, batch: Row[Any]) -> PreviousVersion | None
 
 
 def _columns(connection: Connection, rows: Sequence[Any], whole: Flow, last: Row[Any] | None) -> tuple[Flow, ...]:
-    """Return two flows: databases with registers, and other methods. Return () if all records came one way."""
+    """Return two flows, of databases and registers, and of other methods. Return () if all records are in one flow."""
     other = [place for place, source in enumerate(whole.sources) if source.kind is SourceKind.OTHER]
     searched = [place for place in range(len(whole.sources)) if place not in other]
     if not other or not searched:
@@ -324,7 +326,7 @@ def _stage(
 
 
 def _between(connection: Connection, before: Row[Any], batch: Row[Any], of: OfRecords | None) -> tuple[int, int]:
-    """Return two numbers of records: in `batch` without passing `before`, and passed by `before` but not in `batch`."""
+    """Return how many records are in `batch` but did not pass `before`, and how many passed but are not in `batch`."""
     earlier = outcomes(before.id).subquery("earlier")
     item = outcomes(batch.id).subquery("each")
     later = select(item.c.record).where(item.c.outcome.not_in(BEFORE_SCREENING)).subquery("later")
@@ -339,7 +341,10 @@ def _between(connection: Connection, before: Row[Any], batch: Row[Any], of: OfRe
 
 
 def _found_in(first: Row[Any], places: Sequence[int]) -> OfRecords:
-    """Return a condition that selects the records of the sources at these places, in a review's first batch."""
+    """Return a condition that selects the records of some sources of a review's first batch.
+
+    `places`: the sources' positions in the batch's list, from 0.
+    """
     there = select(payloads.c.idx).where(payloads.c.batch_id == first.id, payloads.c.source.in_(places))
     return lambda record: record.in_(there)
 

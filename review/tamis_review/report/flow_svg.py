@@ -178,7 +178,7 @@ text{font-family:Arial,Helvetica,"Liberation Sans",sans-serif;fill:#1c2328}
 
 @dataclass(frozen=True)
 class _Column:
-    """The place of a column: main boxes at the left, side boxes at the right."""
+    """The horizontal position of a column: main boxes at the left, side boxes at the right."""
 
     x: float = MAIN_X
     main_width: float = MAIN_WIDTH
@@ -248,7 +248,7 @@ def in_words(template: FlowTemplate) -> str:
 
 
 def _columns(n: int) -> tuple[_Column, ...]:
-    """Return the places of `n` columns. A single column is wide, several columns are narrow."""
+    """Return the horizontal positions of `n` columns. A single column is wide, several columns are narrow."""
     if n == 1:
         return (_Column(),)
     starts = [MAIN_X + (NARROW_MAIN + NARROW_GAP + NARROW_SIDE + NARROW_GAP) * number for number in range(n)]

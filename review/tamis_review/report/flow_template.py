@@ -1,7 +1,7 @@
-"""The boxes of a flow and their places, for the drawing, the tables and the list in the terminal.
+"""The boxes of a flow, arranged in columns, for the drawing, the tables and the list in the terminal.
 
 If the ledger has sources, reports or an earlier version, the boxes follow PRISMA 2020's template, from the searches to
-the included studies. If not, the flow shows only the model's stages, and ends with the screening.
+the included studies. Otherwise, the flow shows only the model's stages, and ends with the screening.
 
 Source: Page, M. J. et al. (2021), The PRISMA 2020 statement, BMJ 372:n71, figure 1: the template for new reviews which
 included searches of databases, registers and other sources. As its two footnotes ask, the boxes show the records of
@@ -58,7 +58,7 @@ class Step:
 
     @property
     def place(self) -> str:
-        """Return the phase. If the figure has several columns, add the column's heading."""
+        """Return the phase's name, with the column's heading if the figure has several columns."""
         return f"{self.phase}: {self.column}" if self.column else self.phase
 
 
@@ -77,15 +77,16 @@ class FlowTemplate:
 
     @property
     def boxes(self) -> list[tuple[str, Box]]:
-        """Return every box with its place, in the order of a table."""
+        """Return every box after the name of its phase (and column), in the order of a table."""
         return [(step.place, box) for step in self.steps for box in step.boxes]
 
 
 def flow_template(flow: Flow, most: int | None = None) -> FlowTemplate:
-    """Return the boxes of a flow and their places.
+    """Return the boxes of a flow, arranged in columns and steps.
 
-    `most`: in a drawing, the maximum number of lines for reasons, rules or kinds; the rarest share the last line. None:
-    all lines, for a table. A drawing with full texts ends with the included studies, as PRISMA's template does.
+    `most`: in a drawing, the maximum number of lines for reasons, rules or kinds of errors; the rarest share the last
+    line. None: all lines, for a table. A drawing with full texts ends with the included studies, as in PRISMA's
+    template.
     """
     if not flow.sources and flow.reports is None and flow.previous is None:
         return FlowTemplate((tuple(_screening_alone(flow, most)),), ("",))
@@ -282,7 +283,7 @@ def _evaluation(stage: FlowStage, later: FlowStage | None, most: int | None) -> 
 
 
 def _passed(stage: FlowStage, later: FlowStage | None) -> Box:
-    """Return the box of a screening's inclusions. `later`: the next stage. None: people continue with the records."""
+    """Return the box of a screening's inclusions. `later`: the next stage; None if people continue with the records."""
     so_far = "" if stage.open == 0 else " so far"
     sought = [BoxLine("reports to be sought for full-text assessment")] if later is None else []
     return Box(f"Records included by screening{so_far}", stage.passed, (*_by_human(stage), *sought))

@@ -238,7 +238,7 @@ class ReportBox(Frozen):
 
 
 class MethodText(Frozen):
-    """A part of the methods."""
+    """One part of the methods section."""
 
     heading: str
     text: str
@@ -254,7 +254,7 @@ class ReportDocument(Figures):
 
 
 def as_json(figures: Figures) -> dict[str, Any]:
-    """Return the fields of `ReportDocument`."""
+    """Return the report as data for JSON: figures, boxes of the flow, warnings and methods (`ReportDocument`)."""
     boxes = tuple(
         ReportBox(phase=step.place, box=box.title, n=box.n, side=side, parts=box.lines)
         for step in flow_template(figures.flow).steps

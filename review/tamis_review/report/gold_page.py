@@ -28,7 +28,7 @@ class EvaluationWords(Frozen):
 
     @classmethod
     def of(cls, found: GoldEvaluation) -> Self:
-        """Return the words of an evaluation."""
+        """Return the rows and sentences for an evaluation."""
         return cls(
             rates=tuple(words.rates(found)),
             more=tuple(words.more(found)),

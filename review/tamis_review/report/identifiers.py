@@ -19,7 +19,10 @@ _FULL_TEXT = re.compile(r"^\s*full text\s*:\s*(\S.*?)\s*$", re.IGNORECASE | re.M
 
 
 def identifiers(item_id: str, doi: str, pmid: str, full_text: str | None = None) -> list[Identifier]:
-    """Return a record's identifiers. An empty text is no identifier; an id that is the DOI or PMID is not repeated."""
+    """Return a record's identifiers, each as text with a safe address or None.
+
+    An empty text is no identifier. An id that is the DOI or PMID is not repeated.
+    """
     bare = bare_doi(doi)
     of_doi = f"https://doi.org/{quote(bare, safe='/:;()')}" if _DOI.fullmatch(bare) else None
     of_pmid = f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/" if _PMID.fullmatch(pmid) else None
@@ -33,6 +36,6 @@ def identifiers(item_id: str, doi: str, pmid: str, full_text: str | None = None)
 
 
 def full_text_of(notes: Iterable[str]) -> str | None:
-    """Return the address or file name of a record's full text from the notes on the record. The last counts."""
+    """Return the address or file name of a record's full text from the record's notes. The last such note counts."""
     names = [name for note in notes for name in _FULL_TEXT.findall(note)]
     return names[-1] if names else None

@@ -106,7 +106,7 @@ def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
 
 
 def read_reading_figures(connection: Connection, batch: Row[Any]) -> ReadingFigures | None:
-    """Return the figures of people's reading, or None if nobody read in a reading order and no stop sample is drawn."""
+    """Return the figures of people's reading, or None if there is neither a used reading order nor a stop sample."""
     if not kind_of(batch.operation).decides():
         return None
     order = _order(connection, batch)

@@ -21,7 +21,7 @@ PAIRS = ("models", "records", "differ", "kappa", "AC1", "joint misses", "joint f
 
 @dataclass(frozen=True)
 class PanelPart:
-    """The panel of one stage."""
+    """The report's part on the panel of one stage."""
 
     heading: str
     sentences: tuple[str, ...]
@@ -84,7 +84,7 @@ class AgreementRow:
 
 @dataclass(frozen=True)
 class HumanPart:
-    """The human decisions of one stage."""
+    """The report's part on the human decisions of one stage."""
 
     heading: str
     counts: tuple[tuple[str, int], ...]
@@ -164,7 +164,7 @@ ABOUT_ROUNDS = (
 
 @dataclass(frozen=True)
 class RoundPart:
-    """One round of one stage."""
+    """The report's part on one round of one stage."""
 
     heading: str
     text: str

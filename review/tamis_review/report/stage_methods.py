@@ -14,7 +14,7 @@ from .wording import moment, plain, records_n, spaced, were
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph under a heading, with its lists."""
+    """A paragraph under a heading, followed by a list of lines."""
 
     heading: str
     text: str

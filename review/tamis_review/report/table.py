@@ -54,7 +54,7 @@ _NAMES = {
 
 
 def outcome_names(operation: str) -> dict[str, str]:
-    """Return the names of the outcomes for this operation."""
+    """Return the names that people see for the outcomes of this operation: outcome -> name."""
     kind = kind_of(operation)
     decided = {Outcome.PASSED: _word(kind.includes), Outcome.EXCLUDED: _word(kind.excludes)} if kind.decides() else {}
     return {str(outcome): name for outcome, name in (_NAMES | decided).items()}
@@ -84,7 +84,7 @@ class DecisionRows(Frozen):
 
 @dataclass(frozen=True)
 class DecisionTable:
-    """The JSON text of `DecisionRows` in parts."""
+    """The JSON text of a batch's table of decisions, in parts: beginning, rows, end."""
 
     begins: str
     operation: str
@@ -107,7 +107,7 @@ def read_table(batch: Batch, *, whole: bool) -> DecisionTable:
     """Return the table of a batch, without its rows. Its rows omit decisions that the caller must not see yet.
 
     `whole`: whether all records are wanted. Then a batch of more than `MOST_ROWS` records gets no rows. Raises
-    `LedgerUnavailable`, and `Blinded` as `read_visibility` does.
+    `LedgerUnavailable`, and `Blinded` if the batch would reveal decisions that are hidden in an earlier stage.
     """
     with batch.session.snapshot() as connection:
         operation, hidden = read_operation(connection, batch.uuid), visible(connection, batch).hidden
@@ -174,7 +174,7 @@ def _present(row: Row) -> Row:
 
 
 def _in_the_end(operation: str, result: ItemResult) -> Row:
-    """Return the final result of a record. If a human decided, the software's result is in `system`."""
+    """Return a record's final result, as parts of its row. If a human decided, `system` has the software's result."""
     row = _said(operation, result)
     human = result.override
     if result.conflict:
@@ -295,7 +295,7 @@ def _verdict(verdict: CriterionVerdict) -> list[Any]:
 
 
 def _marks(result: ItemResult) -> Marks:
-    """Return the passages that decided, by field. Places count characters, and the end is exclusive."""
+    """Return the passages that decided the record: field -> start, end (exclusive) and label of each, in characters."""
     marks: Marks = {}
 
     def mark(passage: Exclusion | Quote, label: str, *, altered: bool = False) -> None:
@@ -327,7 +327,7 @@ def _fields(item: Mapping[str, Any], marks: Marks, called: Mapping[str, str] | N
         text = _text(value)
         if not text or (name == "title" and name not in marks):  # the row already has a title without marks
             continue
-        # Places count the characters of a text, not of a list joined here.
+        # The positions of marks count the characters of a text, so they do not fit a list that is joined here.
         marked = marks.get(name, ()) if isinstance(value, str) else ()
         placed = [[start, min(end, LONGEST), *rest] for start, end, *rest in marked if start < LONGEST]
         more = {"cut": max(0, len(text) - LONGEST) or None, "marks": placed}

@@ -55,7 +55,7 @@ class Team(Frozen):
 def read_team(connection: Connection, view: BatchView, me: str | None, *, people: bool = False) -> Team:
     """Return how far people have read a batch.
 
-    The result is empty if the operation makes no decisions, or if the stage is closed to `me`.
+    The result is empty if the operation makes no decisions, or if the stage would reveal hidden decisions to `me`.
 
     `me`: the person who asks; None for a program, which may see everything. Then `todo` counts the records that wait
     for any person. `people`: also return how much each person has read.

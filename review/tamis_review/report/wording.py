@@ -63,7 +63,7 @@ def spaced(name: str) -> str:
 
 
 def plain(value: object) -> str:
-    """Return a parameter's value as text: strings unchanged, other values as JSON."""
+    """Return a parameter's value as text: strings unchanged, other values as JSON. A text that is too long is cut."""
     text = shown_text(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} […]"
 

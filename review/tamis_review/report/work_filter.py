@@ -1,6 +1,6 @@
 """The queries of a batch's work list, and the SQL that finds the matching records.
 
-The functions return places of records in the batch, never texts.
+The functions return numbers of records in the batch, from 0, never texts.
 """
 
 import json
@@ -112,12 +112,12 @@ class Said:
 
 
 def cursor(index: int) -> str:
-    """Return the cursor of the page that begins after the record at this place."""
+    """Return the cursor, a text, of the page that begins after the record with this number."""
     return urlsafe_b64encode(f"{_CURSOR}{index}".encode()).decode().rstrip("=")
 
 
 def place_of(text: str) -> int:
-    """Return the place in a cursor. Raises `InvalidParameters` if the text is not a cursor."""
+    """Return the record number in a cursor. Raise `InvalidParameters` if the text is not a cursor."""
     with suppress(ValueError):
         decoded = urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
         if decoded.startswith(_CURSOR) and (digits := decoded.removeprefix(_CURSOR)).isascii() and digits.isdigit():
@@ -126,15 +126,15 @@ def place_of(text: str) -> int:
 
 
 def ranked(first: Iterable[int], count: int) -> list[int]:
-    """Return all places of a batch of `count` items: the places in `first` without repeats, then the others."""
+    """Return all record numbers of a batch of `count` items: those in `first` without repeats, then the others."""
     return list(dict.fromkeys(chain((place for place in first if place < count), range(count))))
 
 
 def page(order: Sequence[int], found: Collection[int], after: int | None, limit: int) -> tuple[list[int], int | None]:
-    """Return a page of places, and its last place if another page follows.
+    """Return a page of record numbers, and the last of them if another page follows.
 
-    The page has at most `limit` places of `found`, sorted as in `order`. `after`: the last place of the previous page;
-    None for the first page.
+    The page has at most `limit` numbers of `found`, sorted as in `order`. `after`: the last number of the previous
+    page; None for the first page.
     """
     begin = 0 if after is None else next((n for n, place in enumerate(order, 1) if place == after), len(order))
     listed = list(islice((place for place in islice(order, begin, None) if place in found), limit + 1))
@@ -144,9 +144,10 @@ def page(order: Sequence[int], found: Collection[int], after: int | None, limit:
 def reading_first(
     sample: Sequence[int], said: dict[int, Said], order: Sequence[int], ruled: Collection[int], *, pairs: bool
 ) -> Iterable[int]:
-    """Return all places in reading order: sample, records that a partner has read, other records, rule exclusions.
+    """Return record numbers in reading order, with decided records.
 
-    The order is that of `next_records.offered`, and includes decided records. `pairs`: whether people read in pairs.
+    The order is: the open stop sample; if people read in `pairs`, the records that one of them has read; the others in
+    the given `order`; the records that a rule excluded (`ruled`).
     """
     read = sorted(said, key=lambda place: said[place].first) if pairs else ()
     return chain(sample, read, (place for place in order if place not in ruled), (p for p in order if p in ruled))
@@ -224,7 +225,7 @@ BEGINS = f'{{"status": "{InclusionStatus.EXCLUDE.value}"%'
 
 
 def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str]) -> list[Select[tuple[int]]]:
-    """Return queries that together select the places that the software excluded for these reasons."""
+    """Return queries that together select the numbers of the records that the software excluded for these reasons."""
     # Decided items of an inclusion have a separate query: joining them with all items would load whole answers into the
     # database's memory.
     software = software_outcomes(batch_id).subquery("software")
@@ -238,7 +239,7 @@ def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str])
 def _decided(
     batch_id: UUID, operation: Inclusion, reasons: Collection[str], probes: Collection[str]
 ) -> Select[tuple[int]]:
-    """Return the query for the places that an inclusion excluded for these reasons."""
+    """Return the query for the numbers of the records that an inclusion excluded for these reasons."""
     # The query tests an answer's text before its JSON, which is slower.
     within, excluded = cast(results.c.detail, Text), is_value(results.c.value, operation.excludes)
     begins = within.like(BEGINS)  # as workers write it; any other form is parsed
@@ -259,7 +260,7 @@ def _decided(
 
 
 def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
-    """Return people's decisions about each record, by place. Decisions on retrieval and full texts are omitted."""
+    """Return people's decisions: record number -> decisions. Decisions on retrieval and full texts are omitted."""
     human = standing(batch_id).c
     alone, several = human.reviewers == 1, cast(human.decisions, JSONB)
     names = case(
@@ -280,12 +281,12 @@ def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
 
 
 def read_kept_out(connection: Connection, batch_id: UUID) -> set[int]:
-    """Return the places of records that need no reading: duplicates, and records that the initial filter excluded."""
+    """Return the numbers of records that need no reading: duplicates, and records that the initial filter excluded."""
     return _places(connection, select(items.c.idx).where(items.c.batch_id == batch_id, needs_no_reading(batch_id)))
 
 
 def read_ruled(connection: Connection, batch_id: UUID) -> set[int]:
-    """Return the places of the duplicates, and of the records that the initial filter excluded."""
+    """Return the numbers of the duplicates, and of the records that the initial filter excluded."""
     return _places(connection, select(exclusions.c.idx).where(exclusions.c.batch_id == batch_id))
 
 
@@ -297,15 +298,16 @@ def read_matching(
     reasons: Collection[str],
     said: Mapping[int, Said],
 ) -> set[int] | None:
-    """Return the places that pass the filters on outcome, reason, label and flag, or None if no such filter is set.
+    """Return the numbers of the records that pass the query's filters on outcome, reason, label and flag.
 
-    `reasons`: the texts of the requested reason.
+    Return None if none of these filters is set. `reasons`: the texts of the requested reason. `said`: record number ->
+    people's decisions.
     """
     parts: list[set[int]] = []
     final = outcomes(batch_id).subquery("final")
 
     def ended(places: Collection[int], outcome: object) -> set[int]:
-        """Return the places with this final outcome. People have decided about the records at `places`."""
+        """Return the numbers, among `places`, of the records with this final outcome."""
         here = (final.c.idx == any_(literal([*places], ARRAY(Integer))), final.c.outcome == outcome)
         return _places(connection, select(final.c.idx).where(*here)) if places else set()
 
@@ -328,7 +330,7 @@ def read_matching(
 
 
 def search(connection: Connection, batch_id: UUID, words: Iterable[str], places: Sequence[int]) -> set[int]:
-    """Return the places in `places` whose record contains all words."""
+    """Return the record numbers in `places` whose record contains all words."""
     of: ColumnElement[bool]
     if isinstance(places, range):
         of = (payloads.c.idx >= places.start) & (payloads.c.idx < places.stop)

@@ -34,7 +34,7 @@ from .work_filter import Said, WorkOrder, WorkQuery, WorkShow
 class MyDecision(Frozen):
     """The caller's decision about a record."""
 
-    value: Any  # in the operation's form
+    value: Any  # a value of the operation, such as `include`
     reason: str | None
     note: str | None
     settles: bool = False  # overrides other people's decisions
@@ -58,7 +58,7 @@ def _work_record(
 ) -> WorkRecord:
     """Return a record as `me` sees it. A hidden record has only its text and the caller's own remarks.
 
-    `judged`: the caller's judgements of an audit's records, by place. None: the list shows no audit.
+    `judged`: record number -> the caller's judgement, for an audit's records. None: the list shows no audit.
     """
     own = next((entry for entry in result.decisions if entry.reviewer == me and entry.stage is HumanStage.OWN), None)
     mine = own and MyDecision(value=own.value, reason=own.reason, note=own.note, settles=own.settles, at=own.created_at)
@@ -90,7 +90,7 @@ def _of_audit(audit: Audit) -> WorkAudit:
 
 
 def _judged(drawn: Iterable[AuditItem], me: str, operation: Operation) -> dict[int, MyDecision]:
-    """Return the judgements of the reviewer `me` on an audit's sample, by place, as values of the operation."""
+    """Return the judgements of the reviewer `me` on an audit's sample: record number -> value of the operation."""
     values = {True: operation.includes, False: operation.excludes}
     return {
         item.index: MyDecision(value=values[item.include], reason=None, note=item.note, at=item.decided_at)
@@ -104,7 +104,7 @@ AT_ONCE = 4_000  # records that a search of a larger batch reads before it reads
 
 
 class WorkCounts(Frozen):
-    """Numbers of records of the batch."""
+    """Counts of the batch's records."""
 
     records: int
     todo: int  # records that wait for the caller
@@ -220,9 +220,9 @@ def _order(
     conflicts: set[int],
     count: int,
 ) -> list[int]:
-    """Return all places of the batch in the requested order. Places that the order lacks come last.
+    """Return all record numbers of the batch in the requested order. Records that the order lacks come last.
 
-    For blind readers, the reading order is by number: the stored order depends on hidden decisions.
+    For people who read blind, the reading order is by number, because the stored order depends on hidden decisions.
     """
     match order:
         case WorkOrder.NUMBER:
@@ -242,9 +242,9 @@ def _order(
 def _page(
     connection: Connection, batch_id: UUID, query: WorkQuery, order: list[int], matching: set[int], after: int | None
 ) -> tuple[list[int], int | None, int | None]:
-    """Return the page's places, the last of them if another page follows, and the number of matches on all pages.
+    """Return the page's record numbers, the last of them if another page follows, and the count of all matches.
 
-    The number is None if a search in more than `COUNTED` records fills the page early.
+    The count is None if a search in more than `COUNTED` records fills the page early.
     """
     if query.words and len(order) > COUNTED:
         wanted, _ = work_filter.page(order, matching, after, AT_ONCE)
@@ -257,7 +257,7 @@ def _page(
 
 
 def _reasons(labelled: list[Criterion], reason: str | None) -> list[str]:
-    """Return the ledger's texts of a reason. `reason`: a criterion's label, or the words of a reason or rule."""
+    """Return the texts that a reason may have in the ledger. `reason`: a criterion's label, or the reason's words."""
     if reason is None:
         return []
     text = next((criterion.reason for criterion in labelled if criterion.label == reason), reason)

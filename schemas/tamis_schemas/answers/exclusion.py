@@ -15,6 +15,6 @@ class Exclusion(Frozen):
     confidence: float = Field(default=1.0, ge=0.0, le=1.0)
     matched: str | None = None  # the record's text that the rule matched
     field: str | None = None  # field with this text: title, abstract, year ...
-    start: int | None = None  # place of its first character in that field, from 0
+    start: int | None = None  # place of the matched text's first character in that field, from 0
     end: int | None = None  # one past the last character
     duplicate_of: int | None = None  # place in the batch, from 0, of the copy that remains

@@ -1,4 +1,4 @@
-"""Extractions: extracted values, each with the chunk and the words that support it."""
+"""Extractions: extracted values, each with the chunk (a retrieved passage) and the words that support the value."""
 
 from typing import Annotated, Any
 
@@ -9,7 +9,7 @@ from .results import Confidence, Quote
 
 
 class Extraction(Frozen):
-    """One extracted value, and the chunk that the model cites for it.
+    """One extracted value, and the chunk (a retrieved passage) that the model cites for the value.
 
     `validated` is None if the model quoted no words of a chunk.
     """
@@ -42,14 +42,14 @@ class FieldExtractions(Frozen):
 
 
 class RecallAnswer(Frozen):
-    """A model's judgement whether the chunks in its prompt contain everything that a value needs."""
+    """A model's judgement whether the chunks (retrieved passages) in its prompt contain everything for a value."""
 
     score: float = Field(ge=0.0, le=1.0)
     missing: tuple[str, ...] = ()  # items missing in the chunks
 
 
 class ExtractionDetail(Frozen):
-    """The `detail` of the result of an item with chunks: the evidence for the item's value or fields.
+    """The evidence for the value or fields of an item with chunks (retrieved passages), the `detail` of its result.
 
     `fields` has the evidence by field name. The operation `extract` has no field names: its only key is "".
     """

@@ -46,7 +46,7 @@ class FilterResult(Frozen):
         return self
 
     def exclusion(self) -> Exclusion | None:
-        """Return the ledger's exclusion of a rejected paper; None for a paper that passed."""
+        """Return the rejection in the form that the ledger stores; None if the paper passed."""
         if self.rule is None:
             return None
         return Exclusion(**self.model_dump(mode="json", exclude={"passed"}))

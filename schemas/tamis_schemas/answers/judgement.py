@@ -23,9 +23,9 @@ class EvidenceType(StrEnum):
 
 
 class Judgement(Frozen):
-    """The judge's answer, with the original and the adjusted confidence.
+    """The judging model's answer on a classification, with the original and the adjusted confidence.
 
-    A `blocked` classification should not be kept at all: the quality of its evidence is below the batch's threshold.
+    A `blocked` classification should be discarded: the quality of its evidence is below the batch's threshold.
     """
 
     is_valid: bool
@@ -38,12 +38,15 @@ class Judgement(Frozen):
 
 
 def after_quotes(confidence: float, unverified: int, quotes: int) -> float:
-    """Return `confidence * (1 - 0.5 * unverified / quotes)`; without quotes, the confidence itself."""
+    """Return the confidence lowered for quotes that are not in the record. Without quotes, return it unchanged.
+
+    Result: `confidence * (1 - 0.5 * unverified / quotes)`.
+    """
     return confidence * (1 - QUOTE_PENALTY * unverified / quotes) if quotes else confidence
 
 
 class Band(NamedTuple):
-    """A range of evidence quality that lowers a confidence less: by the factor `share`, not by the quality itself."""
+    """A range of evidence quality, 0 to 1. A confidence is multiplied by `share`, which is milder than the quality."""
 
     low: float  # included
     high: float  # included
@@ -66,6 +69,9 @@ _BANDS: Final[Mapping[EvidenceType, Band]] = {
 
 
 def milder_band(evidence_type: EvidenceType, quality: float) -> Band | None:
-    """Return the band for this type and quality of evidence. None: the confidence is multiplied by the quality."""
+    """Return the band for this type and quality of evidence; None if there is no band.
+
+    Without a band, a confidence is multiplied by the quality itself.
+    """
     band = _BANDS.get(evidence_type)
     return band if band is not None and band.holds(quality) else None

@@ -102,7 +102,7 @@ class Stratum(StrEnum):
 
 
 class AuditItem(Frozen):
-    """One record of a sample."""
+    """One record of an audit's sample, with a person's decision on it."""
 
     index: int  # place in the batch, from 0
     item_id: str

@@ -22,7 +22,7 @@ class ReadingReason(StrEnum):
     CONFLICT = "conflict"  # people disagree, and no decision settles it
     MODEL = "model"  # the model's score
     TEXT = "text"  # text similar to the included records
-    BOTH = "both"
+    BOTH = "both"  # the model's score and similar text
     EXPLORATION = "exploration"  # drawn at random
     RULE = "rule"  # excluded by the initial filter; such records come last
     NUMBER = "number"  # by its number, because people read blind: the reading order would reveal decisions
@@ -30,7 +30,7 @@ class ReadingReason(StrEnum):
 
 
 class NextRecord(Frozen):
-    """A record to read."""
+    """A record that people should read next, with the reason for its place in the order."""
 
     index: int  # place in the batch, from 0
     item_id: str

@@ -21,7 +21,7 @@ Confidence = float  # 0 to 1, by the rubric of `CONFIDENCE_BANDS`
 
 
 class EvaluationResult(Frozen):
-    """The result of one item (spec 1): a value with its confidence, or an error; never both.
+    """The result of one item: a value with its confidence, or an error; never both.
 
     If `value` and `error` are both None, the source data does not contain the information.
     """
@@ -36,7 +36,7 @@ class FieldsResult(Frozen):
     """The fields of one item with one confidence for all of them, or an error; never both.
 
     `fields` holds every property of the requested schema, at every level. A property is None if the source data does
-    not contain it, whether or not the schema requires it.
+    not contain it, even if the schema requires it.
     """
 
     fields: dict[str, Any] | None = None
@@ -86,7 +86,7 @@ class Cut(NamedTuple):
 class QuoteState(StrEnum):
     """The state of a quote in its record."""
 
-    FOUND = "found"  # in the record, except for marks and function words
+    FOUND = "found"  # in the record; punctuation and function words may differ
     ALTERED = "altered"  # nearly in the record: a number, a unit, a negation or a content word differs
     NOT_FOUND = "not found"
 
@@ -96,7 +96,7 @@ class Difference(Frozen):
 
     quoted: str  # empty: the quote omits the record's words
     recorded: str  # empty: the quote adds words
-    start: int  # place of their first character in the quote's text, from 0
+    start: int  # place of the quoted words' first character in the quote's text, from 0
     end: int  # one past the last character
 
     @property
@@ -151,7 +151,7 @@ class CriterionVerdict(Frozen):
 
 
 class InclusionDecision(Frozen):
-    """The decision on one screened record (spec 3): status, confidence, rationale, and the criteria that decided."""
+    """The decision on one screened record: status, confidence, rationale, and the criteria that decided."""
 
     status: InclusionStatus
     confidence: Confidence = Field(ge=0.0, le=1.0)  # lowered if a quote is altered or not in the record
@@ -169,7 +169,7 @@ class InclusionDecision(Frozen):
     def quote_words(self) -> str | None:
         """The altered and missing quotes, for people: `I1 altered: "men" for "women"; E1 not found: "in rats"`.
 
-        None if there are none.
+        None if the record contains every quote.
         """
         flaws = []
         for label, verdict in self.verdicts.items():
@@ -266,7 +266,7 @@ class PanelResult(Frozen):
 
     @property
     def answered_by(self) -> str | None:
-        """The names of the models in the endpoint's answers, each once; None if no answer names a model."""
+        """The models' names in the endpoint's answers, each once, with commas; None if no answer names a model."""
         return ", ".join(dict.fromkeys(verdict.answered_by for verdict in self.verdicts if verdict.answered_by)) or None
 
     @property
@@ -369,12 +369,15 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def cut_words(self) -> str | None:
-        """The fields that were cut, for people: `abstract 40,000 of 120,000 characters`; None if there are none."""
+        """The fields that were cut, for people: `abstract 40,000 of 120,000 characters`; None if no field was cut."""
         return "; ".join(f"{name} {cut.sent:,} of {cut.of:,} characters" for name, cut in self.cut.items()) or None
 
     @property
     def evaluation_words(self) -> str | None:
-        """The metrics with a value: `context_relevance 0.67; size: context_precision 1`; None if there are none."""
+        """The metrics with a value: `context_relevance 0.67; size: context_precision 1`; None if no metric has one.
+
+        A metric of one extracted field begins with the field's name.
+        """
         valued = [evaluation for evaluation in self.evaluations if evaluation.value is not None]
         words = [
             f"{'' if evaluation.field is None else f'{evaluation.field}: '}{evaluation.label} "
@@ -385,7 +388,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def exclusion_reason(self) -> str | None:
-        """The reason of the exclusion: the filter's rule, or the first failed criterion; None if it is not excluded."""
+        """The exclusion's reason: the filter's rule, or the first failed criterion; None if there is no exclusion."""
         if self.exclusion is not None:
             return f"{self.exclusion.rule}: {self.exclusion.reason}"
         return None if self.decision is None else self.decision.exclusion_reason

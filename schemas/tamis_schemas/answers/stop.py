@@ -10,7 +10,7 @@ from ..values.frozen import Frozen
 
 
 class SampledRecord(Frozen):
-    """One record of a sample."""
+    """One record of a stop rule's sample, with people's decision on it."""
 
     index: int  # place in the batch, from 0
     item_id: str

@@ -1,4 +1,4 @@
-"""A transcript: the questions and answers of one claim of an item, word for word.
+"""A transcript: the questions and answers of one claim (one worker's evaluation of an item), word for word.
 
 Texts that a batch's records share (system messages and answer schemas) are named by their sha256. The ledger keeps each
 of them once per batch. A transcript never contains keys or HTTP headers.
@@ -57,7 +57,7 @@ class TranscribedError(Frozen):
 
 
 class AnswerReading(Frozen):
-    """The outcome of reading an answer."""
+    """The outcome of parsing and checking a model's answer."""
 
     usable: bool
     deviations: tuple[str, ...] = ()  # harmless deviations
@@ -66,7 +66,7 @@ class AnswerReading(Frozen):
 
 
 class TranscribedCall(Frozen):
-    """One call, or one answer from the cache."""
+    """One call of a model, or one answer from the cache."""
 
     question: int  # number of the item's question, from 1
     name: str  # name of the question's answer schema
@@ -92,7 +92,7 @@ class TranscribedCall(Frozen):
 
 
 class Transcript(Frozen):
-    """All calls of one claim."""
+    """All calls of a model in one claim: one worker's evaluation of an item."""
 
     fence: int  # number of the item's claim
     round: int
@@ -100,7 +100,10 @@ class Transcript(Frozen):
     calls: tuple[TranscribedCall, ...]
 
     def messages_of(self, place: int) -> tuple[TranscribedMessage, ...]:
-        """Return all messages of a call, including the messages that it shares with an earlier call."""
+        """Return all messages of the call at `place` in `calls`, with the messages shared with an earlier call.
+
+        Raises `ValueError` if the call does not refer to an earlier one.
+        """
         call = self.calls[place]
         if call.after is None:
             return call.messages

@@ -100,7 +100,7 @@ class OnComplete(Frozen):
 
     @property
     def url(self) -> str:
-        """The task's address in the outbox of webhooks."""
+        """The task's address in the table of webhooks to send: `celery://queue/task`."""
         return f"{SCHEME}://{self.queue}/{self.task}"
 
     def kept(self) -> dict[str, Any]:

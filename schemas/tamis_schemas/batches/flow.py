@@ -31,7 +31,7 @@ def total(tallies: tuple[Tally, ...]) -> int:
 
 
 def tallies(counted: dict[str, int]) -> tuple[Tally, ...]:
-    """Return a tally for each name, with the name's number."""
+    """Return a tally for each name and its number of records."""
     return tuple(Tally(name=name, n=n) for name, n in counted.items())
 
 
@@ -91,7 +91,7 @@ class FlowStage(Frozen):
 
     @property
     def excluded_alone(self) -> int:
-        """The number of records that the model excluded, and no person."""
+        """The number of records that the model excluded and that no person excluded."""
         return total(self.excluded) - self.excluded_confirmed
 
     @property
@@ -126,7 +126,10 @@ class FlowStage(Frozen):
 
 
 class ReportFlow(Frozen):
-    """The numbers of reports by outcome, for records that passed the screening. Only people decide about reports."""
+    """The numbers of reports (documents about studies, in PRISMA's terms) by outcome, after the screening.
+
+    Each record that passed the screening is a report. Only people decide about reports.
+    """
 
     sought: int = Field(ge=0)
     not_retrieved: tuple[Tally, ...] = ()  # by reason
@@ -140,7 +143,7 @@ class ReportFlow(Frozen):
 
     @property
     def assessed(self) -> int:
-        """The number of reports (PRISMA's word) whose full text people decided about."""
+        """The number of reports whose full text people decided about, even if people disagree."""
         return total(self.excluded) + self.uncertain + self.conflicts + self.included
 
     @property
@@ -218,7 +221,7 @@ class Flow(Frozen):
 
     @property
     def complete(self) -> bool:
-        """True if every record of every stage has ended, and people agree on all of them."""
+        """True if no record of any stage is open, cancelled or in conflict, and people have decided on every report."""
         ended = all(stage.open == stage.cancelled == stage.conflicts == 0 for stage in self.stages)
         return ended and (self.reports is None or self.reports.open == 0)
 

@@ -47,8 +47,8 @@ class EndedRecord:
 class Group(Frozen):
     """Some of a round's records, and how many of them failed."""
 
-    label: str  # 812 to 1,204 characters
-    records: str  # in a sentence: records of the longest quarter (812 to 1,204 characters)
+    label: str  # for example "812 to 1,204 characters"
+    records: str  # for a sentence, for example "records of the longest quarter (812 to 1,204 characters)"
     n: int
     failed: int
     rate: float
@@ -116,7 +116,7 @@ class RoundTally:
                 self._failed[trait][value] += 1
 
     def compared(self, number: int) -> RoundFailures:
-        """Return the failures of the round with this number, grouped by length, year and neighbours.
+        """Return the failures of the round with this number, by length, year, and decisions on neighbouring records.
 
         At least one record must have been added.
         """
@@ -180,9 +180,9 @@ class RoundTally:
 
 
 def quarters(counts: Mapping[int, int]) -> list[tuple[int, int]]:
-    """Return the first and last value of each quarter of the records. `counts`: the number of records by value.
+    """Divide records into quarters by value, and return each quarter's first and last value.
 
-    If many values are equal, there are fewer than four quarters.
+    `counts`: the number of records with each value. If many values are equal, there are fewer than four quarters.
     """
     ordered = sorted(counts)
     reached = list(accumulate(counts[value] for value in ordered))  # running total at each value
@@ -260,10 +260,10 @@ class ChiSquare:
 
 
 def chi_square(failed: Sequence[int], totals: Sequence[int]) -> ChiSquare | None:
-    """Return Pearson's test that `failed / totals` is equal in all groups; None if it is not applicable.
+    """Test by Pearson's chi-square whether `failed / totals` is equal in all groups; None if this test is not valid.
 
-    X² = Σ (observed - expected)² / expected over both columns; k - 1 degrees of freedom for k groups. Without
-    continuity correction.
+    X² = Σ (observed - expected)² / expected, over the failed and the other records of each group. For k groups, there
+    are k - 1 degrees of freedom. Without continuity correction.
 
     The test needs two groups, and expected counts that meet Cochran's rule: all are at least 1, and four fifths at
     least 5.
@@ -293,7 +293,7 @@ def chi_square(failed: Sequence[int], totals: Sequence[int]) -> ChiSquare | None
 
 
 def upper_tail(statistic: float, degrees: int) -> float:
-    """Return the probability that a chi-square variable with `degrees` (1 or more) is at least `statistic`.
+    """Return the probability Q that a chi-square variable with `degrees` (1 or more) is at least `statistic`.
 
     Q(x|1) = erfc(√(x/2)), Q(x|2) = e^(-x/2), and Q(x|n+2) = Q(x|n) + (x/2)^(n/2) e^(-x/2) / Γ(n/2 + 1).
 

@@ -58,8 +58,8 @@ class ReviewStage(Frozen):
     def lets_pass(self, row: ItemResult) -> bool:
         """Return whether a record continues to the next stage.
 
-        A person's decision counts before the model's. A failed item without a person's decision does not continue, nor
-        does a record in conflict.
+        A person's decision counts before the model's. A failed item without a person's decision does not continue. A
+        record on which people disagree does not continue either.
         """
         narrowed = None if self.operation.stage_field is None else getattr(self, self.operation.stage_field)
         if row.conflict:
@@ -72,7 +72,7 @@ class ReviewStage(Frozen):
 
 
 class ReviewPlan(Frozen):
-    """The stages of a review in order. Each stage after the first takes the records that passed the previous stage."""
+    """The stages of a review in order. Each stage after the first gets the records that passed the previous stage."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -89,7 +89,7 @@ class ReviewPlan(Frozen):
         return self.model_copy(update={"stages": tuple(stages)})
 
     def with_operations(self, change: Callable[[Operation], Operation]) -> Self:
-        """Return the same plan, with each stage's operation changed."""
+        """Return the same plan, with `change` applied to each stage's operation."""
         stages = [stage.model_copy(update={"operation": change(stage.operation)}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
 
@@ -105,7 +105,7 @@ class ReviewPlan(Frozen):
     def content(self) -> dict[str, Any]:
         """The content that identifies the plan, as JSON values.
 
-        Budgets, tiers, and examples from a batch (see `as_asked_for`) are omitted.
+        Budgets, tiers, and examples that were taken from a batch are omitted.
         """
         content = self.model_dump(mode="json", exclude={"stages": {"__all__": {"max_cost", "steering"}}})
         for stage, fields in zip(self.stages, content["stages"], strict=True):

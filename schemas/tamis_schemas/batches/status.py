@@ -10,7 +10,7 @@ from ..errors import IllegalTransition
 
 
 class ItemStatus(StrEnum):
-    """The state of an item. The names are the terms of the accounting identity (see `Counts`)."""
+    """The state of an item. The numbers of items in all states always add up to the batch's number of items."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -64,7 +64,7 @@ BATCH_TRANSITIONS: Mapping[BatchStatus, frozenset[BatchStatus]] = {
 
 
 def check_batch_transition(before: BatchStatus, after: BatchStatus) -> None:
-    """Raise `IllegalTransition`, with both names, unless `after` may follow `before`."""
+    """Raise `IllegalTransition`, which names both states, unless `after` may follow `before`."""
     if after not in BATCH_TRANSITIONS[before]:
         raise IllegalTransition(f"a batch cannot change from {before.value!r} to {after.value!r}")
 

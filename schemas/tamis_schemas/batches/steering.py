@@ -152,7 +152,7 @@ Patience = Annotated[float, Field(ge=0, le=7 * 86_400)]  # seconds
 
 
 class Steering(Frozen):
-    """The steering of a model. If a field is not set, the worker's setting applies."""
+    """Further options of a model's requests, and the service tier. Without a field, the worker's setting applies."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -176,7 +176,7 @@ class Steering(Frozen):
     )
 
     def over(self, under: "Steering") -> "Steering":
-        """Return this steering, with its missing fields from `under`. Bodies and headers are merged field by field."""
+        """Return this steering with missing fields taken from `under`. Bodies and headers are merged field by field."""
         if not self.model_fields_set:
             return under
         set_here = {name: value for name, value in self if value is not None}
@@ -205,7 +205,7 @@ class Steering(Frozen):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The fields that can change an answer. The tier is omitted: it changes only price and speed."""
+        """The fields that can change an answer, as JSON. The tier is omitted: it changes only price and speed."""
         return {name: value for name, value in self.set_fields.items() if not name.startswith("tier")}
 
     @property
@@ -229,7 +229,7 @@ class Steering(Frozen):
 
 
 class SteeringView(Frozen):
-    """A steering for display: names of headers, never their values."""
+    """A steering (options of a model's requests, and the tier) for display: names of headers, never their values."""
 
     reasoning_effort: str | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)
@@ -240,7 +240,7 @@ class SteeringView(Frozen):
 
     @classmethod
     def of(cls, steering: Steering) -> "SteeringView":
-        """Return the public part of a steering."""
+        """Return a steering without the values of its headers, which may be secret."""
         return cls.model_validate({**steering.set_fields, "extra_headers": tuple(steering.extra_headers)})
 
     @property

@@ -34,7 +34,7 @@ class PossiblyUnbilled(Frozen):
 
     @property
     def unbilled_words(self) -> str | None:
-        """The possible extra cost: `up to about $0.0312 (12 claims whose worker died)`; None if all is billed."""
+        """The possible extra cost: `up to about $0.0312 (12 claims whose worker died)`; None without such cases."""
         parts = []
         if self.unanswered:
             parts.append(f"{self.unanswered:,} {'call' if self.unanswered == 1 else 'calls'} with an unknown end")
@@ -49,7 +49,7 @@ class PossiblyUnbilled(Frozen):
 def possibly_unbilled_cost(n: int, mean: Decimal | None) -> Decimal | None:
     """Return n * mean, rounded up: the possible dollars for `n` calls and claims with an unknown end.
 
-    `mean`: the mean cost of an item. None: `n` is 0, or the mean is unknown.
+    `mean`: the mean cost of an item in dollars; None if unknown. Return None if `n` is 0 or the mean is unknown.
     """
     return None if not n or mean is None else (n * mean).quantize(NANO, ROUND_CEILING)
 
@@ -74,7 +74,7 @@ class Counts(Frozen):
 
     @property
     def finished(self) -> int:
-        """The number of terminal items."""
+        """The number of items that are neither pending nor running."""
         return self.n_items - self.pending - self.running
 
 

@@ -14,7 +14,7 @@ Postgres finds its content in the ledger.
 
 | channel of Postgres | notification with a batch's id, at the commit |
 |---|---|
-| `tamis_batches` | the batch is paused, cancelled or, unless it is a service's, completed |
+| `tamis_batches` | the batch is paused or cancelled; also completed, except batches of single calls by services |
 | `tamis_calls` | items of a service's batch have ended |
 | `tamis_doctor` | no batch's id, but a text that the doctor waits for |
 """
@@ -62,9 +62,9 @@ ITEM_QUEUES: Mapping[str, ItemQueue] = {
 
 
 def limiter_key(endpoint: str, model: str) -> str:
-    """Return the prefix of a rate limit's keys. Its braces keep these keys in one slot of a Redis cluster.
+    """Return the prefix of a rate limit's Redis keys. Its braces keep these keys in one slot of a Redis cluster.
 
-    Keys are public, so the endpoint is without user, password and query.
+    Other programs can read keys, so user, password and query of the endpoint's URL are removed.
     """
     parts = urlsplit(endpoint)
     endpoint = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
@@ -72,22 +72,22 @@ def limiter_key(endpoint: str, model: str) -> str:
 
 
 def worker_key(worker_id: str) -> str:
-    """Return the key of a worker's report."""
+    """Return the Redis key of a worker's report on its state."""
     return f"{WORKER_KEYS}{worker_id}"
 
 
 def item_label(batch_id: str, index: int, item_id: str) -> str:
-    """Return an item's name in Flower: the batch's id as in `tamis batches`, index and item id, never the title."""
+    """Return an item's name in Flower (Celery's monitor): short batch id, index and item id, never the title."""
     return f"batch={batch_id[:SHORT_ID]} index={index} {item_words(item_id)}"
 
 
 def item_words(item_id: str) -> str:
-    """Return the item id in the form that all names in Flower use."""
+    """Return the item id, shortened and printable, as part of a name in Flower (Celery's monitor)."""
     return f"item={printable_line(item_id[:LONGEST_LABEL])}"
 
 
 def shard_label(batch_id: str, round_: int, shard: int) -> str:
-    """Return the name in Flower for the body of a shard's chord."""
+    """Return the name in Flower (Celery's monitor) of the task that runs after all items of a shard."""
     return f"batch={batch_id[:SHORT_ID]} round={round_} shard={shard}"
 
 

@@ -75,7 +75,7 @@ class ModelPrice(Frozen):
     @field_validator("tiers", mode="after")
     @classmethod
     def _named(cls, tiers: dict[str, TierPrice]) -> dict[str, TierPrice]:
-        """Return the tiers under their names in price tables, see `tier_name`."""
+        """Return the tiers under their names in price tables. Raises `ValueError` for the standard tier."""
         for name in tiers:
             if tier_name(name) is None:
                 raise ValueError(f"{name!r} is the standard tier: write its prices beside `tiers`")
@@ -130,7 +130,7 @@ class Prices:
     """The prices of models by name; each name is looked up once."""
 
     def __init__(self, *tables: Mapping[str, ModelPrice]) -> None:
-        """Combine tables. If several have a model, the price in the first of them counts."""
+        """Combine tables. If several tables name a model, the first of these tables counts."""
         self._tables = tables
         self._known: dict[tuple[str, str | None], _PerToken | None] = {}
 

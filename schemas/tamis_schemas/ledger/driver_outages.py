@@ -1,8 +1,8 @@
 """Errors of the driver: an unavailable ledger, or a refused statement.
 
 If the ledger is unavailable, the same transaction can succeed later, so the writer keeps its data and tries again. Any
-other error is a refusal, which will recur. The classes in the table are from the SQL standard and Postgres's appendix
-on error codes.
+other error is a refusal, which will recur. The error classes in `OUTAGES` are from the SQL standard and Postgres's
+appendix on error codes.
 """
 
 import errno

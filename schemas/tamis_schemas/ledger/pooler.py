@@ -1,4 +1,4 @@
-"""PgBouncer in front of the ledger: `?pgbouncer=true` in its URL means that transactions are pooled.
+"""PgBouncer in front of the ledger: `?pgbouncer=true` in the ledger's URL means that transactions are pooled.
 
 Then the transactions of one connection use many sessions of the server. So prepared statements, LISTEN and settings at
 the start of a session are impossible.

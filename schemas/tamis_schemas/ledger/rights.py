@@ -20,7 +20,11 @@ SCRAM = b"scram-sha-256"
 
 @dataclass(frozen=True)
 class Rights:
-    """The rights of a role, which reads every table, adds and changes rows in most tables, and deletes in few."""
+    """The rights of a database role, which may read every table.
+
+    The role may write to all tables except `only_read`. In the tables `only_added_to`, it may add rows, but not change
+    them. It may delete rows only in the tables `deleted_from`.
+    """
 
     only_read: tuple[str, ...]
     only_added_to: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ from ..errors import ErrorKind
 
 
 class WebhookState(StrEnum):
-    """The state of a webhook."""
+    """The state of a webhook's delivery."""
 
     WAITING = "waiting"  # for its first or next try
     DELIVERED = "delivered"
@@ -47,7 +47,7 @@ class WebhookState(StrEnum):
 
 
 class ShardStatus(StrEnum):
-    """The state of a shard."""
+    """The state of a shard, which is a part of a batch."""
 
     WAITING = "waiting"
     DISPATCHED = "dispatched"
@@ -60,7 +60,7 @@ def _one_of(column: str, values: type[StrEnum]) -> CheckConstraint:
 
 
 def _of_item(table: str) -> ForeignKeyConstraint:
-    """Return the foreign key of rows that belong to items, and are deleted with them."""
+    """Return the foreign key of rows that belong to an item. The rows are deleted with the item."""
     item = ["item_states.batch_id", "item_states.idx"]
     return ForeignKeyConstraint(["batch_id", "idx"], item, name=f"fk_{table}_items", ondelete="CASCADE")
 
@@ -81,13 +81,13 @@ def _table(name: str, *parts: SchemaItem, **options: Any) -> Table:
 
 
 def _item_key() -> tuple[Column[Any], Column[Any]]:
-    """Return the primary key of rows about items, which are deleted with the items' batch."""
+    """Return the primary key (batch and place) of a table with a row per item. Rows are deleted with their batch."""
     batch = ForeignKey("batches.id", ondelete="CASCADE")
     return Column("batch_id", Uuid, batch, primary_key=True), Column("idx", Integer, primary_key=True)
 
 
 def _numbered(table: str) -> tuple[SchemaItem, ...]:
-    """Return the beginning of a table with several numbered rows for an item, which are deleted with the item."""
+    """Return the first columns of a table with several numbered rows per item. Rows are deleted with their item."""
     number = Column("id", BigInteger, Identity(always=True), primary_key=True)
     item = Column("batch_id", Uuid, nullable=False), Column("idx", Integer, nullable=False)
     return number, *item, _of_item(table)

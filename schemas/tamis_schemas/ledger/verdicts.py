@@ -9,18 +9,24 @@ from ..operations.kind import OperationKind
 
 
 def text_of(value: str | bool | None) -> str | None:
-    """Return a value as the text that `scalar_text` gives in SQL. None (the operation decides nothing) stays None."""
+    """Return an operation's value as Postgres writes a JSON scalar without quotes: include, true.
+
+    None stays None: the operation decides nothing.
+    """
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
 def verdict_columns(kind: type[OperationKind]) -> dict[str, str | None]:
-    """Return a batch's columns `includes`, `excludes` and `excluded_because`. The views read decisions by them."""
+    """Return the values of a batch's columns `includes`, `excludes` and `excluded_because`.
+
+    SQL views compare results with these columns to know which results are decisions.
+    """
     words = {"includes": text_of(kind.includes), "excludes": text_of(kind.excludes)}
     return words | {"excluded_because": kind.excluded_because}
 
 
 def scalar_text(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return a JSON scalar without quotes: include, true, 0.7."""
+    """Return the SQL expression for a JSON scalar without quotes: include, true, 0.7."""
     return column.op("#>>")(literal_column("'{}'"))
 
 

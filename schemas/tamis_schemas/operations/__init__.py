@@ -65,7 +65,10 @@ def kind_of(name: str) -> type[OperationKind]:
 
 
 def check_decides(batch_id: object, operation: str, purpose: str) -> None:
-    """Raise `InvalidRequest` if a batch's operation does not include or exclude records. `purpose` needs this."""
+    """Raise `InvalidRequest` if a batch's operation does not include or exclude records.
+
+    `purpose`: the caller's action, which needs decisions; the message names it.
+    """
     if not kind_of(operation).decides():
         raise InvalidRequest(
             f"batch {batch_id} has the operation {operation}, which includes and excludes nothing. {purpose} needs a "
@@ -74,7 +77,7 @@ def check_decides(batch_id: object, operation: str, purpose: str) -> None:
 
 
 def verdict(value: object) -> bool | None:
-    """Return what an operation decides by this value: True includes, False excludes; None: no operation decides."""
+    """Return True if an operation includes records by this value, False if it excludes them, None otherwise."""
     return next((included for kind in OPERATIONS if (included := kind.verdict(value)) is not None), None)
 
 

@@ -13,8 +13,8 @@ from .kind import OperationKind
 class Answer(OperationKind):
     """Generate, evaluate and refine an answer. The value is the best answer, and the confidence is the answer's score.
 
-    The detail is an `AnswerResult`. The prompt shows an item's fields as source data. An item without
-    fields is answered too.
+    The detail is an `AnswerResult`. The prompt shows an item's fields as source data. The model also answers if an item
+    has no fields.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)

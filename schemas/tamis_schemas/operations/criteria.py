@@ -88,10 +88,10 @@ _Entry = Annotated[
 
 
 class SearchCriteria(Frozen):
-    """The criteria of a review (spec 3): at least one inclusion or exclusion criterion.
+    """The criteria of a review: at least one inclusion or exclusion criterion.
 
-    A criterion is a text, or a `WordedCriterion` as a dict. The wording is kept in `exclude_as`, under the criterion's
-    label, and is never shown to a model.
+    A criterion is a text, or a dict of a text and the wording of its exclusions (`WordedCriterion`). The wording is
+    stored in `exclude_as` under the criterion's label, and is never shown to a model.
     """
 
     model_config = ConfigDict(extra="forbid")

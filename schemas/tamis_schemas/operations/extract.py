@@ -14,7 +14,7 @@ OutputType = Literal["text", "number", "boolean", "enum"]
 
 
 class Extract(OperationKind):
-    """One feature of the item: text, a number, a boolean or one of `enum_values`; None if it is not present."""
+    """One feature of the item: text, a number, a boolean or one of `enum_values`; None if the item does not have it."""
 
     report_noun: ClassVar[str] = "extraction"
     reads_chunks: ClassVar[bool] = True
@@ -53,7 +53,7 @@ class Extract(OperationKind):
         return str
 
     def checked_value(self, value: object) -> Any:
-        """Return a person's value in its stored form. None: the record does not contain the value.
+        """Return a person's value in its stored form. A value of None says that the record does not contain one.
 
         Raises `InvalidParameters` for an invalid value.
         """
@@ -75,7 +75,7 @@ class Extract(OperationKind):
         raise InvalidParameters(f"{value!r} is not a {self.output_type}; use None if the record does not contain it")
 
     def value_of_text(self, text: str) -> Any:
-        """Return the value in a person's text. Raises the errors of `checked_value`."""
+        """Return the value in a person's text. Raises `InvalidParameters` for an invalid value."""
         match self.output_type:
             case "number":
                 return self.checked_value(number_of(text))

@@ -98,7 +98,7 @@ class ExtractFields(OperationKind):
         return {name: value.get(name) for name in names}
 
     def value_of_text(self, text: str) -> dict[str, Any]:
-        """Return a person's fields from a text with a JSON object. Raises the errors of `checked_value`."""
+        """Return a person's fields from a text with a JSON object. Raises `InvalidParameters` for invalid fields."""
         try:
             return self.checked_value(json.loads(text))
         except json.JSONDecodeError as error:
@@ -112,7 +112,7 @@ class ExtractFields(OperationKind):
 
 
 def nothing_required(schema: JsonSchema) -> JsonSchema:
-    """Return the schema without `required` in the parts that describe values. In conditions, `required` stays."""
+    """Return the schema without `required` in parts that describe values. Conditions such as `if` keep `required`."""
     root = deepcopy(schema)
     queue = [root]
     while queue:

@@ -90,7 +90,7 @@ def types(schema: JsonSchema) -> list[str]:
 
 
 def definition(reference: str, root: JsonSchema) -> JsonSchema:
-    """Return the target of a `$ref`. Raises `ValueError` if the reference names no definition in this schema."""
+    """Return the target of a `$ref`. Raises `ValueError` if the reference names no definition in `root`."""
     match = _REFERENCE.fullmatch(reference)
     if match is None:
         raise ValueError(f"$ref {reference!r}: only '#/$defs/name' and '#/definitions/name' are supported")

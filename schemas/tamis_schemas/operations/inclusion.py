@@ -15,7 +15,7 @@ from .panel import Panel
 
 
 class UnclearPolicy(StrEnum):
-    """The policy for a verdict that the record leaves open. The questions to the model do not depend on the policy."""
+    """The policy for a criterion on which the record is unclear. The model's questions do not depend on the policy."""
 
     INCLUDE = "include"  # recall first: an unclear verdict neither excludes a record nor stops its inclusion
     REFER = "refer"  # an unclear verdict makes the record uncertain: a person decides

@@ -14,9 +14,9 @@ YES, NO = ("include", "true", "yes", "y", "1"), ("exclude", "false", "no", "n", 
 
 
 class OperationKind(Frozen):
-    """The base of every operation. By default, an operation decides nothing, and people cannot override its results.
+    """The base of every operation. By default, its values neither include nor exclude records.
 
-    Code that handles all operations alike asks the operation's class, see `kind_of`.
+    People cannot override the results of such an operation.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -71,9 +71,9 @@ class OperationKind(Frozen):
         return self.includes if included else self.excludes
 
     def value_of_text(self, text: str) -> Any:
-        """Return the checked value of a text that a person gave on the command line or in a table.
+        """Return the value of a text that a person gave on the command line or in a table.
 
-        Raises the errors of `checked_value`.
+        Raises `InvalidParameters` if the value is not possible, or if people cannot override this operation's results.
         """
         word = text.strip()
         if not self.decides():
@@ -83,12 +83,12 @@ class OperationKind(Frozen):
     def result_words(self, value: object, confidence: float) -> str:
         """Return a result in a few words, for monitors of the queue: `include 0.92`, `a value 0.80`.
 
-        A value is named only if it has a `value_label`.
+        A value is named only if it is one of the operation's own words, not the record's content.
         """
         return f"{self.value_label(value) or ('no value' if value is None else 'a value')} {confidence:.2f}"
 
     def value_label(self, value: object) -> str | None:
-        """Return a value that the operation defines as a word; None for other values: they are the record's content."""
+        """Return a value as a word if the operation defines its values. Return None for the record's content."""
         return str(value).lower() if self.decides() or self.few_values else None
 
 

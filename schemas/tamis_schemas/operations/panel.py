@@ -81,7 +81,10 @@ class Panel(Frozen):
 
 
 def decision(policy: PanelPolicy, votes: Sequence[Vote | None]) -> InclusionStatus | None:
-    """Return the decision of the votes; None if a missing vote (None) could change it."""
+    """Return the decision by the policy. A None in `votes` is a missing vote.
+
+    Return None if a missing vote could change the decision.
+    """
     missing = sum(vote is None for vote in votes)
     present = [vote for vote in votes if vote is not None]
     possible = {_decision(policy, [*present, *others]) for others in product(POSSIBLE, repeat=missing)}
@@ -137,12 +140,12 @@ def panel_of(operation: object) -> Panel | None:
 
 
 def models_of(operation: object, model: str | None) -> tuple[str | None, ...]:
-    """Return the models that a batch asks; None: the workers' model."""
+    """Return the models that a batch asks: a panel's models, or only `model`. A None means the workers' model."""
     panel = panel_of(operation)
     return (model,) if panel is None else tuple(panel.models)
 
 
 def models_in(params: Mapping[str, Any], model: str | None) -> tuple[str | None, ...]:
-    """Return the models that a batch asks, from its parameters in the ledger; None: the workers' model."""
+    """Return the models that a batch asks, from its parameters in the ledger. A None means the workers' model."""
     panel = params.get("panel")
     return (model,) if panel is None else tuple(panel["models"])

@@ -75,7 +75,7 @@ class Score(OperationKind):
         return float(low + (high - low) * k / (self.steps or 1))
 
     def on_grid(self, value: float) -> float | None:
-        """Return the grid's value for a number within the range; None if the number is not on the grid.
+        """Return the scale's value that equals a number, apart from rounding; None if there is no such value.
 
         Without an interval, return the number itself.
         """
@@ -94,7 +94,7 @@ class Score(OperationKind):
         return isinstance(value, int | float) and (narrowed is None or value >= narrowed)
 
     def checked_value(self, value: object) -> float:
-        """Return a person's score. Raises `InvalidParameters` if it is not a number on the scale and its grid."""
+        """Return a person's score. Raises `InvalidParameters` if it is not a value of the scale."""
         if not is_number(value):
             raise InvalidParameters(f"{value!r} is not a number")
         if not self.min_value <= value <= self.max_value:
@@ -107,7 +107,7 @@ class Score(OperationKind):
         return on_grid
 
     def value_of_text(self, text: str) -> float:
-        """Return the score in a person's text. Raises the errors of `checked_value`."""
+        """Return the score in a person's text. Raises `InvalidParameters` if it is not a value of the scale."""
         return self.checked_value(number_of(text))
 
     def result_words(self, value: object, confidence: float) -> str:

@@ -25,7 +25,7 @@ def _as_text(value: object) -> object:
 
 
 class Chunk(Frozen):
-    """One passage, as the search ranked it. Other fields are ignored."""
+    """One retrieved passage, with the search's data about it. Unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
@@ -43,7 +43,7 @@ class Chunk(Frozen):
 
 
 class Retrieval(Frozen):
-    """The limits of a search; None: unknown."""
+    """The limits of a search for passages. A limit of None is unknown."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -53,14 +53,14 @@ class Retrieval(Frozen):
 
 
 class Retrieved(Frozen):
-    """The chunks that were retrieved for one item."""
+    """The chunks (passages) that a search retrieved for one item, and the limits of the search."""
 
     chunks: tuple[Chunk, ...] = Field(min_length=1, max_length=MAX_CHUNKS)  # in the given order, best first
     retrieval: Retrieval = Retrieval()
 
     @classmethod
     def of(cls, item: Item) -> Self | None:
-        """Return an item's `chunks` and `retrieval`; None if it has no chunk.
+        """Return an item's `chunks` and `retrieval`; None if the item has no chunk.
 
         Raises `ValueError` with the place of a mistake: `chunks.2.text: ...`. The first chunk has the place 0.
         """

@@ -11,7 +11,7 @@ from .item import resolve_item_id
 
 
 class PaperData(Frozen):
-    """A record with the field names of spec 3. Only a title is required, and it may be empty."""
+    """A record with the fields that the initial filter reads. Only a title is required, and it may be empty."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -29,8 +29,8 @@ class PaperData(Frozen):
     def of(cls, record: Mapping[str, Any]) -> Self:
         """Return a record as a paper. No record is refused.
 
-        A missing or empty title becomes "", and any other missing or empty field None. A value other than text is read
-        as its text, and an invalid year is unknown. Fields with other names are omitted.
+        A missing or empty title becomes "". Any other missing or empty field, or an invalid year, becomes None. Except
+        for the year, values are converted to text. Fields with other names are omitted.
         """
         get = record.get
         authors = get("authors")

@@ -12,9 +12,10 @@ NEW_SEED_BITS = 31  # short enough to copy by hand
 
 
 def sample(population: Iterable[int], n: int, *, seed: int) -> list[int]:
-    """Return `n` places in the order of the SHA-256 of `seed:place`, the same on every machine and in every release.
+    """Return a random sample of `n` places, in the order of the SHA-256 of `seed:place`.
 
-    With the same seed, a smaller sample is the beginning of a larger one.
+    The same seed gives the same sample on every machine and in every release. A smaller sample is the beginning of a
+    larger sample.
     """
     return nsmallest(n, population, key=lambda place: sha256(f"{seed}:{place}".encode()).digest())
 

@@ -41,9 +41,9 @@ class Doubt:
 
 
 class Source(SourceFile):
-    """The origin of records, for a methods section: where they are from, how they were read and how filtered.
+    """The origin of records, for a methods section: where they come from, and how they were read and filtered.
 
-    If it has several files, the fields of `SourceFile` describe the first.
+    If a source has several files, the fields of `SourceFile` describe the first file.
     """
 
     name: str = ""  # of the database or register; by default the file's name

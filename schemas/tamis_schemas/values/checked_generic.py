@@ -15,7 +15,7 @@ else:
     V_co = TypeVar("V_co", covariant=True)
 
     class CheckedGeneric:
-        """A base class that ignores its subscript, which is for type checkers. Name it before other base classes."""
+        """A base class that ignores its subscript: only type checkers use the subscript. List it as the first base."""
 
         def __class_getitem__(cls, parameters):
             return cls

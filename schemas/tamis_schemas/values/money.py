@@ -15,8 +15,8 @@ Cost = Annotated[Decimal, PlainSerializer(float, return_type=float, when_used="j
 def dollars(amount: Decimal) -> str:
     """Return an amount as text: `$1,234.50`.
 
-    Below a dollar it has up to four decimals (`$0.98`, `$0.0123`); below a tenth of a cent, two significant digits
-    (`$0.00012`). A negative amount has its sign before the dollar.
+    An amount below a dollar has up to four decimals (`$0.98`, `$0.0123`); an amount below a tenth of a cent has two
+    significant digits (`$0.00012`). A negative amount has its sign before the dollar.
     """
     sign, amount = ("-", -amount) if amount < 0 else ("", amount)
     if amount >= 1 or amount == 0:

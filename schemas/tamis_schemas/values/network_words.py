@@ -1,4 +1,4 @@
-"""Plain words for network errors, from the texts of all clients: of aiohttp, asyncio, Redis and Postgres."""
+"""Plain words for network errors, found in the error messages of aiohttp, asyncio, Redis and Postgres clients."""
 
 import re
 

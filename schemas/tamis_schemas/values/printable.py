@@ -21,7 +21,7 @@ def printable(text: str) -> str:
 
 
 def printable_line(text: str) -> str:
-    """Return the text on one line: tabs and line ends also become U+FFFD, so that it cannot imitate another line."""
+    """Return the text on one line: tabs and line ends also become U+FFFD, so no part looks like a line of its own."""
     return _UNPRINTABLE.sub(REPLACEMENT, text)
 
 

@@ -10,7 +10,10 @@ _NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # the escape, not a backsl
 
 
 def to_json(value: object) -> str:
-    """Return compact JSON. Raises `ValueError` if JSON or Postgres cannot hold it (NaN, NUL, half a surrogate pair)."""
+    """Return a value as compact JSON.
+
+    Raises `ValueError` if JSON or Postgres cannot hold the value: for NaN, NUL, or half of a surrogate pair.
+    """
     text = _ENCODER.encode(value)
     if "\\u0000" in text and _NUL_ESCAPE.search(text):  # the plain search is a hundred times as fast
         raise ValueError("it contains a NUL character, which Postgres cannot store")

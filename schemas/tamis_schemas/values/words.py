@@ -1,4 +1,4 @@
-"""A caller's words: never blank, without white space around them."""
+"""A text from a caller: never blank, and stripped of the white space around it."""
 
 from typing import Annotated
 

@@ -17,7 +17,7 @@ def without_empty(*names: str) -> Any:
 
 
 def under_names(**names: str) -> Any:
-    """Return a serializer that writes these fields under other names."""
+    """Return a serializer that renames fields. `names`: the written name for each field."""
     return model_serializer(mode="wrap")(
         lambda self, write: {names.get(name, name): value for name, value in write(self).items()}
     )

@@ -4,8 +4,9 @@
 only thread then completes them as usual: results, chords, chained tasks, events, acknowledgements. If the worker ends
 before it acknowledges, another worker gets the message.
 
-**Aggregates** close shards. Celery gets a message only if it has the form that Tamis writes. For an invalid body Celery
-would raise an exception on the consumer's thread, so one foreign message would stop every worker that fetches it.
+An **aggregate** is the task that closes a shard, which is a part of a batch. Celery gets a message only if it has the
+form that Tamis writes. For an invalid body Celery would raise an exception on the consumer's thread, so one foreign
+message would stop every worker that fetches it.
 
 **No content in Celery's tools.** Arguments, results and errors contain texts of records. So events and `celery inspect`
 show a service's task without them (`SentRequest`). The sender still gets the whole result.
@@ -56,7 +57,7 @@ Answer = Callable[["SentTask"], Awaitable[Any]]
 
 @dataclass(frozen=True)
 class SentTask:
-    """A task as a service sent it."""
+    """A Celery task that a service (another program) sent by name."""
 
     id: str
     name: str
@@ -78,13 +79,13 @@ class SentTask:
 class AwaitedStrategy:
     """The strategy for tasks that services send by name. Call all methods on the consumer's thread.
 
-    The strategy awaits the answer on the loop, then passes the message with the answer to Celery's own strategy.
+    The strategy awaits the answer on the event loop, then passes the message with the answer to Celery's own strategy.
     """
 
     def __init__(self, loop: LoopThread, answer: Answer) -> None:
         """Prepare the strategy.
 
-        `answer` returns a task's result. If it raises an exception, the task fails with that exception.
+        `answer` returns a task's result. If `answer` raises an exception, the task fails with that exception.
         """
         self._loop = loop
         self._answer = answer
@@ -145,7 +146,7 @@ class AwaitedStrategy:
             self.settle()
 
     def forget(self) -> None:
-        """Drop all tasks that came over the present connection, because it is lost."""
+        """Drop all tasks that came over the present connection, because the connection is lost."""
         self._connection, self._handed_over = object(), 0
         self._loop.call_soon(self._cancel)
 
@@ -173,10 +174,10 @@ class AwaitedStrategy:
 
 
 def taken_answer(task: Any) -> Any:
-    """Return the answer that the strategy passed to a running task, or raise it if it is an error.
+    """Return the answer that the strategy passed to a running task. If the answer is an exception, raise it.
 
-    If a result is already stored, the message came twice. Then report the task to its chord once more, because the
-    first report may be lost, and raise `Ignore`. The chord counts a task only once.
+    If a result is already stored, the message came twice. In that case, report the task to its chord once more, and
+    raise `Ignore`. The first report may be lost. The chord counts a task only once.
     """
     request = task.request
     kept = task.backend.get_task_meta(request.id, cache=False)
@@ -212,7 +213,7 @@ def result_words(task: str, kwargs: Mapping[str, Any], result: Any) -> str:
 
 
 def error_words(error: Exception) -> str:
-    """Return the kind of an error, or the name of its class if it has no kind."""
+    """Return the kind of an error, or the name of its class if the error has no kind."""
     kind = str(error).partition(":")[0]
     return kind if isinstance(error, OperationFailed) and kind in KINDS else type(error).__name__
 
@@ -222,7 +223,7 @@ NAME = re.compile(r"\w+(?=\()")  # of an exception's class, in its `repr`
 
 
 def without_content(headers: dict[str, Any], args: list[Any], kwargs: dict[str, Any]) -> None:
-    """Replace the arguments in a message's headers by a label of the task."""
+    """Replace the arguments in a message's headers by a label, such as `operation=filter items=12`."""
     headers["argsrepr"] = asked_words(headers["task"], args, kwargs)
     headers["kwargsrepr"] = "{}"
 
@@ -269,7 +270,7 @@ def aggregate_strategy(task: Any, app: Celery, consumer: Any) -> Callable[..., N
 
 
 def send_aggregated(task: Any, came_to: str) -> None:
-    """Send an aggregate's result as an event of Celery, on the aggregate's own thread.
+    """Send an aggregate's result (`came_to`) as an event of Celery, on the aggregate's own thread.
 
     The event is not Celery's `task-succeeded`, because Flower would count the aggregate as an item.
     """

@@ -3,7 +3,7 @@
 One process takes the messages of all queues. Celery's pool has one thread, which closes shards (aggregates) and
 completes services' tasks.
 
-The channel to Redis is changed too, so that it can pause, and survives a server in trouble. Kombu ends the process if a
+The channel to Redis is changed too: it can pause, and it survives errors of the server. Kombu ends the process if a
 full Redis refuses to record a delivery, or if messages cannot be returned after a lost connection. Here the process
 continues, because the ledger knows the finished items.
 """
@@ -137,7 +137,7 @@ def work(app: Celery, *, name: str, items_at_once: int, log_level: str) -> int:
     worker = app.Worker(
         hostname=name,
         pool="threads",
-        concurrency=1,  # for aggregates; items need no thread, see `item_strategy`
+        concurrency=1,  # for tasks that close shards; items need no thread
         prefetch_multiplier=items_at_once,
         queues=[*wire.ITEM_QUEUES, wire.CONTROL_QUEUE],
         without_gossip=True,
@@ -191,7 +191,7 @@ class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships n
 
 
 class _Awaiting(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships no types
-    """A step that takes services' messages over its own channel, so that they do not count as items in flight."""
+    """A step that takes services' messages over its own channel. These messages do not count as items in flight."""
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
     strategy: ClassVar[ItemStrategy]
@@ -305,9 +305,10 @@ class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no 
         self._release(delivery_tag, partial(super().reject, requeue=requeue))
 
     def _release(self, delivery_tag: str, release: Callable[[str], None]) -> None:
-        """Release a message. If Redis fails, release it in this process only.
+        """Acknowledge or reject a message. If Redis fails, do so in this process only.
 
-        Redis then delivers the message again. That costs no call, because the ledger knows the finished items.
+        Redis then delivers the message again. The second delivery costs no call, because the ledger knows the finished
+        items.
         """
         try:
             release(delivery_tag)

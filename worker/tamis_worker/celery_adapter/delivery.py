@@ -44,7 +44,7 @@ class Delivery:
     )  # fmt: skip
 
     def __init__(self, message: Any, task: Any, eventer: Any) -> None:
-        """Read a message. Raise `ValueError`, `TypeError` or `KeyError` if it is no item's message."""
+        """Read a message. Raise `ValueError`, `TypeError` or `KeyError` if the message is not for an item."""
         headers = message.headers
         (batch_id, index), _, embedded = message.payload
         self.message = message
@@ -135,9 +135,11 @@ def _end_event(end: ItemEnd, seconds: float) -> tuple[str, dict[str, Any]]:
 
 
 def settle(deliveries: Sequence[Delivery]) -> list[Delivery]:
-    """Settle deliveries of one connection, and return the deliveries that could not be acknowledged.
+    """Count the chord parts of these deliveries, send their events, and acknowledge their messages.
 
-    A delivery that was not begun is neither counted nor acknowledged, so its message returns to the queue. The
+    All deliveries come from one connection. Return the deliveries that could not be acknowledged.
+
+    A delivery whose item was not begun is neither counted nor acknowledged, so its message returns to the queue. The
     reconciler repairs uncounted chord parts.
     """
     begun = [delivery for delivery in deliveries if delivery.end is not NoOutcome.NOT_BEGUN]
@@ -196,7 +198,7 @@ def _acknowledge(deliveries: Sequence[Delivery]) -> None:
 
 @dataclass(frozen=True)
 class Named:
-    """The items that some headers name: whole batches, and single items."""
+    """The items that a revocation's headers name: whole batches, and single items."""
 
     batch_ids: frozenset[UUID]
     keys: frozenset[ItemKey]
@@ -206,7 +208,7 @@ class Named:
 
 
 def stamps_of(key: ItemKey) -> dict[str, str]:
-    """Return the headers that name an item, for `inspect active`."""
+    """Return the headers that name an item, as `inspect active` shows them."""
     return {BATCH: str(key.batch_id), ITEM: f"{key.batch_id}/{key.index}"}
 
 

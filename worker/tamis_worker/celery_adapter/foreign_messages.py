@@ -32,7 +32,7 @@ ERROR_MOST = 200  # characters of another library's message
 
 @dataclass(eq=False)
 class _Refused:
-    """A message of kombu, until its acknowledgement."""
+    """A refused message of kombu, and whether it is already acknowledged."""
 
     message: Any
     acknowledged: bool = False
@@ -48,7 +48,7 @@ class LogAllowance:
         self._left = 0
 
     def take(self) -> bool:
-        """Use one place of the minute's limit. Return False if no place is left."""
+        """Count one log line. Return False if this minute's limit is already reached."""
         now = self._clock()
         if now >= self._began + MINUTE:
             self._began, self._left = now, self._most
@@ -82,11 +82,11 @@ class ForeignMessages:
         self.refused.put(_Refused(message))
 
     def refuse_bytes(self, queue: str, raw: bytes, why: str) -> None:
-        """Describe in the log an entry of a queue that is no message."""
+        """Describe an entry of a queue in the log. The entry is not a message."""
         self._count(why, queue, None, None, raw)
 
     def tell_unsaid(self) -> None:
-        """Log the number of messages that the limit left without a description."""
+        """Log the number of messages that the log did not describe because of its limit."""
         if self._unsaid:
             log.warning("%d more messages that no worker understands", self._unsaid)
             self._unsaid = 0
@@ -147,7 +147,7 @@ def unknown_task(name: object, version: str) -> str:
 
 
 def unreadable(content_type: object, error: BaseException) -> str:
-    """Return the reason to refuse a body that was not read: its type is not JSON, or it is not valid JSON."""
+    """Return the reason to refuse a body that was not read: its type is not JSON, or its text is not valid JSON."""
     if content_type != JSON:
         return (
             f"its body is of the type {content_type!r}, but workers read only {JSON}: "
@@ -157,7 +157,7 @@ def unreadable(content_type: object, error: BaseException) -> str:
 
 
 def wrong_arguments(task: str, takes: str, error: BaseException) -> str:
-    """Return the reason to refuse arguments that do not fit the task."""
+    """Return the reason to refuse wrong arguments of a task. `takes` describes the right arguments."""
     return f"{task} takes {takes}; send it with a client of Tamis, not by hand ({_said(error)})"
 
 

@@ -61,7 +61,7 @@ class ItemStrategy:
     standing_aside: Callable[[], int] = lambda: 0
     foreign_taken: Callable[[], int] = lambda: 0  # number of messages refused so far
     foreign_held: Callable[[], int] = lambda: 0  # number of refused messages that are not acknowledged yet
-    cancel: Callable[[ItemKey, bool], None] = lambda key, cut: None  # see `Revocations`, also for `forget_item`
+    cancel: Callable[[ItemKey, bool], None] = lambda key, cut: None  # True: cut off the item's call too
     forget_item: Callable[[ItemKey], None] = lambda key: None
 
     def __post_init__(self) -> None:
@@ -77,12 +77,12 @@ class ItemStrategy:
 
     @property
     def taken(self) -> int:
-        """The number of messages taken so far: for items, for aggregates, and messages that no worker understands."""
+        """The number of messages taken so far, including aggregates and messages that no worker understands."""
         return self.foreign_taken() + int(state.all_total_count[0])
 
     @property
     def in_flight(self) -> int:
-        """The number of messages in flight, without the items that `aside` counts."""
+        """The number of messages in flight. Items that wait without a call (`aside`) are not counted."""
         return len(self._unsettled) - self.aside + len(state.reserved_requests) + self.foreign_held()
 
     @property
@@ -129,7 +129,7 @@ class ItemStrategy:
         self.loop.call_soon(lambda: self.tell_refused(error))
 
     def settle(self) -> None:
-        """Settle finished items."""
+        """Settle finished items: count their chord parts, send their events, and acknowledge their messages."""
         finished = self.finished.take()
         self.tell_retries()  # before the ends of the same items, which were taken first: so no retry is late
         for start in range(0, len(finished), SETTLED_AT_ONCE):
@@ -183,8 +183,8 @@ class ItemStrategy:
     async def ended(self) -> None:
         """Wait until no item is in evaluation, or until the time limit.
 
-        Await it on the loop, before the worker's parts are closed. Unlike `finish`, it also covers items whose messages
-        came over a lost connection.
+        Await this method on the loop, before the worker's parts are closed. Unlike `finish`, `ended` also waits for
+        items whose messages came over a lost connection.
         """
         while self._tasks and self._has_time():
             await asyncio.wait(self._tasks, timeout=LOOK_EVERY)
@@ -236,7 +236,7 @@ class ItemStrategy:
 class Revocations:
     """The revocation of tasks in one worker process: it finds the items of revoked tasks, and cancels them.
 
-    `cancel(key, cut)` ends an item as cancelled. If `cut` is True, it also cuts off the item's call in flight.
+    `cancel(key, cut)` ends an item as cancelled. If `cut` is True, `cancel` also cuts off the item's call in flight.
 
     The callbacks and the methods `begins` and `ended` are called on the loop, other methods on the consumer's thread.
     """

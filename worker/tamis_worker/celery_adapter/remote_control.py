@@ -1,7 +1,7 @@
 """Celery's remote control: each command of `celery control` and `celery inspect` acts on the engine, or is refused.
 
-Celery's own commands act on its thread pool, requests and rate limits. Items use none of these, so the commands would
-report success without effect. Commands that are neither here nor in `REFUSED` are Celery's own.
+Celery's own commands act on its thread pool, requests and rate limits. Items use none of these, so Celery's commands
+would report success without effect. Commands that this module neither replaces nor refuses are Celery's own.
 """
 
 import io
@@ -66,8 +66,8 @@ log = logging.getLogger(__name__)
 class EngineControls:
     """The worker's functions that the commands call, on the consumer's thread.
 
-    `report`, `cancel_items` and `cancel_waiting` wait for the worker's loop. They raise `TimeoutError` if the loop
-    takes too long. `cancel_items` and `cancel_waiting` also raise `LedgerUnavailable`.
+    `report`, `cancel_items` and `cancel_waiting` wait for the worker's loop. These three raise `TimeoutError` if the
+    loop takes too long. `cancel_items` and `cancel_waiting` also raise `LedgerUnavailable`.
     """
 
     report: Callable[[], Mapping[str, Any]]  # returns the engine's present figures
@@ -81,7 +81,7 @@ class EngineControls:
 
 @dataclass(eq=False)
 class RemoteControl:
-    """The commands of one worker process."""
+    """The commands of `celery control` and `celery inspect` in one worker process."""
 
     revocations: Revocations
     engine: EngineControls
@@ -161,11 +161,11 @@ class RemoteControl:
         return _ok("; ".join(words))
 
     def active(self, _: Any, safe: bool = False, **__: object) -> list[dict[str, Any]]:
-        """Return the claimed items, and the running aggregates."""
+        """Return the claimed items, and the running tasks that close shards."""
         return [request.info(safe=safe) for request in list(state.active_requests) if self._is_active(request)]
 
     def reserved(self, _: Any, **__: object) -> list[dict[str, Any]]:
-        """Return the tasks that were received but not begun: unclaimed items, queued aggregates."""
+        """Return the tasks that were received but not begun: unclaimed items, and queued tasks that close shards."""
         taken = {*state.reserved_requests, *state.active_requests}
         return [request.info() for request in taken if not self._is_active(request)]
 

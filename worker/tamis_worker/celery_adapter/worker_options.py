@@ -1,6 +1,7 @@
 """The options of `celery worker`: the options that a worker of Tamis uses, and the replacements for other options.
 
-Celery silently drops options that an application does not read. Tamis uses an option, or does not start the worker.
+Celery silently drops options that an application does not read. Tamis either uses an option or refuses to start the
+worker.
 """
 
 import os
@@ -68,8 +69,8 @@ class WorkerOptions:
     def read(cls, options: Mapping[str, Any], servers: Mapping[str, str]) -> "WorkerOptions":
         """Return the options that the worker uses.
 
-        `servers`: the URLs in the worker's settings, by variable (see `SERVERS`). If an option is not supported, raise
-        `click.UsageError`, which names the option's replacement.
+        `servers`: the URLs in the worker's settings, by variable, such as `TAMIS_BROKER_URL`. If an option is not
+        supported, raise `click.UsageError`, which names the option's replacement.
         """
         chosen = _given(options)
         if getattr(chosen.get("pool"), "__module__", None) == POOL:
@@ -96,7 +97,7 @@ class WorkerOptions:
 def write_into_log_file(options: Mapping[str, Any]) -> None:
     """Redirect this process's output to the file of `--logfile`, if set.
 
-    Call it before any message about the options, because a process in the background has no other output.
+    Call this function before any message about the options, because a process in the background has no other output.
     """
     path = _given(options).get("logfile")
     if path is None:

@@ -123,7 +123,7 @@ class WorkerSettings(ProducerSettings):
     @field_validator("webhook_secret")
     @classmethod
     def _long_enough(cls, secret: SecretStr | None) -> SecretStr | None:
-        """Return the secret if it is long enough. The error for a short secret never repeats it."""
+        """Return the secret if it is long enough. The error for a short secret never contains the secret."""
         if secret is None:
             return None
         try:
@@ -167,7 +167,7 @@ class WorkerSettings(ProducerSettings):
         `OPENAI_BASE_URL` is used.
 
         Raises:
-            ConfigurationError: with the name of the wrong variable.
+            ConfigurationError: a variable is wrong; the message names the variable.
         """
         settings = super().load()
         filled: dict[str, object] = {}
@@ -185,7 +185,7 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def names_an_llm(self) -> bool:
-        """True if the environment names an LLM. If not, only an embedded LLM can answer."""
+        """True if the environment names an LLM. If False, only the LLM of a local stack can answer."""
         return self.llm_base_url is not None or self._names_a_key
 
     @property
@@ -194,7 +194,10 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def redis_urls(self) -> dict[str, str]:
-        """Return the URLs of all servers, by setting. Raise `ConfigurationError` if one is missing."""
+        """Return the URLs of all servers, by the names of their settings.
+
+        Raise `ConfigurationError` if a URL is missing.
+        """
         return super().redis_urls | {"TAMIS_LIMITER_URL": self.limiter}
 
     @property
@@ -213,7 +216,7 @@ class WorkerSettings(ProducerSettings):
 
     @cached_property
     def steering(self) -> Steering:
-        """The worker's options for calls. The options of a batch override them."""
+        """The worker's options for calls. The options of a batch override these options."""
         return Steering(
             reasoning_effort=self.reasoning_effort,
             extra_body=self.extra_body or {},

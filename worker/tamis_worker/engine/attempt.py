@@ -11,7 +11,7 @@
 | `Halt` | pauses the batch and returns the item |
 
 `retry` contains the rules. This file provides their inputs (counted calls, seconds used, earlier errors), and builds
-the next request. It uses no clock, endpoint or randomness.
+the next request. This file uses no clock, endpoint or randomness.
 
 `read_reply` returns the value that the operation reads from a reply. If an answer is unusable, the question is asked
 once more, with a description of the answer's defect.
@@ -122,7 +122,7 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """A step: pause the batch, because no item of it would succeed now."""
+    """A step: pause the batch, because none of its items would succeed now."""
 
     pause: Pause
     seconds: float = 0.0  # after which the batch resumes by itself; 0: people resume it
@@ -171,7 +171,11 @@ class Attempt(Generic[T]):
         return self._after(outcome, error)
 
     def next_by_cause(self, *, own_fault: bool) -> Step[T]:
-        """Return the step after `FindCause`. A fault of the endpoint does not count, and uses no time of the item."""
+        """Return the step after `FindCause`.
+
+        If `own_fault` is False, the endpoint failed. Then the failed call does not count, and its time does not count
+        against the item's deadline.
+        """
         outcome, self._unexplained = self._unexplained, None
         if outcome is None or not isinstance(outcome.read, CallError):
             raise ValueError("there is no call of an unknown cause")
@@ -236,7 +240,7 @@ def unusable(reason: Malformed | InvalidAnswer) -> CallError:
 
 
 def repaired(request: ChatRequest, answer: ChatAnswer, error: CallError) -> ChatRequest:
-    """Return the question with the unusable answer and a request to correct its defect."""
+    """Return the question with the unusable answer and a request to correct the answer's defect."""
     return replace(
         request,
         messages=(
@@ -296,7 +300,7 @@ def _cut_off(answer: ChatAnswer, defect: CallError) -> CallError:
 
 
 def _failed(kind: ErrorKind, message: str, answer: ChatAnswer) -> CallError:
-    """Return the error of an answer that was paid, but is of no use."""
+    """Return the error of an answer that was charged but cannot be used."""
     return CallError(
         kind,
         message,
@@ -321,7 +325,7 @@ def read_content(content: str, schema: Schema, parse: Callable[[object], T]) -> 
 
 
 def _pause(decision: RetryDecision, error: CallError, outcome: CallOutcome[T]) -> Pause:
-    """Return the pause of a batch that must wait, whose calls were refused, or whose model gave no usable answer."""
+    """Return the pause of a batch with its reason: a requested wait, no usable answers, refused calls."""
     if decision.after:
         return Pause(kind=PauseKind.RATE_LIMITED, message=error.message)
     if outcome.hopeless is not None:

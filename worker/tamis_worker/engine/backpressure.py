@@ -62,7 +62,7 @@ class Trouble:
 class Backpressure:
     """The state of the servers as seen by one worker process.
 
-    Use it on the loop. Only `trouble` may be read from any thread.
+    Use the object on the event loop only. `trouble` alone may be read from any thread.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -136,7 +136,7 @@ class BrokerProbe:
                 self._broker = place(url) if number == 0 else self._broker
 
     async def run(self) -> None:
-        """Probe until cancelled."""
+        """Write the key to each server every second, until cancelled."""
         clients = {
             address: connect_on_loop(
                 url,
@@ -157,7 +157,10 @@ class BrokerProbe:
                     await client.aclose()
 
     def noticed(self, error: Exception) -> None:
-        """Record that the broker refused a request of another part. The trouble lasts until a probe succeeds."""
+        """Record that the broker refused a request of another part of the worker.
+
+        The trouble lasts until a probe succeeds.
+        """
         if self._broker is not None:
             self._failed(self._broker, error)
 

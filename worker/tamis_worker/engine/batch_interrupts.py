@@ -24,7 +24,10 @@ log = logging.getLogger(__name__)
 
 
 class Halted(Exception):
-    """Raised if the worker stops, or the batch or item is halted. The item must be returned. No call was cut off."""
+    """Raised if the worker stops, or the batch or item is halted.
+
+    The item's claim must then be released. No call was cut off.
+    """
 
 
 class CutOff(Exception):
@@ -55,7 +58,10 @@ class _Wait:
 
 
 class BatchInterrupts:
-    """The interrupts of one worker process. Use them on its loop only."""
+    """The stop, the pauses and the cancellations of one worker process.
+
+    Use the object on the process's event loop only.
+    """
 
     def __init__(self, write: Write) -> None:
         """Begin without batches. `write` pauses a batch in the ledger."""
@@ -76,7 +82,7 @@ class BatchInterrupts:
         self._end_waits(self._waiting)
 
     async def pause(self, batch_id: UUID, pause: Pause) -> None:
-        """Pause a batch in the ledger for all workers, and halt it in this process. If the ledger is away, wait."""
+        """Pause a batch in the ledger for all workers, and halt it here. If the ledger is unavailable, wait."""
         async with self._pausing:  # of many calls with the same cause, the first one writes
             if self._is_halted(batch_id):
                 return
@@ -101,8 +107,8 @@ class BatchInterrupts:
     def cancel(self, item: Item, *, cut: bool = False) -> None:
         """Cancel an item in this process, and end its waits.
 
-        If `cut` is True, its calls in flight are cut off. Otherwise these calls finish. Call `forget` when the item has
-        left this process.
+        If `cut` is True, the item's calls in flight are cut off. Otherwise these calls finish. Call `forget` when the
+        item has left this process.
         """
         self._cancelled.add(item)
         self._end_waits([task for task, wait in self._waiting.items() if wait.item == item])
@@ -141,7 +147,11 @@ class BatchInterrupts:
 
     @contextmanager
     def interruptible(self, batch_id: UUID) -> Iterator[None]:
-        """Wrap a wait: raise `Halted` if the worker stops, the batch is halted, or the item is cancelled or lost."""
+        """Wrap a wait, and raise `Halted` if the waiting item must not continue.
+
+        The item must not continue if the worker stops, the batch is halted, the item is cancelled, or another worker
+        has claimed the item.
+        """
         item = _item.get()
         if self.stopped or self._is_halted(batch_id) or item in self._revoked or item in self._cancelled:
             raise Halted
@@ -155,7 +165,7 @@ class BatchInterrupts:
 
     @contextmanager
     def cuttable(self) -> Iterator[None]:
-        """Wrap a call in flight: raise `CutOff` if its item is cancelled with `cut`."""
+        """Wrap a call in flight: raise `CutOff` if the call's item is cancelled with `cut=True`."""
         task = _this_task()
         self._calling[task] = _item.get()
         try:

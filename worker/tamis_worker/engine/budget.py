@@ -1,9 +1,9 @@
 """Budgets: before a call, its maximum cost is reserved. After the call, its actual cost replaces the reservation.
 
 All workers reserve in one row of the ledger, so calls in flight never reserve more than the remaining budget. The
-budget is exceeded only if calls cost more than reserved. That happens if a prompt has more than one token per two
-characters. If the end of a call is unknown (no answer in time, a killed worker), the call was probably charged, and its
-reservation stays.
+budget is exceeded only if calls cost more than reserved. A call can cost more if its prompt has more than one token per
+two characters. If the end of a call is unknown (no answer in time, a killed worker), the call was probably charged, and
+its reservation stays.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ class _Room:
 
 
 class BudgetReservations:
-    """The reservations and settlements of a worker process, written in groups."""
+    """The writer of a process's budget reservations, and of the actual costs that replace these reservations."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class Cache:
-    """The cached answers in the ledger, by the key of their question.
+    """The cached answers in the ledger, by the key of the answered question.
 
     Several answers are read or written by one statement.
     """

@@ -35,9 +35,10 @@ class CallAccounting:
     retried: Retried = untold
 
     def of_question(self) -> "CallAccounting":
-        """Return an account for one question, without calls and costs. Pass it to `add` after the question.
+        """Return an account for one question, without calls and costs.
 
-        The new account's `worked` starts with the seconds of this account.
+        Pass the new account to `add` after the question. The new account's `worked` starts with the seconds of this
+        account.
         """
         return CallAccounting(waited=self.waited, worked=self.worked, retried=self.retried)
 
@@ -78,7 +79,7 @@ class CallAccounting:
             self.rated = by.keep()
 
     def note(self, reply: Reply, cost: Decimal | None) -> None:
-        """Add one call with its cost in dollars; None: unknown."""
+        """Add one call. `cost` is in dollars; None: the cost is unknown."""
         self.calls += 1
         self.unanswered += is_unanswered(reply)
         self.cost = None if self.cost is None or cost is None else self.cost + cost
@@ -113,8 +114,9 @@ def is_unanswered(reply: Reply) -> bool:
 def cost_of(prices: Prices, model: str, reply: Reply) -> Decimal | None:
     """Return the cost of a call in dollars; None if there is an answer, but its cost is unknown.
 
-    The requested model's price counts or, if it is unknown, the price of the model that the answer names. The service
-    tier is the answer's. A call without an answer costs 0 here, because its tokens are unknown.
+    The price of the requested model is used. If that price is unknown, the price of the model that the answer names is
+    used. The price is for the service tier that the answer names. A call without an answer costs 0 here, because its
+    tokens are unknown.
     """
     priced = reply.model if isinstance(reply, ChatAnswer) and not prices.knows(model) else model
     if isinstance(reply, ChatAnswer) and not reply.usage.total_tokens:

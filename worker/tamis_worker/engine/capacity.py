@@ -42,7 +42,7 @@ class Waited:
 
 
 class Capacity:
-    """The calls of all models at the flex tier in a worker process, on one event loop."""
+    """The limits on calls at the flex tier in a worker process, for each model, on one event loop."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Capacity:
         """Wait until the call may begin, and return its slot.
 
         If the item has waited as long as `steering` allows, the slot is at the standard tier. The end of the slot's
-        context releases the slot. A cancelled wait takes no slot.
+        `with` block releases the slot. A cancelled wait takes no slot.
         """
         if (slot := self.place_at_once(request, waited)) is not None:
             return slot
@@ -103,7 +103,7 @@ class Capacity:
 
 
 class CallSlot:
-    """The right to make one call, with its request. The end of its context releases the slot."""
+    """The right to make one call, with the call's request. The end of the slot's `with` block releases the slot."""
 
     def __init__(self, request: ChatRequest, left: Callable[[], None] | None) -> None:
         """Make a slot for `request`. `left` is called once, when the slot is released."""
@@ -164,9 +164,10 @@ class _Waits:
     jitter: Callable[[], float]
 
     def after(self, refusals: int, retry_after: float | None) -> float:
-        """Return the seconds to wait after n `refusals` in a row: (0.5 to 1) x min(longest, first x 2^(n-1)).
+        """Return the seconds to wait after n `refusals` in a row: r x min(longest, first x 2^(n-1)).
 
-        If the endpoint requests a longer wait, return that, up to `longest`.
+        r is a random number from 0.5 to 1. If the endpoint requests a longer wait, return the requested wait, up to
+        `longest`.
         """
         doubled = min(self.longest, self.first * 2.0 ** min(refusals - 1, 64))
         return max(doubled * (0.5 + 0.5 * self.jitter()), min(retry_after or 0.0, self.longest))

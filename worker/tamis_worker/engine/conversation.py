@@ -55,7 +55,7 @@ class CallPolicy:
 
 @dataclass(eq=False)
 class Conversation:
-    """The run of one operation's program for an item, and the cost of that run.
+    """The run of one operation's program (the sequence of its questions) for an item, and the cost of that run.
 
     `writer` records every call; None: there is no transcript. `retried` is called for each call that is repeated.
     """
@@ -73,7 +73,7 @@ class Conversation:
         self._questions = 0
 
     async def run(self, program: OperationProgram) -> Decided | Failure:
-        """Run the program to its end, and return its result. Raise `Halted` if the item must be returned."""
+        """Run the program to its end, and return its result. Raise `Halted` if the item's claim must be released."""
         try:
             questions = next(program)
             while True:
@@ -93,7 +93,7 @@ class Conversation:
 
     @property
     def response_id(self) -> str | None:
-        """The endpoint's id of the answer; None if there are several answers, or the cache gave it."""
+        """The endpoint's id of the answer; None if there are several answers, or the cache gave the answer."""
         return self.rated.response_id if self.rated is not None and self._accounting.answers == 1 else None
 
     @property

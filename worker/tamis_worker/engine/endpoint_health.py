@@ -10,13 +10,13 @@
 The endpoint is unknown at the start, after a refusal, and after a minute without an answer. Then one trial call at a
 time is made, so a wrong key or an unknown model costs few calls.
 
-While the endpoint fails, no call of an item is made. A probe is a small question. One at a time is asked, at growing
-intervals, until it is answered. If an endpoint repeatedly answers probes but no other call, the batch is paused.
-Otherwise calls that time out would be repeated for ever.
+While the endpoint fails, no call of an item is made. A probe is a small question. The worker sends one probe at a time,
+at growing intervals, until a probe is answered. If an endpoint repeatedly answers probes but no other call, the batch
+is paused. Otherwise calls that time out would be repeated for ever.
 
 A failed call is the endpoint's fault if a later probe fails too, and the item's own fault if the endpoint answers. An
 endpoint's fault does not count against an item. There is one exception: for ten seconds after an answered probe, one or
-two failed calls cause no new probe. They count as attempts.
+two failed calls cause no new probe. These calls count as attempts.
 """
 
 import asyncio
@@ -81,7 +81,7 @@ class EndpointBroken(Exception):
 
 
 class EndpointHealth:
-    """The health of an endpoint for one model; one per worker process, on one event loop."""
+    """The health of an endpoint for one model. A worker process has one object for each model."""
 
     def __init__(
         self, *, patience: float = PATIENCE, spacing: float = SPACING, fresh: float = FRESH, grace: float = GRACE
@@ -112,7 +112,7 @@ class EndpointHealth:
     def state(self) -> str:
         """The state of the circuit breaker: closed, half open (a trial call is in flight) or open.
 
-        Read it on the loop only.
+        Read the state on the loop only.
         """
         if self._is_closed():
             return "closed"
@@ -125,8 +125,8 @@ class EndpointHealth:
     async def admit(self, probe: Probe) -> "Admission":
         """Wait until the endpoint works and no trial call is in flight, and return the admission of a call.
 
-        The wait for a trial call lasts at most `patience` seconds. `probe` asks the endpoint a small question. Raises
-        `EndpointBroken`.
+        The wait for a trial call lasts at most `patience` seconds. `probe` asks the endpoint a small question. Raise
+        `EndpointBroken` if waiting cannot help.
         """
         while not self._is_closed() and (self.fault is not None or self._trial is not None):
             if self.fault is not None:
@@ -150,8 +150,8 @@ class EndpointHealth:
     async def is_own_fault(self, failed_at: float, probe: Probe) -> bool:
         """Wait until the endpoint answers. Return whether the call that failed at `failed_at` caused its own failure.
 
-        For up to a second, an answer to any other call is enough. Without one, `probe` asks the endpoint. Raises
-        `EndpointBroken`.
+        For up to a second, an answer to any other call is enough. Without such an answer, `probe` asks the endpoint.
+        Raise `EndpointBroken` if waiting cannot help.
         """
         until = _now() + self._grace
         while self.fault is None and self._answered < failed_at and (left := until - _now()) > 0:
@@ -250,7 +250,7 @@ class EndpointHealth:
 
 
 class Admission:
-    """The right to make one call; the end of its context admits the next call."""
+    """The right to make one call. The end of the admission's `with` block admits the next call."""
 
     __slots__ = ("_health", "_refused_before", "began")
 

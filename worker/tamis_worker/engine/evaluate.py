@@ -55,7 +55,7 @@ class Return:
 
 @dataclass(frozen=True)
 class Writers:
-    """The writers of an evaluator. Each gathers entries and writes them together."""
+    """The writers of an evaluator. Each writer gathers entries, and writes them together."""
 
     claims: GroupCommit[ItemKey, Claim | ClaimRefusal]
     outcomes: GroupCommit[ClaimOutcome, bool]
@@ -93,7 +93,7 @@ class Evaluator:
         self._schemas = SchemaTexts() if self.transcripts else None
 
     async def evaluate(self, key: ItemKey, retried: Retried = untold) -> ItemEnd:
-        """Evaluate an item, and return how this delivery ended, after the ledger has recorded it.
+        """Evaluate an item. When the ledger has recorded the end, return how this delivery of the message ended.
 
         If another worker has claimed or finished the item, return at once. `retried` is called on the loop for each
         failed call that is repeated.
@@ -273,7 +273,7 @@ class _ItemSpan:
         self.span.enter()
 
     def ended(self, outcome: ClaimOutcome) -> None:
-        """Record the outcome."""
+        """Record the outcome in the span and for the metrics."""
         self.outcome = outcome.status.value
         if self.span.recording:
             cost = outcome.provenance.cost
@@ -288,7 +288,7 @@ class _ItemSpan:
                 self.span.fail(outcome.ended.kind.value)
 
     def recorded(self, outcome: ClaimOutcome, terms: BatchTerms | None) -> None:
-        """Add the event of an outcome that the ledger accepted."""
+        """Add a trace event for an outcome that the ledger has accepted."""
         if terms is not None:
             ended = outcome.ended
             result = ended.kind if isinstance(ended, Failure) else ended.result

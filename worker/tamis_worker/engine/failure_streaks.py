@@ -49,7 +49,7 @@ class FailureStreaks:
     _failed: Counter[UUID] = field(init=False, default_factory=Counter)
 
     async def after(self, batch_id: UUID, ended: Decided | Failure) -> Pause | None:
-        """Count an item's recorded end. Return a pause of its batch if as many items as the limit failed in a row."""
+        """Count an item's recorded end. Return a pause of the batch if `limit` items in a row have failed."""
         if isinstance(ended, Decided):
             self._failed.pop(batch_id, None)
             return None

@@ -45,8 +45,8 @@ class GroupCommit(Generic[Entry, Reply]):
     While the ledger is unavailable, entries wait, so a paid answer is never dropped. The writer reports failures and
     successes to `backpressure`. If the ledger rejects an entry, the other entries of its group are still written.
 
-    `gather_busy`: seconds to wait for further entries while they arrive steadily. `slow`: see `SLOW`. Properties may be
-    read from any thread.
+    `gather_busy`: seconds to wait for further entries while they arrive steadily. `slow`: seconds after which an
+    unfinished write shows that the ledger is overloaded. Properties may be read from any thread.
     """
 
     name: str  # names the kind of entries in messages and metrics
@@ -157,7 +157,7 @@ class GroupCommit(Generic[Entry, Reply]):
 
 
 def gathering(interval: float, busy: float = GATHER_BUSY) -> float:
-    """Return the seconds to wait for entries before a statement, if an entry comes every `interval` seconds.
+    """Return the seconds to wait for further entries before a write, if an entry comes every `interval` seconds.
 
     `busy`: the result if entries arrive steadily.
     """

@@ -16,7 +16,7 @@ class ItemDecided:
 
 
 class NoOutcome(StrEnum):
-    """The reason why this delivery gave the item no outcome."""
+    """The reason why this delivery of an item's message gave no outcome."""
 
     CANCELLED = "cancelled"  # no worker will evaluate the item
     RETURNED = "returned"  # the item was begun and returned; it comes again with another message

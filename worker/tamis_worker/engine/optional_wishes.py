@@ -42,7 +42,7 @@ class OptionalWishes:
         return request if until is None or self.clock() >= until else without_wishes(request)
 
     def answered(self, request: ChatRequest, *, bare: bool) -> None:
-        """Record an answered question. `bare`: it was asked without its optional parameters."""
+        """Record an answered question. `bare`: the question was asked without its optional parameters."""
         if not has_wishes(request):
             return
         if not bare:

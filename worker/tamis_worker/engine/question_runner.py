@@ -64,7 +64,7 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class QuestionRunner:
-    """The calls of a worker process under the shared limit.
+    """The runner of a worker process's questions to models, under the shared limits on calls.
 
     `sleep` waits some seconds between two calls. `new_health` creates the `EndpointHealth` of one model. `server` is
     the endpoint's name in spans.
@@ -95,19 +95,19 @@ class QuestionRunner:
 
     @property
     def breakers(self) -> Mapping[str, str]:
-        """The state of each model's circuit breaker. Read it on the loop only."""
+        """The state of each model's circuit breaker. Read the mapping on the loop only."""
         return {model: health.state for model, health in self._health.items()}
 
     @property
     def faults(self) -> Mapping[str, EndpointFault]:
-        """The present fault of each model for which the endpoint fails. It may be read from any thread."""
+        """The present fault of each model for which the endpoint fails. The mapping may be read from any thread."""
         return {model: fault for model, health in [*self._health.items()] if (fault := health.fault) is not None}
 
     @property
     def held_up(self) -> int:
         """The number of questions that wait because their model is blocked, failing, or without capacity.
 
-        It may be read from any thread.
+        The number may be read from any thread.
         """
         models = {*self.limiters.blocked(), *self.faults}
         return self.capacity.waiting + sum(self._waiting[model] for model in models)
@@ -142,8 +142,8 @@ class QuestionRunner:
 
         Raises:
             Halted: the worker stops, or the batch or item is halted. The batch is paused first if the endpoint refuses
-                the key or the model, or if waiting cannot mend the endpoint's failure. It is also paused if the call
-                could exceed the budget.
+                the key or the model, or if waiting cannot mend the endpoint's failure. The batch is also paused if the
+                call could exceed the budget.
         """
         if key is not None and not fresh:
             cached = await self._kept(key, request, parse, accounting, transcript)
@@ -185,7 +185,7 @@ class QuestionRunner:
         accounting: CallAccounting,
         transcript: QuestionTranscript | None,
     ) -> ReadContent[T] | None:
-        """Return the cached answer; None if there is no cached answer, or this release cannot use it."""
+        """Return the cached answer; None if there is none that this release can use."""
         cached = await self.cache.find(key)
         if cached is None:
             return None
@@ -209,7 +209,7 @@ class QuestionRunner:
         terms: BatchTerms,
         transcript: QuestionTranscript | None,
     ) -> Next[T]:
-        """Make a call, account for it, and return the next step. Raise `Halted` if the batch or item is halted."""
+        """Make and account for a call, and return the next step. Raise `Halted` if the batch or item is halted."""
         if self.backpressure.calls_wait:  # the answer could not be kept
             with self.interrupts.interruptible(terms.batch_id):
                 await self.backpressure.clear_for_calls()
@@ -260,7 +260,7 @@ class QuestionRunner:
         accounting: CallAccounting,
         terms: BatchTerms,
     ) -> Next[T]:
-        """Account for a step and return it. Raises `Halted` if it halts the batch."""
+        """Account for a step and return the step. If the step halts the batch, pause the batch and raise `Halted`."""
         accounting.longest = max(accounting.longest, attempt.took)
         if isinstance(step, Halt):
             pause = _pause_of(step.pause, attempt.model, terms)
@@ -291,7 +291,7 @@ class QuestionRunner:
             raise Halted from reason
 
     def _probe(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> Probe:
-        """Return the probe of the endpoint for the model of a request. The item pays for the probe's answers."""
+        """Return a function that asks a request's model a small question. The item pays for the answers."""
 
         async def probe() -> Reply:
             await self.backpressure.clear_for_calls()
@@ -325,7 +325,7 @@ class QuestionRunner:
         return probe
 
     async def _place(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> CallSlot:
-        """Wait for a slot at the requested tier, and return it.
+        """Wait for a slot at the requested tier, and return the slot.
 
         Reserve money only afterwards, because a reservation during the wait would block other items.
         """

@@ -61,7 +61,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class RetryDecision:
-    """The consequence of a failed call. Make an object by `retry`, `give_up` or `halt`."""
+    """The consequence of a failed call. Create a decision with `retry`, `give_up` or `halt`."""
 
     then: Then
     after: float = 0.0  # seconds until the next call, or until the end of the batch's pause; 0: people end the pause

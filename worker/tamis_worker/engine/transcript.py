@@ -124,7 +124,10 @@ class QuestionTranscript:
         error: CallError | None,
         deviations: Sequence[str],
     ) -> None:
-        """Record a call that returned. `error`: the defect of an unusable answer, or the reply if that is an error."""
+        """Record a call that returned.
+
+        `error`: the defect of an unusable answer, or the reply itself if the reply is an error.
+        """
         call = {**self._about, **self._sent(request, reply.body)}
         if reply.rung is not None:
             call["rung"] = reply.rung.value
@@ -186,7 +189,7 @@ class QuestionTranscript:
         }
 
     def _message(self, message: Mapping[str, Any], stored: Callable[[str], str]) -> dict[str, Any]:
-        """Return a message in stored form: `stored` is applied to its text.
+        """Return a message in stored form. The function `stored` converts the message's text.
 
         The text of a system message becomes its sha256.
         """

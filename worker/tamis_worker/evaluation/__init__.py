@@ -112,8 +112,8 @@ def aggregated_confidence(
 def semantic_validation(extractions: Iterable[ExtractionLike]) -> Evaluation:
     """Return `pass` if at least half of the values with evidence are in their evidence, else `fail`.
 
-    Return `skipped` if no value has evidence. Values that were not already checked against their chunk are checked by
-    `says`.
+    Return `skipped` if no value has evidence. A value that was already checked against its chunk keeps that verdict.
+    Any other value is searched in its evidence.
     """
     verdicts = [verdict for verdict in map(_verdict_of, extractions_of(extractions)) if verdict is not None]
     if not verdicts:
@@ -267,7 +267,7 @@ def context_precision(extractions: Iterable[ExtractionLike]) -> Evaluation:
 def as_model(model: type[Model], value: Model | Mapping[str, Any]) -> Model:
     """Return the value as an object of `model`.
 
-    If it is invalid, raise pydantic's `ValidationError`, which is a `ValueError`.
+    If the value is invalid, raise pydantic's `ValidationError`, which is a `ValueError`.
     """
     return value if isinstance(value, model) else model.model_validate(dict(value))
 

@@ -116,12 +116,12 @@ class BackgroundTasks:
         self._tasks: list[asyncio.Task[Any]] = []
 
     def start(self, name: str, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Run a coroutine until `end`. Call it on the loop."""
+        """Run a coroutine as a task until `end`. Call this method on the loop."""
         self._tasks.append(asyncio.create_task(coroutine, name=name))
 
     @property
     def ended(self) -> list[str]:
-        """The names of tasks that ended by themselves. It may be read from any thread."""
+        """The names of tasks that ended by themselves. The list may be read from any thread."""
         return [task.get_name() for task in self._tasks if task.done()]
 
     async def end(self) -> None:
@@ -169,7 +169,7 @@ def _loop_of(_: int) -> LoopThread:
 class Looper:
     """A loop that runs a step every `interval` seconds. A failed step runs again after the next interval.
 
-    If steps fail with the same `TamisError`, only the first failure is logged.
+    If successive steps fail with the same `TamisError`, only the first failure is logged.
     """
 
     name: str  # the step's name in the log
@@ -236,7 +236,7 @@ class ThreadMailbox(Mailbox[T]):
         return super().take()
 
     def wait(self, within: float) -> None:
-        """Wait until something is put in, at most `within` seconds."""
+        """Wait until an item is put in, at most `within` seconds."""
         self._wakeup_reader.settimeout(within)
         with suppress(TimeoutError):
             self._wakeup_reader.recv(1)

@@ -39,7 +39,10 @@ ON CONFLICT (key) DO UPDATE SET
 
 
 async def find_answers(engine: AsyncEngine, keys: Sequence[str], days: int | None = None) -> Mapping[str, KeptAnswer]:
-    """Return the answers under these keys that are not older than `days`. Raise `LedgerUnavailable`."""
+    """Return the answers under these keys that are not older than `days`.
+
+    Raise `LedgerUnavailable` if Postgres does not answer.
+    """
     async with transaction(engine) as connection:
         rows = (await connection.execute(_FIND, {"keys": list(keys), "days": days})).all()
     return {
@@ -49,7 +52,10 @@ async def find_answers(engine: AsyncEngine, keys: Sequence[str], days: int | Non
 
 
 async def keep_answers(engine: AsyncEngine, answers: Mapping[str, KeptAnswer]) -> None:
-    """Store answers under their keys, in place of older answers. Raise `LedgerUnavailable`."""
+    """Store answers under their keys, in place of older answers.
+
+    Raise `LedgerUnavailable` if Postgres does not answer.
+    """
     ordered = sorted(answers.items())  # one order for all workers, so that no two wait for each other
     columns = {
         "keys": [key for key, _ in ordered],

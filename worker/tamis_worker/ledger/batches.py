@@ -105,9 +105,10 @@ class BatchConfigCache:
 
 
 async def pause_batch(engine: AsyncEngine, batch_id: UUID, pause: Pause, *, redact: Callable[[str], str] = str) -> bool:
-    """Pause a running batch, and return True. If the batch was not running, return False. Raise `LedgerUnavailable`.
+    """Pause a running batch, and return True. If the batch was not running, return False.
 
-    `redact` removes secrets from the message, because an endpoint may repeat the request in its message.
+    Raise `LedgerUnavailable` if Postgres does not answer. `redact` removes secrets from the message, because an
+    endpoint may repeat the request in its message.
     """
     shown = pause.model_copy(update={"message": pause.message and redact(pause.message)})
     statement = (
@@ -121,7 +122,10 @@ async def pause_batch(engine: AsyncEngine, batch_id: UUID, pause: Pause, *, reda
 
 
 async def running_batches(engine: AsyncEngine, batch_ids: Collection[UUID]) -> Mapping[UUID, Priority]:
-    """Return the running batches among `batch_ids`, with their priorities. Raise `LedgerUnavailable`."""
+    """Return the running batches among `batch_ids`, with their priorities.
+
+    Raise `LedgerUnavailable` if Postgres does not answer.
+    """
     c = batches.c
     statement = select(c.id, c.priority).where(c.id.in_(batch_ids), c.state == BatchStatus.RUNNING)
     async with transaction(engine) as connection:

@@ -94,7 +94,8 @@ ON CONFLICT DO NOTHING
 async def cancel_items(engine: AsyncEngine, keys: Sequence[ItemKey]) -> Sequence[bool]:
     """Cancel the waiting items among `keys`.
 
-    Return, in the order of `keys`, whether each item was cancelled. Raise `LedgerUnavailable`.
+    Return, in the order of `keys`, whether each item was cancelled. Raise `LedgerUnavailable` if Postgres does not
+    answer.
     """
     async with transaction(engine) as connection:
         cancelled = item_keys(await connection.execute(_ITEMS, item_arrays(keys)))
@@ -102,7 +103,10 @@ async def cancel_items(engine: AsyncEngine, keys: Sequence[ItemKey]) -> Sequence
 
 
 async def cancel_waiting(engine: AsyncEngine, batch_ids: Collection[UUID]) -> int:
-    """Cancel all waiting items of these batches, and return their number. Raise `LedgerUnavailable`."""
+    """Cancel all waiting items of these batches, and return their number.
+
+    Raise `LedgerUnavailable` if Postgres does not answer.
+    """
     async with transaction(engine) as connection:
         return len((await connection.execute(_BATCHES, {"batch_ids": list(batch_ids)})).all())
 
@@ -123,7 +127,7 @@ async def give_back(
         engine: the ledger.
         claims: the claims to return. If another worker has taken over a claim, nothing is recorded for it.
         paid: the bill of each claim; empty: nothing was paid.
-        transcripts: the answered calls of each claim.
+        transcripts: the recorded calls of each claim; empty: no calls were recorded.
         cancelled: for each claim, True if its item ends although the batch continues; empty: no item ends.
 
     Raises:

@@ -21,7 +21,7 @@ from .connection import transaction
 
 
 class ItemKey(NamedTuple):
-    """An item in the ledger."""
+    """The key of an item in the ledger: its batch's id, and its index in the batch."""
 
     batch_id: UUID
     index: int  # type: ignore[assignment]  # hides the method of tuples, which a key does not need
@@ -29,7 +29,7 @@ class ItemKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A granted claim, with the data for the item's evaluation."""
+    """A granted claim (the right to evaluate an item), with the data for the evaluation."""
 
     key: ItemKey
     fence: int
@@ -90,10 +90,11 @@ async def claim(
     worker: str,
     in_doubt: Collection[ItemKey] = (),
 ) -> Sequence[Claim | None]:
-    """Return, in the order of the keys, a claim for each key; None if the claim is refused (see `ClaimRefusal`).
+    """Return, in the order of the keys, a claim for each key; None if the claim is refused.
 
-    A repeated key is granted once. `in_doubt`: keys that may already be claimed for this worker, after a lost reply.
-    These keys are granted as if they were free. Raise `LedgerUnavailable`.
+    A claim is refused if the item is finished, another claim is valid, or the batch does not run. A repeated key is
+    granted once. `in_doubt`: keys that may already be claimed for this worker, after a lost reply. These keys are
+    granted as if they were free. Raise `LedgerUnavailable` if Postgres does not answer.
     """
     async with transaction(engine) as connection:
         rows = await connection.execute(
@@ -117,13 +118,16 @@ _CANCELLED = text(f"{_ASKED} WHERE i.state = 'cancelled'")
 
 
 async def lost(engine: AsyncEngine, keys: Collection[ItemKey], *, worker: str) -> Collection[ItemKey]:
-    """Return the items among `keys` that are no longer claimed for this worker. Raise `LedgerUnavailable`."""
+    """Return the items among `keys` that are no longer claimed for this worker.
+
+    Raise `LedgerUnavailable` if Postgres does not answer.
+    """
     async with transaction(engine) as connection:
         return list(item_keys(await connection.execute(_LOST, item_arrays(keys) | {"worker": worker})))
 
 
 async def cancelled(engine: AsyncEngine, keys: Collection[ItemKey]) -> Collection[ItemKey]:
-    """Return the items among `keys` that are cancelled. Raise `LedgerUnavailable`."""
+    """Return the items among `keys` that are cancelled. Raise `LedgerUnavailable` if Postgres does not answer."""
     if not keys:
         return ()
     async with transaction(engine) as connection:
@@ -187,7 +191,7 @@ class Claims:
     _unheld: Mapping[ItemKey, int] = field(init=False, default_factory=dict)  # with the number of the claim
 
     async def claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | ClaimRefusal]:
-        """Return, in the order of the keys, a claim or a refusal for each key. See the function `claim`.
+        """Return, in the order of the keys, a claim or a refusal for each key.
 
         After `LedgerUnavailable`, call the method again with the same keys.
         """
@@ -206,10 +210,11 @@ class Claims:
         return [new or ClaimRefusal(key in gone) for key, new in zip(keys, granted, strict=True)]
 
     async def disown_unheld(self) -> int:
-        """Disown claims of this worker in the ledger that it did not hold at the last two calls; return their number.
+        """Disown this worker's claims in the ledger that the worker did not hold at the last two calls.
 
-        The reconciler treats a disowned claim like a claim of a dead worker. One call is not enough, because a claim
-        may be granted in the ledger a moment before this worker knows it. Raise `LedgerUnavailable`.
+        Return the number of these claims. The reconciler treats a disowned claim like a claim of a dead worker. One
+        call is not enough, because a claim may be granted in the ledger a moment before this worker knows it. Raise
+        `LedgerUnavailable`.
         """
         async with transaction(self.engine) as connection:
             rows = (await connection.execute(_MINE, {"worker": self.worker})).all()

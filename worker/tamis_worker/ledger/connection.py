@@ -40,9 +40,9 @@ _WORDS = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngine:
-    """Return an engine for the worker's loop. It connects on first use.
+    """Return an engine for the worker's event loop. The engine connects on first use.
 
-    If `single_statements` is True, every statement is its own transaction, see `connect_without_transactions`.
+    If `single_statements` is True, every statement is its own transaction.
     """
     if single_statements:
         return connect_without_transactions(database_url, replace(WORKER, most=WORKER.kept))
@@ -51,7 +51,7 @@ def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngin
 
 @dataclass(frozen=True)
 class LedgerEngines:
-    """A worker's two pools of connections to the ledger. They connect on first use."""
+    """A worker's two pools of connections to the ledger. The pools connect on first use."""
 
     transactions: AsyncEngine
     statements: AsyncEngine  # each statement is its own transaction

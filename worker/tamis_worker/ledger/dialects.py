@@ -11,7 +11,7 @@ from ..llm.dialect import RungState
 from ..llm.dialect_store import CLIMB_AFTER, LEASE, Leased
 from .connection import storable, transaction
 
-# `due`: the rung is below the first one, and unchanged for a day.
+# `due`: the format is less binding than the first one, and unchanged for a day.
 _LOOK = text("""
 SELECT rung, proven, unusable,
        rung = ANY(CAST(:below AS text[])) AND changed_at <= now() - make_interval(secs => :climb_after) AS due
@@ -47,10 +47,10 @@ WHERE endpoint = :endpoint AND model = :model AND probe_worker = :holder
 
 
 class LedgerDialects:
-    """The `DialectStore` that all workers share. The engine's statements must be single transactions."""
+    """The store of request formats that all workers share. Each statement of the engine must be its own transaction."""
 
     def __init__(self, engine: AsyncEngine, endpoint: str) -> None:
-        """Prepare the store of one endpoint. `endpoint`: its name from `endpoint_name`."""
+        """Prepare the store of one endpoint. `endpoint`: the endpoint's name, as `endpoint_name` returns it."""
         self._engine = engine
         self._endpoint = storable(endpoint)
 
@@ -94,6 +94,6 @@ class LedgerDialects:
 
 
 def _state(row: Row[tuple[object, ...]]) -> RungState:
-    # A rung of a later release is read as the lowest, which requires the least.
+    # A format of a later release is read as the least binding format.
     rung = next((rung for rung in Rung if rung.value == row.rung), Rung.REMINDED)
     return RungState(rung, proven=row.proven, unusable=row.unusable, due=row.due)

@@ -174,8 +174,9 @@ async def record(
 ) -> Sequence[bool]:
     """Write outcomes, and return, in their order, whether each was accepted.
 
-    An outcome is not accepted if a newer claim has raised the fence number, or if it was written before and the reply
-    was lost. `known`: the texts that need not be sent; None: send all. Raise `LedgerUnavailable`.
+    An outcome is not accepted if a newer claim has raised the fence number. The same is true of an outcome that was
+    written before, but whose reply was lost. `known`: the texts that need not be sent; None: send all. Raise
+    `LedgerUnavailable`.
     """
     known = known or KnownPrompts()
     transcribed = [TranscribedClaim(o.claim, o.transcript) for o in outcomes if o.transcript is not None]
@@ -195,7 +196,7 @@ async def record(
 async def latest_errors(engine: AsyncEngine, batch_id: UUID, limit: int) -> Sequence[ErrorKind | None]:
     """Return the error kinds of a batch's latest results with calls, the newest first; None for a decided item.
 
-    Raise `LedgerUnavailable`.
+    Raise `LedgerUnavailable` if Postgres does not answer.
     """
     c = results.c
     evaluated = (c.error_kind.is_(None)) | (c.error_kind != ErrorKind.NO_CONTENT)

@@ -42,7 +42,10 @@ _END = text("DELETE FROM workers WHERE id = :worker")
 
 
 async def renew_lease(engine: AsyncEngine, report: WorkerReport, *, lease: float) -> None:
-    """Renew the worker's lease for `lease` seconds from now, by the database's clock. Raise `LedgerUnavailable`."""
+    """Renew the worker's lease for `lease` seconds from now, by the database's clock.
+
+    Raise `LedgerUnavailable` if Postgres does not answer.
+    """
     async with transaction(engine) as connection:
         await connection.execute(
             _RENEW, report.model_dump(exclude={"running_for"}) | {"lease": lease, "gap": GAP * lease}
@@ -81,7 +84,10 @@ SELECT EXISTS (SELECT FROM workers me WHERE me.id = :worker AND now() BETWEEN me
 
 
 async def may_judge(connection: AsyncConnection, worker: str) -> bool:
-    """Return True if this worker may treat workers with expired leases as dead. See the top of this file."""
+    """Return True if this worker may treat workers with expired leases as dead.
+
+    The worker may do so if it has renewed its own lease regularly for as long as one lease lasts.
+    """
     return bool((await connection.execute(_MAY_JUDGE, {"worker": worker})).scalar_one())
 
 
@@ -243,8 +249,8 @@ async def find_lost(
 ) -> Sequence[LostItem]:
     """Return the pending items whose messages are lost, and mark the items as published now.
 
-    The top of this file says when a message counts as lost. `grace`: seconds that a message may take. `empty`: the
-    empty queues.
+    `empty`: the queues without messages. A message is lost if its queue is empty, or if an item behind it in the queue
+    was claimed more than `grace` seconds ago. A message younger than `grace` seconds never counts as lost.
     """
     rows = await connection.execute(
         _LOST, {"grace": grace, "priorities": [q.priority.value for q in empty], "lanes": [q.lane for q in empty]}

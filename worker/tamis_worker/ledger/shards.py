@@ -49,9 +49,9 @@ class Closing(StrEnum):
 
 
 async def close_shard(engine: AsyncEngine, batch_id: UUID, round_: int, shard: int) -> Closing:
-    """Close a shard if all its items have ended. If it is the last shard, write the summary and complete the batch.
+    """Close a shard if all its items have ended. After the last shard, write the summary and complete the batch.
 
-    The function is idempotent, also for simultaneous calls. Raise `LedgerUnavailable`.
+    The function is idempotent, also for simultaneous calls. Raise `LedgerUnavailable` if Postgres does not answer.
     """
     async with transaction(engine) as connection:
         # One closing of a batch at a time: otherwise two last shards could each see the other one open.
@@ -89,9 +89,9 @@ async def close_shard(engine: AsyncEngine, batch_id: UUID, round_: int, shard: i
 
 
 async def close_cancelled(engine: AsyncEngine, batch_id: UUID) -> bool:
-    """Write the summary of a cancelled batch if all its items have ended. Return True if this call wrote it.
+    """Write the summary of a cancelled batch if all its items have ended. Return True if this call wrote the summary.
 
-    The function is idempotent. Raise `LedgerUnavailable`.
+    The function is idempotent. Raise `LedgerUnavailable` if Postgres does not answer.
     """
     async with transaction(engine) as connection:
         batch = (

@@ -84,7 +84,10 @@ class Spending:
         self._doubt: tuple[str, Sequence[BudgetState]] | None = None
 
     async def change(self, changes: Sequence[BudgetChange]) -> Sequence[BudgetState]:
-        """Write changes, and return, in the same order, the state of each change's batch. Raise `LedgerUnavailable`."""
+        """Write changes, and return, in the same order, the state of each change's batch.
+
+        Raise `LedgerUnavailable` if Postgres does not answer.
+        """
         if self._doubt is not None:
             name, written = self._doubt
             ended = await self._ended(name)

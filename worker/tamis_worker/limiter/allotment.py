@@ -41,7 +41,7 @@ class _GrantedPermit:
 
 
 class Permits:
-    """The permits of a process, in the order of their use.
+    """The permits of a process: rights to begin a call, each from the permit's due time on.
 
     The tokens of all due permits are added up, and any call may use them.
     """
@@ -94,7 +94,7 @@ class Permits:
         return True
 
     def mature(self, now: float) -> None:
-        """Mark permits as due, and drop permits that are overdue by more than `GRACE`.
+        """Mark permits that are due at the time `now`, and drop permits that are overdue by more than 0.3 s (`GRACE`).
 
         The tokens of dropped permits stay available.
         """
@@ -129,7 +129,7 @@ NO_DEMAND = Demand()
 
 
 class LocalAllotment:
-    """The share of one process in one limit. If it sends no request for `lease` seconds, Redis ends the share."""
+    """The share of one process in one limit. Redis ends the share if the process is silent for `lease` s."""
 
     def __init__(self, lease: float) -> None:
         self._lease = lease
@@ -201,7 +201,7 @@ class LocalAllotment:
     def observe(self, rate: RateHeaders, age: float) -> None:
         """Apply the rate headers of an answer whose call began `age` seconds ago.
 
-        If the headers contain no new limit, this costs almost nothing.
+        If the headers contain no new limit, this method costs almost no time.
         """
         shared = self._shared
         self._observed.note(rate, age, shared.requests, shared.tokens)
@@ -210,7 +210,7 @@ class LocalAllotment:
             self._dirty = self._dirty or self._observed.lowers(shared.requests, shared.tokens)
 
     def congested(self) -> None:
-        """Record that the endpoint is overloaded. No call begins here until Redis knows."""
+        """Record that the endpoint is overloaded. No call begins here until Redis replies."""
         self._congested = True
         self._dirty = True
 
@@ -240,7 +240,7 @@ class LocalAllotment:
         self._dirty = True
 
     def next_permit(self, now: float) -> float | None:
-        """Return the due time of the next permit.
+        """Return the due time of the next permit that is not due yet.
 
         None: there is no such permit, or no call may begin with a new permit now.
         """
@@ -377,7 +377,10 @@ class LocalAllotment:
             self._poll = min(2 * self._poll, LAST_POLL)
 
     def shared_state(self, now: float) -> SharedLimitState:
-        """Return the shared state at the time `now`, computed from the last reply, for a Redis that lost its data."""
+        """Return the shared state at the time `now`, computed from the last reply.
+
+        The state restores a Redis that lost its data.
+        """
         shared, since = self._shared, now - self._replied_at
         if not shared.epoch:
             return shared
@@ -400,7 +403,7 @@ class LocalAllotment:
         self._ended = self._begun = 0
 
     def _let_go(self, now: float, demand: Demand) -> None:
-        """Release unneeded slots: at once if other processes wait for them, otherwise after `REST`."""
+        """Release unneeded slots: at once if other processes wait for slots, otherwise after a second without use."""
         idle = self.slots - self.in_flight
         if self._contended:
             self.slots -= max(0, idle - demand.waiting)

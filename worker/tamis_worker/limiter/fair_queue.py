@@ -139,7 +139,7 @@ class FairQueue(Generic[T]):
         return remaining
 
     def _forget(self) -> None:
-        """Forget batches without waiting calls, if possible only batches whose clock is not ahead."""
+        """Forget batches without waiting calls, if possible only those whose clock is not ahead of the queue's."""
         for name in [
             name for name, batch in self._batches.items() if not batch.queued and batch.clock <= self._clock
         ] or [name for name, batch in self._batches.items() if not batch.queued]:

@@ -1,16 +1,16 @@
 """The formulas that space permits so that no window of a minute exceeds the limit.
 
 The limiter is a GCRA (generic cell rate algorithm). For each limit it keeps one time, TAT (*theoretical arrival time*).
-Until this time, earlier permits use up the limit. The limiter does not accept or refuse calls. It grants permits with
-due times. A permit that costs `cost` seconds is due at
+Until this time, earlier permits use up the limit. The limiter does not accept or refuse calls. The limiter grants
+permits with due times. A permit that costs `cost` seconds is due at
 
     due = max(now, TAT + min(cost, burst) - burst)        and then        TAT = max(TAT, due) + cost
 
 and is granted if it is due within `AHEAD`. So permits of up to `burst` seconds may be due at once, and every later one
 follows after its cost. While a process holds permits, it need not ask Redis.
 
-Redis computes these formulas in `gcra.lua`. It computes concurrency in `aimd.lua`, and the use of the limit by others
-in `usage.lua`.
+Redis computes these formulas in `gcra.lua`. Redis computes concurrency in `aimd.lua`, and the use of the limit by
+others in `usage.lua`.
 
 **Requests.** A request costs one interval T, and the burst is b requests. Let n requests be due at t1 <= ... <= tn.
 Every grant adds T to a TAT that is at least t1. So before the n-th grant TAT >= t1 + (n - 1) T, and the due time is

@@ -52,7 +52,7 @@ class Permit:
 
 
 class Limiter:
-    """The limiter of one process, endpoint and model. It is open from `start` to `close`, on one event loop.
+    """The limiter of one process, endpoint and model. The limiter is open from `start` to `close`, on one event loop.
 
     `holder` must be unique to the process. A process that sends no request for `lease` seconds loses its share.
     Properties may be read from any thread.
@@ -108,7 +108,7 @@ class Limiter:
         self._resolve(self._blocks_to_send)
 
     async def acquire(self, estimate: int, *, batch: Hashable = None, priority: Priority = Priority.NORMAL) -> Permit:
-        """Wait for a permit for one call of about `estimate` tokens, without a time limit, and return it.
+        """Wait for a permit for one call of about `estimate` tokens, without a time limit, and return the permit.
 
         Within a batch, calls are served in order; between batches, by priority. The wait may be cancelled. Raises
         `RuntimeError` if the limiter is not open.
@@ -215,7 +215,7 @@ class Limiter:
 
     @property
     def ended(self) -> bool:
-        """True if the pump ended although the limiter was not closed."""
+        """True if the task that exchanges messages with Redis ended although the limiter was not closed."""
         return self._open and self._pump is not None and self._pump.done()
 
     # Waiting calls
@@ -246,7 +246,7 @@ class Limiter:
         self._serve()
 
     def _attend(self) -> None:
-        """Wake the pump if its next request is planned too late."""
+        """Wake the task that sends requests to Redis, if the next request is planned too late."""
         if self._planned > self._allotment.request_at(self._clock(), self._demand()):
             self._wake.set()
 

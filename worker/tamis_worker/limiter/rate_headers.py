@@ -36,7 +36,7 @@ class RateHeaders:
 
 
 def read_rate_headers(headers: Mapping[str, str]) -> RateHeaders | None:
-    """Return the limits in the headers; None if there are none. `headers` must ignore case, or have small letters."""
+    """Return the limits in the headers; None if there are none. Names must be lower-case or case-insensitive."""
     get = headers.get
     limit_requests, remaining_requests = get("x-ratelimit-limit-requests"), get("x-ratelimit-remaining-requests")
     limit_tokens, remaining_tokens = get("x-ratelimit-limit-tokens"), get("x-ratelimit-remaining-tokens")
@@ -53,7 +53,7 @@ def read_rate_headers(headers: Mapping[str, str]) -> RateHeaders | None:
 
 
 def duration(text: str | None) -> float | None:
-    """Return the seconds of a duration in the format of these headers; None if the text is no such duration."""
+    """Return the seconds of a duration such as `17ms`, `6.5s` or `1m30s`; None if the text is not such a duration."""
     if not text or not text.isascii():
         return None
     number, unit = (text[:-2], 0.001) if text.endswith("ms") else (text.removesuffix("s"), 1.0)

@@ -94,7 +94,7 @@ NO_REPORT = LimitReport()
 
 @dataclass(frozen=True, slots=True)
 class LimitReports:
-    """The reports since the last request."""
+    """The new information about the limits on requests and on tokens, since the last request to Redis."""
 
     requests: LimitReport = NO_REPORT
     tokens: LimitReport = NO_REPORT
@@ -104,16 +104,16 @@ class LimitReports:
 class SharedLimit:
     """The state of one limit that all processes share."""
 
-    lead: float = 0.0  # seconds from now to the theoretical arrival time (see `gcra`)
+    lead: float = 0.0  # seconds from now until earlier grants no longer use up the limit
     limit: int = 0  # the endpoint's limit; 0: unknown
     granted: int = 0  # requests or tokens granted to all processes in the last minute
-    windowed: bool = False  # see `LimitReport`
+    windowed: bool = False  # the endpoint counts by windows of a minute, not in a bucket that refills
     bucket: int = 0  # if the endpoint uses a bucket: tokens or requests that our calls took from it
 
 
 @dataclass(frozen=True, slots=True)
 class SharedLimitState:
-    """The state of both limits, from a reply. Requests send it back, for a Redis that lost its data."""
+    """The state of both limits, from a reply of Redis. Requests send it back, because Redis may lose its data."""
 
     epoch: int = 0  # identifies the script's keys in Redis; a new epoch means that they were wiped
     cap: int = 0  # limit on calls in flight; 0: none
@@ -124,7 +124,7 @@ class SharedLimitState:
 
 @dataclass(frozen=True, slots=True)
 class LimiterRequest:
-    """A process's report and request. See `allotment` for slots and permits.
+    """A process's report to the script, and its request for slots (calls in flight) and permits (starts of calls).
 
     If no reply comes, the same request is sent again. The script recognises it by its `name`.
     """
@@ -184,7 +184,7 @@ class LimiterReply:
 
     @classmethod
     def read(cls, numbers: Sequence[int]) -> "LimiterReply":
-        """Return the reply that the script returned as numbers."""
+        """Return the reply that the script's result, a list of numbers, contains."""
         more, keep, contended, paced, wait, blocked, concurrency, epoch, cap = numbers[:9]
         requests, tokens = (
             SharedLimit(lead / MICROSECONDS, limit, granted, bool(windowed), bucket)
@@ -229,7 +229,7 @@ class ObservedLimits:
         return bool(self._requests.limit or self._tokens.limit)
 
     def note(self, rate: RateHeaders, age: float, requests: SharedLimit, tokens: SharedLimit) -> None:
-        """Record an answer whose call began `age` seconds ago."""
+        """Record the rate limits in an answer whose call began `age` seconds ago."""
         self._confirmed = True
         if rate.limit_requests is not None:
             self._requests = _noted(
@@ -248,7 +248,7 @@ class ObservedLimits:
         )
 
     def take_reports(self, now: float, requests: SharedLimit, tokens: SharedLimit) -> LimitReports:
-        """Return the reports since the last call. Once a minute, they repeat limits that answers confirmed."""
+        """Return the reports since the last call. Once a minute, the reports repeat limits that answers confirmed."""
         reports = LimitReports(self._requests, self._tokens)
         if self._confirmed and now >= self._confirmed_at + CONFIRM:
             self._confirmed, self._confirmed_at = False, now

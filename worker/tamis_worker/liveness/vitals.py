@@ -54,7 +54,9 @@ class _Doing:
 
 @dataclass(eq=False)
 class Vitals:
-    """The vital signs of one worker process. Its methods, except `pulse`, may be called from any thread.
+    """The vital signs of one worker process: its state, progress and faults.
+
+    The methods, except `pulse`, may be called from any thread.
 
     `answer_within`: longest wait for the broker's number of waiting messages, in seconds.
     """
@@ -80,7 +82,7 @@ class Vitals:
         self._doing_since = self._born
 
     async def pulse(self) -> None:
-        """Count four times a second until cancelled, to show that the event loop runs. Await it on the loop."""
+        """Count four times a second until cancelled, to show that the event loop runs. Await the method on the loop."""
         while True:
             self._turns += 1
             await asyncio.sleep(PULSE)
@@ -155,7 +157,7 @@ class Vitals:
 
 @dataclass(eq=False)
 class LeaseKeeper:
-    """The lease of one worker process, and the report in each renewal. Use it on the worker's loop.
+    """The lease of one worker process, and the report in each renewal. Use the object on the worker's loop.
 
     `redis`: the broker's Redis; None if the broker is not Redis. `lease`: the length of the lease in seconds.
 
@@ -173,14 +175,14 @@ class LeaseKeeper:
     _changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
 
     async def begin(self) -> None:
-        """Take the lease. Raises `LedgerUnavailable`."""
+        """Take the lease. Raise `LedgerUnavailable` if Postgres does not answer."""
         await recovery.renew_lease(self.engine, self.report(), lease=self.lease)
 
     async def renew(self) -> None:
         """Until cancelled, renew the lease every third of its duration, and at once after `changed`.
 
-        If a renewal takes longer than the lease, other workers treat this worker as dead. So it begins no more work
-        until a renewal succeeds.
+        If a renewal takes longer than the lease, other workers treat this worker as dead. So this worker begins no more
+        work until a renewal succeeds.
         """
         interval = self.lease / BEATS
         pause = interval

@@ -1,8 +1,8 @@
 """The watchdog: ends a worker process that lives but does no work, so that its supervisor starts a new process.
 
 The watchdog judges by progress, because a process may answer every ping and yet take no messages, or have a blocked
-event loop. So it checks that waiting messages are taken, that the loop runs, and that no permanent task has ended. The
-watchdog has a separate thread, which neither the loop nor the consumer can block.
+event loop. So the watchdog checks that waiting messages are taken, that the loop runs, and that no permanent task has
+ended. The watchdog has a separate thread, which neither the loop nor the consumer can block.
 
 The watchdog writes a file that shows that its worker works. Probes and supervisors read the file on the same machine,
 so the time in the file is by the machine's monotonic clock.
@@ -37,7 +37,7 @@ class Observation:
     taken: int  # messages taken so far
     in_flight: int  # messages that the process holds
     holding_back: bool  # the process takes no messages on purpose, because a server is in trouble
-    turns: int  # counts of the event loop so far, see `Vitals.pulse`
+    turns: int  # a counter that the running event loop raises four times a second
     writing: float = 0.0  # s of the longest write to the ledger in progress
     ended: tuple[str, ...] = ()  # permanent tasks that have ended
     stopping: float | None = None  # s since the request to stop
@@ -45,7 +45,7 @@ class Observation:
 
 @dataclass(frozen=True, kw_only=True)
 class WatchdogBounds:
-    """The limits of the watchdog, in seconds."""
+    """The limits of the watchdog, in seconds except `concurrency`."""
 
     stalled_after: float  # longest time without taking a message, or without a count of the loop
     concurrency: int  # messages that the process may hold; a number, not seconds
@@ -170,7 +170,7 @@ class Watchdog(threading.Thread):
 
 
 def _stacks() -> str:
-    """Return the position of each thread, without the values of its variables."""
+    """Return the stack of every other thread, without the values of variables."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     return "\n".join(
         f"{names.get(ident, 'unknown')}:\n{''.join(traceback.format_stack(frame, limit=12))}"

@@ -47,7 +47,7 @@ class ReadAnswer:
 
 
 def read_answer(content: str, schema: Schema) -> ReadAnswer:
-    """Return the value of an answer in the shape of its schema. Raises the errors of `read_json`."""
+    """Return the value of an answer in the shape of its schema. Raise `Malformed` if there is no single JSON value."""
     value = read_json(content)
     reading = _Reading()
     if schema.get("type") == "object":
@@ -213,7 +213,7 @@ def _equal(left: object, right: object) -> bool:
 
 
 def _only(meant: list[Any], otherwise: str) -> object:
-    """Return the value in `meant` if all its values are equal; `otherwise` if they differ, or there is none."""
+    """Return the value in `meant` if all its values are equal; `otherwise` if they differ, or `meant` is empty."""
     return meant[0] if meant and all(_equal(value, meant[0]) for value in meant) else otherwise
 
 

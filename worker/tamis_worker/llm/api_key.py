@@ -50,7 +50,7 @@ class NoKey(Exception):
 
 
 class KeySource(Protocol):
-    """The source of keys."""
+    """A source of API keys for calls."""
 
     async def current(self) -> str:
         """Return the key for a call. Raise `NoKey` if there is no key."""
@@ -63,7 +63,7 @@ class FixedKey:
     """A key that never changes."""
 
     def __init__(self, key: str) -> None:
-        """Store the key. Raise `ConfigurationError` if it cannot be sent in a header."""
+        """Store the key. Raise `ConfigurationError` if the key cannot be sent in a header."""
         self._key = _checked(key)
 
     async def current(self) -> str:
@@ -81,7 +81,11 @@ class RenewedKey:
     def __init__(
         self, key: str, *, rest: float, learn: Callable[[str], object] | None, clock: Callable[[], float]
     ) -> None:
-        """Begin with `key`, which is empty if there is no key yet. `rest`: see `REST`. `learn`: see `key_source`."""
+        """Begin with `key`, which is empty if there is no key yet.
+
+        `rest`: seconds without a further try after a renewal that gave no new key. `learn` receives each new key before
+        its first use.
+        """
         self._key = key
         self._rest = rest
         self._learn = learn
@@ -186,7 +190,7 @@ class CommandKey(RenewedKey):
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """Split `command` into words, because it runs without a shell. A key is used for at most `ttl` seconds."""
+        """Split `command` into words, because no shell runs it. A key is used for at most `ttl` s."""
         super().__init__("", rest=REST, learn=learn, clock=clock)
         self._command = words_of(command)
         self._ttl = ttl
@@ -214,7 +218,7 @@ def key_source(
         key: the key at the start; empty: none.
         file: the file that `key` was read from.
         command: the command that prints keys; used only if there is no file, and `key` is empty.
-        ttl: see `CommandKey`.
+        ttl: longest time that a printed key is used, in seconds.
         learn: receives each new key before its first use, so that no log shows it.
 
     Raises:
@@ -307,7 +311,7 @@ class PrintedKey:
 
 
 def read_key(text: str) -> PrintedKey | None:
-    """Return the key in a text: its only line, or the token in a JSON object; None if it cannot be sent in a header.
+    """Return the key in a text: its only line, or the token in a JSON object; None if no header can hold the key.
 
     The JSON may be that of `az account get-access-token`, `gcloud config config-helper --format=json` or OAuth. An
     expiry in JSON must be in seconds, or have a time zone.

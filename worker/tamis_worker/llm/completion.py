@@ -103,7 +103,7 @@ def is_stream(text: str, content_type: str = "") -> bool:
 
 
 def assembled(text: str, load: Callable[[str], object]) -> dict[str, Any]:
-    """Return the completion whose pieces a stream contains. If it has several choices, only the first is read.
+    """Return the completion whose pieces a stream contains. If the stream has several choices, only the first is read.
 
     `load` reads the JSON of one event.
 
@@ -285,7 +285,7 @@ def _parts(content: object, kind: str) -> str:
 
 
 def _is_whole(content: str) -> bool:
-    """Return True if a text is one complete JSON object, so that the limit of tokens cut off nothing."""
+    """Return True if a text is one complete JSON object. If so, the limit of tokens has cut off nothing."""
     try:
         return isinstance(read_json(content), dict)
     except Malformed:
@@ -326,7 +326,7 @@ def _first_count(counts: object, names: tuple[str, ...]) -> int:
 
 
 def _count(counts: object, name: str) -> int:
-    """Return a number of tokens, `MOST_TOKENS` at most; 0 if it is missing, null, negative or not whole."""
+    """Return a number of tokens, `MOST_TOKENS` at most; 0 if the number is missing, negative or not whole."""
     count = counts.get(name) if isinstance(counts, dict) else None
     if isinstance(count, bool) or not isinstance(count, int | float) or not count > 0:  # not > 0: NaN too
         return 0

@@ -46,7 +46,7 @@ from .json_answer import Malformed
 from .prompt_cache import marked
 from .token_probability import PARAMETERS as OF_TOKENS
 
-# The rung after a refused format. A refusal costs nothing, so no rung is skipped.
+# The format after a refused format. A refusal costs nothing, so no format is skipped.
 BELOW = {Rung.BOUNDED: Rung.STRICT, Rung.STRICT: Rung.JSON_OBJECT, Rung.JSON_OBJECT: Rung.TEXT}
 
 # The older name comes first: every server knows it except newer OpenAI models, which refuse it at once. Older servers
@@ -82,12 +82,12 @@ PORTABLE = frozenset({"type", "properties", "required", "additionalProperties", 
     "$defs",
 }
 
-MAX_WASTED = 3  # unusable answers in a row that lead to the lowest rung
-GLITCHES = 0.05  # share of a proven rung's answers that may be bad
+MAX_WASTED = 3  # unusable answers in a row that lead to the least binding format
+GLITCHES = 0.05  # share of a proven format's answers that may be bad
 STRAYS = 0.01  # share of answers that may exceed limits that the model did not see
 FEW = 5  # bad answers; fewer may be odd records only
 _Judge = linear(Draft202012Validator)  # a caller's pattern may be hostile
-# The rung after an answer of another shape.
+# The format after an answer of another shape.
 AFTER_OTHER_SHAPE = {
     Rung.BOUNDED: Rung.JSON_OBJECT,
     Rung.STRICT: Rung.JSON_OBJECT,
@@ -116,7 +116,7 @@ class ParameterRefusal:
 
 
 def body(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
-    """Return the request's body for `/chat/completions`, in a dialect."""
+    """Return the request's body for `/chat/completions`, in the form that `dialect` describes."""
     messages = [{"role": message.role, "content": message.content} for message in request.messages]
     written: dict[str, Any] = {"model": request.model, "messages": messages, dialect.budget: request.max_tokens}
     optional = {"temperature": request.temperature, **request.options}
@@ -170,7 +170,7 @@ def bounded(schema: Schema) -> Schema:
 
 
 def portable(schema: Schema) -> Schema:
-    """Return the schema without the keywords that some strict modes refuse, so it limits values less.
+    """Return the schema without the keywords that some strict modes refuse. The result limits values less.
 
     Every object is closed and requires all of its properties, because strict modes refuse anything else.
     """
@@ -230,7 +230,7 @@ class Adherence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RungState:
-    """The request format of a model at an endpoint, after the answers to all workers."""
+    """The request format of a model at an endpoint, as learned from the answers to all workers."""
 
     rung: Rung = START
     proven: bool = False  # an answer was usable, in this format or, after a refusal, in a less binding format
@@ -253,8 +253,9 @@ class AnswerCounts:
     def beyond_tolerance(self, adherence: Adherence) -> bool:
         """Return True if so many answers were bad that the format does not work.
 
-        `adherence`: of the latest answer. If it is `OUT_OF_BOUNDS` (right shape, but a value beyond a limit), more than
-        1 % bad answers are too many. Otherwise at least 5 bad answers, and more than 5 %, are too many.
+        `adherence`: how far the latest answer followed the requested shape. For `OUT_OF_BOUNDS` (right shape, but a
+        value beyond a limit), more than 1 % bad answers are too many. Otherwise at least 5 bad answers, and more than 5
+        %, are too many.
         """
         if adherence is Adherence.OUT_OF_BOUNDS:
             return self.bad > STRAYS * self.answers
@@ -262,9 +263,9 @@ class AnswerCounts:
 
 
 def adherence_of(value: Any, schema: Schema) -> Adherence:
-    """Return how far a refused answer followed the schema.
+    """Return how far an answer that the operation refused followed the schema.
 
-    `value`: the decoded answer, or the `Malformed` that was raised instead.
+    `value`: the decoded answer, or the error `Malformed` of an answer that could not be decoded.
     """
     if isinstance(value, Malformed) or not _Judge(portable(schema)).is_valid(value):
         return Adherence.OTHER_SHAPE
@@ -272,17 +273,17 @@ def adherence_of(value: Any, schema: Schema) -> Adherence:
 
 
 def after_answer(state: RungState, asked_on: Rung, adherence: Adherence, *, beyond_tolerance: bool) -> RungState:
-    """Return the state after an answer to a call in the request format `asked_on`.
+    """Return the state of a model's request format after an answer to a call in the format `asked_on`.
 
     `beyond_tolerance`: the format has had too many bad answers, even for a proven format.
     """
-    if is_below(state.rung, asked_on):  # the call began before the rung fell, or is a trial of a higher rung
+    if is_below(state.rung, asked_on):  # the call began before the format changed, or tries a more binding one
         climbs = state.due and adherence is Adherence.USABLE
         return RungState(asked_on, proven=True) if climbs else state
     if adherence is Adherence.USABLE:
         return replace(state, proven=True, unusable=0)
     if state.proven and (not beyond_tolerance or is_below(asked_on, state.rung)):
-        return state  # a bad answer below a proven rung concerns only the schema that was refused there
+        return state  # a bad answer in a format below a proven one concerns only the schema that was refused there
     down = _down(state.rung, asked_on, adherence)
     if down is None:
         counts = asked_on is LOWEST and not state.proven

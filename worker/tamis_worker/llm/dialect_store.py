@@ -26,7 +26,7 @@ class Leased:
 
 
 class DialectStore(Protocol):
-    """The store's interface. Methods raise `LedgerUnavailable` if the store does not answer."""
+    """The interface of a store of request formats. Methods raise `LedgerUnavailable` if the store does not answer."""
 
     async def look(self, model: str) -> RungState | None:
         """Return the state of a model's request format; None if no state is stored."""
@@ -64,7 +64,7 @@ class _Row:
 
 @dataclass
 class MemoryDialects:
-    """A store in the memory of one process. Times are from `clock`, in seconds."""
+    """A store of request formats in the memory of one process. Times are from `clock`, in seconds."""
 
     clock: Callable[[], float] = time.monotonic
     lease_for: float = LEASE

@@ -37,11 +37,11 @@ _ENDS = (_END, "<|return|>")
 
 
 class Malformed(ValueError):
-    """The error of an answer without a JSON value that can be its result. The message says why in a few words."""
+    """The error of an answer that contains no usable JSON value. The message gives the reason in a few words."""
 
 
 def without_thoughts(text: str) -> str:
-    """Return the text after the thoughts at its beginning; the whole text if there are none.
+    """Return the part of a text after the model's thoughts (reasoning); the whole text if it begins with no thought.
 
     Raises:
         Malformed: a thought is not closed, or no text follows it.
@@ -71,7 +71,7 @@ def _behind_thought_that_the_template_opened(text: str) -> int:
 
 
 def _final_channel(text: str) -> str:
-    """Return the message of the `final` channel, in the format of gpt-oss. Raise `Malformed` if there is none."""
+    """Return the message of the `final` channel in an answer of gpt-oss. Raise `Malformed` if there is none."""
     place = 0
     while channel := _CHANNEL.match(text, place):
         begins = channel.end()

@@ -1,8 +1,8 @@
 """Calls with the `openai` package at the lowest cost in CPU.
 
-The lean client uses the package's connections, headers and exceptions. It skips work that the package repeats for every
-request: copying the options, building the URL and headers, converting the answer to its types. The public path,
-`post(..., cast_to=object)`, costs twice as much (docs/performance.md). The lean client follows no redirection to
+The lean client uses the package's connections, headers and exceptions. The client skips work that the package repeats
+for every request: copying the options, building the URL and headers, converting the answer to its types. The public
+path, `post(..., cast_to=object)`, costs twice as much (docs/performance.md). The lean client follows no redirection to
 another origin. The package would follow it, and send the prompt and the key there.
 
 The lean client uses private parts of the package. `CONDITIONS` lists the behaviour that a call needs from each part. A
@@ -237,7 +237,7 @@ def broken_conditions(client: openai.AsyncOpenAI) -> tuple[str, ...]:
 
 @cache
 def warn_of(broken: tuple[str, ...]) -> None:
-    """Log, once in a process, that private parts have changed, so that calls cost more CPU."""
+    """Log once in a process that private parts of `openai` have changed. Calls then cost more CPU."""
     log.warning(
         "this release of openai (%s) lacks the expected %s: calls use its public interface, which costs more CPU",
         openai.__version__,

@@ -67,8 +67,8 @@ class _Outcome:
 class LlmClient:
     """The client of one endpoint, with one pool of connections. A process has one client, in one event loop.
 
-    From refusals, the client learns the form of request that the endpoint accepts for each model and schema (see
-    `dialect`). From answers, it learns the request format of the model, for all workers (see `shared_dialects`).
+    From refusals, the client learns the form of request that the endpoint accepts for each model and schema. From
+    answers, the client learns the request format of each model, for all workers.
     """
 
     def __init__(
@@ -139,7 +139,8 @@ class LlmClient:
     def dialect_turn(self, request: ChatRequest) -> DialectTurn:
         """Return the admission of a call.
 
-        Await its `wait` before you acquire the limiter's permit, and leave its context after `learn`.
+        Await the admission's `wait` before you acquire the limiter's permit. Leave the admission's `with` block after
+        `learn`.
 
         Until an answer of the model is usable, all workers together make one call at a time. All other calls wait
         without permits.
@@ -149,7 +150,7 @@ class LlmClient:
     async def ask(self, request: ChatRequest) -> Reply:
         """Return the reply to a request. Refused requests, which cost nothing, are repeated in another form.
 
-        At most one call is paid. Failures of endpoint and network are returned; only cancellation raises.
+        At most one call is paid. Failures of endpoint and network are returned as errors, not raised.
         """
         about = request.model, request.schema_name
         if self._compiles_grammars:

@@ -12,7 +12,9 @@ ModelList: TypeAlias = tuple[str, ...]
 
 
 async def listed_models(client: openai.AsyncOpenAI, headers: Mapping[str, str]) -> ModelList:
-    """Return the names that the endpoint lists at `/models`, in its order. `headers` override the client's headers.
+    """Return the names that the endpoint lists at `/models`, in the endpoint's order.
+
+    `headers` override the client's headers.
 
     Raises:
         ValueError: the answer is no list of models, or too long.

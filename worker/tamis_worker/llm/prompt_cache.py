@@ -1,4 +1,6 @@
-"""Options that let an endpoint process the common beginning of many prompts only once. They do not change answers.
+"""Options that let an endpoint process the common beginning of many prompts only once.
+
+These options do not change answers.
 
 The common beginning of a batch's prompts is the schema of the answer and the system message.
 
@@ -34,7 +36,7 @@ PARAMETERS = frozenset({KEY, OPTIONS, *MARKS})
 
 
 class Breakpoint(StrEnum):
-    """The parameter that marks the end of the common beginning."""
+    """The parameter that marks the end of the prompts' common beginning, for the endpoint's cache."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"

@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _ModelDialect:
-    """The state of one model in this process."""
+    """What this process knows of one model's request format, and which calls wait for that format."""
 
     rung_state: RungState = field(default_factory=RungState)
     read_at: float = -math.inf  # by the loop's clock
@@ -106,7 +106,9 @@ class SharedDialects:
         return dialect.rung_state.rung
 
     def turn(self, model: str, shape: str = "") -> "DialectTurn":
-        """Return the context of one call. Enter it, await its `wait`, call the model, and leave it.
+        """Return the context manager of one call.
+
+        Enter the context, await `wait`, call the model, and leave the context.
 
         `shape`: the name of the call's schema.
         """
@@ -132,7 +134,7 @@ class SharedDialects:
         state = dialect.rung_state
         if adherence is Adherence.USABLE and state.proven and not is_below(state.rung, asked_on):
             return state
-        if adherence is not Adherence.USABLE:  # others may have lowered the rung since
+        if adherence is not Adherence.USABLE:  # others may have chosen a less binding format since
             await self._read(dialect, model)
         for _ in range(TRIES):
             seen = dialect.rung_state
@@ -152,14 +154,17 @@ class SharedDialects:
         return state
 
     async def hopeless(self, model: str) -> int | None:
-        """If the model is hopeless, return the number of unusable answers and restart the count; else return None."""
+        """If a model is hopeless, return the number of its unusable answers in a row; else return None.
+
+        A model is hopeless if this number reaches a limit before any usable answer. The count then restarts.
+        """
         state = self.rung_state(model)
         if state.rung is not LOWEST or state.proven or state.unusable < self._hopeless_after:
             return None
         return state.unusable if await self.change(model, replace(state, unusable=0)) else None
 
     async def change(self, model: str, then: RungState) -> bool:
-        """Replace the stored state by `then`. Return False if another worker changed it first."""
+        """Replace the stored state by `then`. Return False if another worker changed the state first."""
         dialect = self._models[model]
         dialect.apply(await self._store.exchange(model, dialect.rung_state, then))
         dialect.wake()
@@ -230,7 +235,7 @@ class SharedDialects:
 
 @dataclass(eq=False, slots=True)
 class DialectTurn:
-    """The admission of one call. Leaving its context admits the calls that wait for this call's answer."""
+    """The admission of one call. The end of its `with` block admits the calls that wait for this call's answer."""
 
     dialects: SharedDialects
     dialect: _ModelDialect
@@ -301,7 +306,10 @@ class BoundedStore:
         return await self._result(self.start(self._store.look(model)))
 
     async def lease(self, model: str, holder: str) -> Leased | None:
-        """Request the lease. Return None if the store is unreachable. A cancelled wait releases the lease later."""
+        """Request the lease to try a format. Return None if the store is unreachable.
+
+        A cancelled wait releases the lease later.
+        """
         asking = self.start(self._store.lease(model, holder))
         try:
             return await self._result(asking)

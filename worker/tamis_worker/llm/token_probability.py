@@ -11,8 +11,8 @@ An uncertain answer counts half, because it favours neither side. So the probabi
 exclude to uncertain, or from uncertain to include.
 
 If no listed alternative begins a value, that value is less likely than each listed alternative. The probability is
-unknown if such values together may have a probability above 0.05. It is unknown too if the tokens do not spell the
-answer, or have no probabilities. Invalid data gives None, never an error, because the answer itself is good.
+unknown if such values together may have a probability above 0.05. The probability is unknown too if the tokens do not
+spell the answer, or have no probabilities. Invalid data gives None, never an error, because the answer itself is good.
 
 Source: the response of chat completions (`choices[].logprobs.content[]`: token, logprob, bytes, top_logprobs), as
 OpenAI documents it and llama.cpp's server and vLLM send it.
@@ -144,7 +144,11 @@ def _take(
 
 
 def _begun(text: bytes, lead: bytes, prefix: bytes, values: Mapping[str, float]) -> list[str]:
-    """Return the values that are still possible after this token."""
+    """Return the values that are still possible after the token `text`.
+
+    `lead`: the answer's text from the token's beginning to the value. `prefix`: the part of the value in earlier
+    tokens.
+    """
     if not text:  # the end of the answer
         return []
     text = text.removeprefix(lead)
@@ -213,7 +217,7 @@ def _object(token: object) -> Mapping[str, Any]:
 
 
 def _text(token: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a token. A token may have only some of a letter's bytes."""
+    """Return the bytes of a token. A token may contain only some of a letter's bytes."""
     raw = token.get("bytes")
     if isinstance(raw, list):
         try:

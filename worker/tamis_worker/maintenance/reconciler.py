@@ -1,6 +1,7 @@
 """The reconciler: finds work that stopped because of a dead worker or a lost message, and restarts the work.
 
-It runs in every worker, but an advisory lock admits one sweep at a time. Every repair may safely be done twice.
+The reconciler runs in every worker, but an advisory lock admits one sweep at a time. Every repair may safely be done
+twice.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Swept:
-    """The numbers of repairs in one sweep."""
+    """The numbers of repairs in one sweep, which is one search for stopped work."""
 
     given_up: int = 0  # items that failed after too many claims
     released: int = 0  # items of dead workers
@@ -51,7 +52,7 @@ class Swept:
 
 @dataclass(frozen=True)
 class Reconciler:
-    """The reconciler of one worker."""
+    """The reconciler of one worker: it restarts work that stopped because of a dead worker or a lost message."""
 
     engine: AsyncEngine
     dispatch_engine: Engine
@@ -65,14 +66,16 @@ class Reconciler:
     measures: Measures = NULL_MEASURES
 
     async def look(self) -> None:
-        """Wait until the ledger works, and sweep once. Raises `Unavailable`."""
+        """Wait until the ledger works, then repair stopped work once. Raise `Unavailable` if a server fails."""
         await self.backpressure.clear_for_calls()
         swept = await self.sweep()
         if swept.anything:
             log.info("repaired: %s", swept)
 
     async def sweep(self) -> Swept:
-        """Sweep once, and return the repairs. If another worker is sweeping, do nothing. Raises `Unavailable`.
+        """Find and repair stopped work once, and return the numbers of repairs.
+
+        If another worker is doing so, do nothing. Raise `Unavailable` if a server fails.
 
         While the broker is unavailable, repairs that need no message are made, and no message counts as lost.
         """

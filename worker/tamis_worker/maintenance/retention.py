@@ -1,7 +1,8 @@
 """The retention policy: deletes old batches and answers little by little.
 
-It runs in every worker whose settings limit the age of data, but an advisory lock admits one step at a time. A step is
-one short transaction in a separate thread. Only writing an archive takes longer, because it writes all rows of a batch.
+The policy runs in every worker whose settings limit the age of data, but an advisory lock admits one step at a time. A
+step is one short transaction in a separate thread. Only writing an archive takes longer, because it writes all rows of
+a batch.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class Stopped(Exception):
-    """Raised to interrupt an archive. Nothing of its batch is deleted."""
+    """Raised to interrupt the writing of an archive. Nothing of the archived batch is deleted."""
 
 
 class Retention:
@@ -40,7 +41,7 @@ class Retention:
         self._stopping = threading.Event()
 
     async def run(self) -> None:
-        """Delete until cancelled."""
+        """Delete old data until cancelled."""
         try:
             await self._looper.run()
         finally:
@@ -51,7 +52,10 @@ class Retention:
         return PAUSE if await asyncio.to_thread(self.step) else None
 
     def step(self) -> bool:
-        """Delete or archive the next old data. Return whether there was such data. Raises `TamisError`."""
+        """Delete or archive the next old data. Return whether there was such data.
+
+        Raise `TamisError` if the ledger does not answer, or an archive cannot be written.
+        """
         try:
             with ledger_errors(), self._engine.begin() as connection:
                 lock = select(func.pg_try_advisory_xact_lock(RETENTION_LOCK))

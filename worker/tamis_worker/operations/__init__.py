@@ -47,8 +47,9 @@ def program_of(
 ) -> OperationProgram:
     """Return the program of an operation for one item: its questions, and the evaluation of their answers.
 
-    `shown` is the item as sent, see `fitted`; None: the whole item. Quotes are looked up in the whole item. For an item
-    with chunks, a model judges the recall of each value whose estimated recall is below the threshold.
+    `shown` is the item as sent to the model, perhaps shortened; None: the whole item. Quotes are looked up in the whole
+    item. For an item with chunks, a model judges the recall of each value whose estimated recall is below the
+    threshold.
     """
     retrieved = retrieved_for(operation, item)
     if retrieved is not None:

@@ -126,7 +126,7 @@ class _Scored:
 def program(operation: Answer, item: Item, *, shown: Item | None = None) -> OperationProgram:
     """Iterate until an attempt's score reaches the threshold, or no iterations are left. Return the best attempt.
 
-    Of attempts with equal scores, the first is returned. A failed attempt is kept with its kind of error. The
+    Of attempts with equal scores, the first is returned. A failed attempt is kept with the kind of its error. The
     iterations also end if the endpoint refuses the key or the model, and no attempt has a score. `shown` is the item as
     sent; None: the whole item.
 
@@ -158,7 +158,7 @@ def program(operation: Answer, item: Item, *, shown: Item | None = None) -> Oper
 
 
 def parse_answer(data: object) -> str:
-    """Return the generated answer. Raise `InvalidAnswer` if it is blank or of another form."""
+    """Return the generated answer. Raise `InvalidAnswer` if the answer is blank or has another form."""
     answer = validated(_Generated, data).answer
     if not answer.strip():
         raise InvalidAnswer("answer: blank")
@@ -176,7 +176,7 @@ def parse_evaluation(data: object) -> AnswerEvaluation:
 def _iteration(
     operation: Answer, item: Item, number: int, feedback: str | None
 ) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], list[IterationData]]:
-    """Return the attempts of one iteration. Each generated answer is evaluated."""
+    """Ask for the attempts of one iteration, and return the attempts. Each generated answer is evaluated."""
     messages = generation_messages(operation, item, feedback)
     drafts = yield from ask(
         *(

@@ -1,4 +1,4 @@
-"""The program of an extraction from chunks: first the extraction, then, if recall may be low, a question about it."""
+"""The program of an extraction from chunks: first the extraction, then a question about recall if recall may be low."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

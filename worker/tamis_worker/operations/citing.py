@@ -35,7 +35,7 @@ class Cited(StrictAnswer):
 
 
 def extractions_schema(value: Schema) -> Schema:
-    """Return the schema of a list of extractions. In each, the evidence precedes the value."""
+    """Return the schema of a list of extractions. In each extraction, the evidence precedes the value."""
     extraction = object_schema(
         {
             "chunk_number": {"type": "integer", "minimum": 1},

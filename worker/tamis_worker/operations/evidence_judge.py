@@ -93,7 +93,7 @@ async def evaluate_evidence_quality_async(
         plural: the plural of the noun, for the prompt; None: the noun in lower case, with an s.
 
     Raises:
-        TypeError, AttributeError: an argument has another type. All `PROGRAMMING_ERRORS` of the client are raised too.
+        TypeError, AttributeError: an argument has a wrong type. All `PROGRAMMING_ERRORS` of the client are raised too.
     """
     (evaluation,) = await evaluate_evidence_quality_batch_async(
         [classification],
@@ -125,7 +125,7 @@ async def evaluate_evidence_quality_batch_async(
 
     Raises:
         InvalidParameters: `max_workers` is less than 1.
-        TypeError, AttributeError: as in `evaluate_evidence_quality_async`. The other evaluations are cancelled.
+        TypeError, AttributeError: an argument has a wrong type. The other evaluations are cancelled.
     """
     if max_workers < 1:
         raise InvalidParameters(f"max_workers: {max_workers!r} would judge nothing; give 1 or more")
@@ -202,7 +202,7 @@ class _Judge:
     threads: Executor  # for a synchronous client, which would block the loop
 
     async def evaluation(self, classification: Mapping[str, Any]) -> EvidenceEvaluation:
-        """Return the evaluation of one classification. If it cites an invented number, do not ask the judge."""
+        """Return the evaluation of a classification. If the classification invents a citation, do not ask the judge."""
         cited = [classification.get("email_numbers"), classification.get("cited")]
         reasoning = classification.get("reasoning")
         evidence = hallucination("" if reasoning is None else str(reasoning), cited, self.batch_size, self.noun)
@@ -247,7 +247,7 @@ def _check_arguments(call: "partial[object]") -> None:
 
 
 async def reply_of(call: "partial[object]", threads: Executor) -> object:
-    """Return the judge's reply; a plain function runs on a thread. Raise the client's exceptions."""
+    """Return the judge's reply. If the client's function is not asynchronous, run it on a thread."""
     if iscoroutinefunction(call):  # on a thread, its coroutine would be lost if the caller stops waiting
         return await call()
     reply = await asyncio.get_running_loop().run_in_executor(threads, _called, call)

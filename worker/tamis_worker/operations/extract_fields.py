@@ -2,7 +2,7 @@
 
 A strict mode knows few keywords and requires every property. So the requested schema allows more than the caller's
 schema, including null for every property. Afterwards the answer is checked by the caller's schema. Null properties then
-count as absent, and none is required. A text that only means "not present" is null (`not_present`).
+count as absent, and no property is required. A text that only means "not present" is null (`not_present`).
 """
 
 import json
@@ -134,7 +134,7 @@ def _result(operation: ExtractFields, answer: _Answer) -> FieldsResult:
 
 
 def requested(schema: JsonSchema) -> Schema:
-    """Return the schema to request: the caller's schema in the subset of strict modes.
+    """Return the schema to request: the caller's schema in the subset that endpoints' strict modes accept.
 
     References are resolved, and every property is required and may be null. Objects have no further properties. Limits,
     patterns, formats and conditions are omitted here; `judged` applies them to the answer.
@@ -175,7 +175,7 @@ def judged(schema: JsonSchema, answered: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of an answer, checked by the caller's schema. Fields that are not present are null.
 
     Raises:
-        InvalidAnswer: a field is invalid. The message has its path, and the reason.
+        InvalidAnswer: a field is invalid. The message has the field's path, and the reason.
     """
     _check_values(answered, "fields", 0)
     judges = _judges(json.dumps(schema))
@@ -194,7 +194,7 @@ def judged(schema: JsonSchema, answered: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """A writer of schemas in the subset of strict modes. `bounds`: the limits of values stay in the schema."""
+    """A writer of schemas in the subset that strict modes accept. `bounds`: the limits of values stay in the schema."""
 
     root: JsonSchema
     bounds: bool

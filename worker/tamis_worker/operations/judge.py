@@ -2,7 +2,7 @@
 
 In the queue, a classification is an item, and its judgement is the result. If the judge fails, the item ends with an
 error. The functions of `evidence_judge`, which are also public here, use the same formulas in the caller's process.
-They treat a failure as a neutral judgement.
+Those functions treat a failure as a neutral judgement.
 """
 
 from dataclasses import asdict
@@ -120,7 +120,7 @@ def program(operation: Judge, item: Item, *, shown: Item | None = None) -> Opera
 
 
 def messages(operation: Judge, item: Item) -> tuple[Message, ...]:
-    """Return system and user message for one item. Raise `EvaluationFailed` if the item is no classification."""
+    """Return system and user message for one item. Raise `EvaluationFailed` if the item is no valid classification."""
     classification = _classification(item)
     prompt = judge_prompt(
         value=classification.value,

@@ -1,8 +1,8 @@
 """An operation's program: its questions about one item, and the evaluation of their answers.
 
-A program is a generator. It yields questions that may be asked in parallel, and receives one result per question in the
-same order. At its end it returns the evaluation. A program makes no calls. The caller of the program makes the calls,
-and is responsible for limits, retries and the repair of unusable answers.
+A program is a generator. The program yields questions that may be asked in parallel, and receives one result per
+question in the same order. At its end it returns the evaluation. A program makes no calls. The caller of the program
+makes the calls, and is responsible for limits, retries and the repair of unusable answers.
 
 Each answer has a bill: the cost of all calls for the question, including failed calls and repairs.
 """
@@ -54,7 +54,7 @@ class Question(Generic[T]):
 
 @dataclass(frozen=True)
 class Answered(Generic[T]):
-    """The value of a question's answer, as its `parse` returned it."""
+    """The value that a question's `parse` read from the answer."""
 
     value: T
     bill: QuestionBill = NO_BILL

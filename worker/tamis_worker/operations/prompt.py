@@ -91,9 +91,9 @@ def _name(name: str) -> str:
 
 
 def retrieved_for(operation: Operation, item: Item) -> Retrieved | None:
-    """Return an item's retrieved chunks; None if it has none, or the operation does not read chunks.
+    """Return an item's retrieved chunks; None if there are none, or the operation does not read chunks.
 
-    Submission checks chunks. If the item's field of chunks is invalid all the same, it counts as an ordinary field.
+    Submission checks chunks. If the field of chunks is invalid all the same, that field counts as an ordinary field.
     """
     if not operation.reads_chunks or CHUNKS not in item:
         return None
@@ -139,8 +139,8 @@ class Fitted:
 def fitted(operation: Operation, item: Item, limit: int) -> Fitted:
     """Return the item, cut so that the fields in the prompt have at most `limit` characters, names included.
 
-    Characters are counted as sent, each field on one line. Only fields that the prompt shows count: for an item to
-    judge, these are value and reasoning. Each chunk counts as a field. Notes about cuts do not count.
+    Characters are counted as sent, each field on one line. Only fields that the prompt shows count: for the operation
+    `judge`, these are `value` and `reasoning`. Each chunk counts as a field. Notes about cuts do not count.
     """
     retrieved = retrieved_for(operation, item)
     whole = item if retrieved is None else chunks_as_fields(item, retrieved)
@@ -169,7 +169,7 @@ def fitted(operation: Operation, item: Item, limit: int) -> Fitted:
 
 
 def _surely_fits(fields: Mapping[str, Any], limit: int) -> bool:
-    """Return True if the fields fit before white space is folded. The test is cheap, and nearly all items pass."""
+    """Return True if the fields fit even with all their white space. The test is cheap, and nearly all items pass."""
     taken = 0
     for name, value in fields.items():
         text = value if isinstance(value, str) else shown_value(value)

@@ -54,7 +54,7 @@ program = asks_once(messages, response_schema, parse)
 
 
 def written(value: float) -> str:
-    """Return a number as people write it: `10`, not `10.0`. It is never rounded."""
+    """Return a number as people write it: `10`, not `10.0`. The number is never rounded."""
     return str(_plain(value))
 
 

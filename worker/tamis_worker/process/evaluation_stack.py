@@ -51,7 +51,7 @@ async def return_claims(engine: AsyncEngine, dispatcher: Dispatcher, returns: Se
     """Release the claims in the ledger, and publish their items again.
 
     Return, in the order of `returns`, whether each item is cancelled. If the broker refuses an item, the reconciler
-    publishes it later. Raise `LedgerUnavailable`.
+    publishes it later. Raise `LedgerUnavailable` if Postgres does not answer.
     """
     claims, paid = [returned.claim for returned in returns], [returned.paid for returned in returns]
     transcripts, revoked = [returned.transcript for returned in returns], [returned.cancelled for returned in returns]
@@ -73,7 +73,7 @@ SETTLING = 10.0  # s; longer than the end of a call needs to reach the ledger
 
 
 class EvaluationStack:
-    """One evaluator and all its parts. They work within the context of `opened`."""
+    """One evaluator and all its parts. The parts work within the `with` block of `opened`."""
 
     def __init__(
         self,

@@ -83,7 +83,7 @@ async def report(runtime: Runtime) -> Mapping[str, Any]:
 
 
 def _limiter(limiter: Limiter) -> Mapping[str, Any]:
-    """Return the shared limits of a model, as this process knows them. None: no such limit is set or known."""
+    """Return figures of a model's limiter, as this process knows them. None: no such limit is set or known."""
     return {
         "calls_in_flight": limiter.in_flight,
         "calls_waiting": limiter.waiting,
@@ -156,7 +156,7 @@ def _watchdog(runtime: Runtime, settings: WorkerSettings, alive_file: Path | Non
 
 
 def register(app: Celery, runtime: Runtime) -> None:
-    """Register in `app` one task per operation, the aggregate, and the tasks that services send by name."""
+    """Register in `app` one task per operation, the task that closes shards, and the tasks that services send."""
 
     deliveries = runtime.deliveries
     install(app, deliveries, runtime.sent, runtime.foreign)

@@ -65,7 +65,7 @@ BROKER_ANSWERS_WITHIN = 5.0  # s, for the number of waiting messages
 
 
 class Runtime:
-    """All parts that a worker's tasks use. They are connected and work within the context of `running`."""
+    """All parts that a worker's tasks use. The parts work within the `with` block of `running`."""
 
     def __init__(self, settings: WorkerSettings, app: Celery, redact: Redaction) -> None:
         """Prepare the parts, without a connection. Raise `ConfigurationError` if a setting is missing.
@@ -178,8 +178,8 @@ class Runtime:
     def running(self) -> Iterator[None]:
         """Connect, take a lease and begin to work. At the end, close the parts in the opposite order.
 
-        Raise `LedgerUnavailable`, or `ConfigurationError` if the ledger's tables are older than this release, or if a
-        Redis server can never be used.
+        Raise `LedgerUnavailable` if the ledger does not answer. Raise `ConfigurationError` if the ledger's tables are
+        older than this release, or if a Redis server can never be used.
         """
         with ExitStack() as opened:
             opened.callback(self.dispatch_engine.dispose)
@@ -201,9 +201,10 @@ class Runtime:
         self._loop.call_soon(self._lease.changed)
 
     async def _compare_claims(self, expired: bool) -> None:
-        """Compare the claims in the ledger with the claims that this process holds. Raise `LedgerUnavailable`.
+        """Compare the claims in the ledger with the claims that this process holds.
 
-        Stop the items that other workers took while the lease was expired. Disown claims that are not held here.
+        Raise `LedgerUnavailable` if Postgres does not answer. Stop the items that other workers took while the lease
+        was expired. Disown claims that are not held here.
         """
         evaluation = self.evaluation
         if expired:
@@ -237,10 +238,10 @@ def _redis_of_broker(url: str) -> "Redis | None":
 
 
 class SentTasks:
-    """The answers to tasks that services send by name. A client gets the answers, and connects at the first task."""
+    """The answers to tasks that services send by name. A client obtains them; it connects at the first task."""
 
     def __init__(self, settings: WorkerSettings) -> None:
-        """Prepare the client, without a connection. Raise `ConfigurationError` if a setting is missing."""
+        """Prepare the client that obtains the answers. Raise `ConfigurationError` if a setting is missing."""
         self._client = Client(settings)
         self._tasks = NamedTasks(self._client)
 
@@ -264,7 +265,7 @@ class SentTasks:
 class BatchFollower:
     """The follower of batches in the ledger.
 
-    It halts items of batches that no longer run, and gives waiting calls their batch's new priority.
+    The follower halts items of batches that no longer run. It gives waiting calls the new priority of their batch.
     """
 
     engine: AsyncEngine

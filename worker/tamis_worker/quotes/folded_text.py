@@ -1,8 +1,8 @@
 """A text folded for comparison, and the way back to its original characters.
 
-Folding unifies compatibility forms (NFKD), letter case, accents, quotation marks, dashes and white space. It removes
-invisible characters, and the space that prompts put after `<` or `[`. Every character is folded by itself, so any
-place in the folded text has a place in the original text.
+Folding unifies compatibility forms (NFKD), letter case, accents, quotation marks, dashes and white space. Folding
+removes invisible characters, and the space that prompts put after `<` or `[`. Every character is folded by itself, so
+any position in the folded text has a position in the original text.
 """
 
 import re
@@ -33,7 +33,10 @@ class TextSpan:
 
 
 class FoldedText:
-    """A text with its folded form. Compare `folded`, and use `place` to find the original characters of a match."""
+    """A text, and its folded form without differences of case, accents, quotation marks, dashes and white space.
+
+    Compare `folded`, and use `place` to find the original characters of a match.
+    """
 
     def __init__(self, text: str, *, step: int = STEP) -> None:
         self._text = text
@@ -95,7 +98,7 @@ class FoldedText:
 
 
 class _Folds(dict[int, str]):
-    """The folding of each character, computed at first use."""
+    """The folded form of each character, computed at first use."""
 
     def __missing__(self, code: int) -> str:
         folded = _fold(chr(code))
@@ -117,7 +120,7 @@ def _fold(character: str) -> str:
 
 
 def _mark(character: str) -> str | None:
-    """Return the folding of a mark, a space or an invisible character; None for any other character."""
+    """Return the folded form of a quotation mark, dash, space or invisible character; None for any other character."""
     category = unicodedata.category(character)
     if character in QUOTATION_MARKS or category in ("Pi", "Pf"):
         return "'"

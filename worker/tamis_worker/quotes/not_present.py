@@ -1,8 +1,8 @@
 """The words that models write for "not in the source data" instead of null.
 
-They count only as a whole value. Letter case, outer space and a final full stop do not matter. Possible findings are
-not in the list: "unclear" is a judgement (of a risk of bias), "0" a number, "no" an answer. A word that an enum lists
-is an answer, too.
+The words count only as a whole value. Letter case, outer space and a final full stop do not matter. Possible findings
+are not in the list: "unclear" is a judgement (of a risk of bias), "0" a number, "no" an answer. A word that an enum
+lists is an answer, too.
 """
 
 _LONGEST = 40  # characters; a longer value is not checked

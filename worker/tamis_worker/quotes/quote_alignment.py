@@ -33,7 +33,7 @@ class Alignment:
 
 @dataclass(frozen=True)
 class _Block:
-    """Content tokens of quote and passage between two agreeing tokens, as ranges of indexes into their `content`."""
+    """Tokens of quote and passage between two agreeing tokens, as ranges of indexes into each `Tokens.content`."""
 
     quote: range
     passage: range
@@ -68,7 +68,8 @@ def aligned(quote: Tokens, passage: Tokens, *, may_break_off: bool) -> Alignment
 def _agreeing(quoted: Sequence[str], recorded: Sequence[str]) -> list[tuple[int, int]]:
     """Return the indexes of agreeing tokens in quote and record, in order: the longest common subsequence.
 
-    A run of tokens at either end is dropped as accidental if its gap to the next run is longer than the run itself.
+    A run of tokens at either end is dropped as accidental if the record has too many additional tokens between this run
+    and the next: more than the run has.
     """
     runs = [op for op in Indel.opcodes(quoted, recorded) if op.tag == "equal"]
     while len(runs) > 1 and _is_chance(runs[0], runs[0], runs[1]):
@@ -118,11 +119,12 @@ def _left_out_behind(quote: Tokens, record: Tokens, last: int) -> list[WordDiffe
 
 
 def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> list[WordDifference]:
-    """Return the record's next content token as a list if the quote omits this token at one end; else an empty list.
+    """Return the difference at one end of the quote, as a list; without a difference, an empty list.
 
     `edge`: the quote's function words and markup before its first or after its last content token. `outward`: the
-    record's tokens from there on, away from the quote. The quote omits the token if `edge` continues beyond it, or has
-    a function word in place of a token that turns the meaning.
+    record's tokens from there on, away from the quote. There is a difference if the quote omits the record's next
+    content token. That is so if `edge` continues beyond the token, or has a function word in place of a token that
+    turns the meaning.
     """
     outside = outward[: min(len(edge), OUTWARD)]
     content = next((n for n, place in enumerate(outside) if record.words[place]), None)
@@ -137,7 +139,7 @@ def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> lis
 
 
 def _reach(agreeing: Sequence[tuple[int, int]], quote_length: int, passage_length: int) -> tuple[int, int]:
-    """Return the first and last token of the passage that match the quote's first and last token.
+    """Return the indexes of the passage's content tokens that match the quote's first and last content token.
 
     Beyond the agreeing tokens, the passage gets as many further tokens as the quote has.
     """
@@ -203,7 +205,7 @@ def _letters(tokens: Tokens, places: range) -> str | None:
 
 
 def _paired(block: _Block) -> Iterator[_Block]:
-    """Yield pairs of tokens if quote and passage have equally many; otherwise yield the whole block."""
+    """Yield a block for each pair of tokens if quote and passage have equally many; else yield the whole block."""
     if len(block.quote) != len(block.passage):
         yield block
         return
@@ -223,7 +225,7 @@ def _difference(quote: Tokens, passage: Tokens, block: _Block) -> WordDifference
 
 
 def _characters(tokens: Tokens, content: range) -> tuple[int, int]:
-    """Return the characters from the first to the last token; without tokens, the place after the preceding token."""
+    """Return the start and the end of these tokens in characters; without tokens, twice the preceding token's end."""
     if not content:
         place = tokens.spans[tokens.content[content.start - 1]][1] if content.start else 0
         return place, place

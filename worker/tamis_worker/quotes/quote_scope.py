@@ -31,7 +31,7 @@ _SENTENCE_START = re.compile(rf"{_ENDING}(?:[a-z /&]{{3,40}}: ?)?['(\[]*\Z")  # 
 
 
 def negation_behind(folded: str, start: int) -> tuple[int, int] | None:
-    """Return the place of the negation just before a quote that begins at `start`; None if there is none."""
+    """Return the start and end of the negation just before a quote that begins at `start`; None if there is none."""
     end = start
     for _ in range(MODIFIERS + 1):
         low = end - REACH if end > REACH else 0
@@ -53,13 +53,13 @@ def _may_negate(word: str) -> bool:
 
 
 def negation_ahead(folded: str, end: int) -> tuple[int, int] | None:
-    """Return the place of the negation just after a quote that ends at `end`; None if there is none."""
+    """Return the start and end of the negation just after a quote that ends at `end`; None if there is none."""
     negation = _AHEAD.match(folded, end)
     return negation.span(1) if negation else None
 
 
 def turns(text: str, folded_text: FoldedText, start: int, end: int) -> bool:
-    """Return whether an ellipsis for `folded[start:end]` ends within a later sentence or hides a negation.
+    """Return whether an ellipsis in place of `folded[start:end]` ends within a later sentence or hides a negation.
 
     An ellipsis may omit whole sentences, and the rest of a sentence if that contains no negation.
     """

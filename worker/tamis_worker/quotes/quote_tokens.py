@@ -110,7 +110,7 @@ class Tokens:
 
     @cached_property
     def content(self) -> list[int]:
-        """The indexes of the tokens that must agree."""
+        """The indexes of the tokens that must agree: all tokens except function words and markup."""
         return [place for place, word in enumerate(self.words) if word]
 
     @cached_property

@@ -147,7 +147,7 @@ def exact(folded: str, part: QuotePart, begin: int) -> Match | None:
 
 
 def _in_scope(folded: str, part: QuotePart, begin: int, start: int, end: int, similarity: float = 1.0) -> Match:
-    """Return the match of a passage with the same words: altered if a negation just before or after turns its meaning.
+    """Return the match of a passage with the same words: altered if an adjacent negation reverses the meaning.
 
     If `begin` is not 0, the passage follows an ellipsis. Then a negation before the passage is not checked here.
     """
@@ -353,7 +353,7 @@ class QuotedRecord:
 def confidence_after(confidence: float, quotes: Sequence[Quote]) -> float:
     """Return `confidence * (1 - 0.5 * missing / all)` after the check of the quotes.
 
-    A quote is missing if the record does not contain it. Without quotes, the confidence stays the same.
+    A quote is missing if the record does not contain the quote. Without quotes, the confidence stays the same.
     """
     return after_quotes(confidence, sum(not quote.found for quote in quotes), len(quotes))
 
@@ -392,7 +392,7 @@ def _parts(named: QuotePart) -> Iterator[QuotePart]:
 
 
 def _core(words: str, start: int, end: int, offset: int = 0) -> QuotePart:
-    """Return a part of a quote without the punctuation around it. A number at its beginning keeps its sign."""
+    """Return a part of a quote without the punctuation around it. A number at the beginning keeps its sign."""
     core = words[start:end].lstrip(_AROUND)
     begin = end - len(core)
     if core[:1].isdigit() and (sign := _SIGN.search(words, start, begin)):

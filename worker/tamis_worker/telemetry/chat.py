@@ -5,7 +5,7 @@ The span contains no prompt and no answer.
 Evaluations become events (`gen_ai.evaluation.result`) of a span. Langfuse, Phoenix and Grafana Tempo receive spans with
 their events, but no logs.
 
-- **An item's decision or failure** is an event of the item's span. It names the completion that decided.
+- **An item's decision or failure** is an event of the item's span. The event names the completion that decided.
 - **Metrics of an answer** are events of the span of the call that gave the answer. If the answer came from the cache,
   there was no call, and the events go to the item's span.
 """
@@ -56,7 +56,7 @@ class EndpointAddress:
 
     @classmethod
     def of(cls, url: str) -> Self:
-        """Return the endpoint of a base URL. If the URL is invalid, return the values of `UNKNOWN`."""
+        """Return the endpoint of a base URL. If the URL is invalid, return an address without host and port."""
         try:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port or PORTS.get(parts.scheme)
@@ -144,7 +144,7 @@ class ChatSpan:
         self.span.fail(kind)
 
     def keep(self) -> Self:
-        """Keep the span open until `end`."""
+        """Keep the span open after the `with` block, until `end`."""
         self._kept = True
         return self
 
@@ -192,7 +192,7 @@ def submit_outcome(
 
 
 def attributes_of(evaluation: Evaluation) -> Attributes:
-    """Return an evaluation as attributes of the conventions, with our own attribute `tamis.field`."""
+    """Return an evaluation as attributes that OpenTelemetry's conventions define, and our own `tamis.field`."""
     value = evaluation.value
     return {
         "gen_ai.evaluation.name": evaluation.label,
@@ -206,10 +206,11 @@ def attributes_of(evaluation: Evaluation) -> Attributes:
 def outcome_attributes(
     operation: OperationKind, outcome: EvaluationResult | FieldsResult | ErrorKind
 ) -> dict[str, Value | None]:
-    """Return an item's decision or failure as attributes that the conventions define.
+    """Return an item's decision or failure as attributes that OpenTelemetry's conventions define.
 
-    The score is the value of a rating, for other operations the confidence. A value is a label only if the operation
-    defines it. The reasoning is included if the variable `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` is set.
+    The score is the rated value of the operation `score`. For other operations, the score is the confidence. A value is
+    a label only if the operation defines it. The reasoning is included if the variable
+    `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` is set.
     """
     name = {"gen_ai.evaluation.name": operation_name(type(operation))}
     if isinstance(outcome, ErrorKind):

@@ -63,7 +63,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # untyped in the pac
 
 
 class Metrics(Measures):
-    """The counters of a worker's reports. Read them through `registry`."""
+    """The counters of a worker's reports. Read the counters through `registry`."""
 
     def __init__(self, *, redact: Callable[[str], str] = str) -> None:
         """Make the counters. `redact` removes secrets from a label's text."""
@@ -205,7 +205,7 @@ class Exposition:
 
     @property
     def url(self) -> str | None:
-        """The URL of the metrics; None if they are not served."""
+        """The URL of the metrics; None if the metrics are not served."""
         if self._server is None:
             return None
         host = f"[{self.host}]" if ":" in self.host else self.host

@@ -1,6 +1,6 @@
 """The deliverer: claims due webhooks, sends each in a separate task of the loop, and records the result.
 
-It runs in every worker. A webhook is delivered at least once. If no answer is recorded (worker dead, ledger
+The deliverer runs in every worker. A webhook is delivered at least once. If no answer is recorded (worker dead, ledger
 unavailable), the claim expires, and the webhook is sent again with the same id and body.
 """
 
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 class Sends(Protocol):
-    """The interface of a sender."""
+    """The interface of a sender of webhooks or of tasks in their place."""
 
     async def send(self, webhook_id: UUID, url: str, body: str) -> DeliveryAnswer:
         """Send a webhook once, and return the receiver's answer."""
@@ -46,7 +46,7 @@ class Sends(Protocol):
 
 @dataclass(eq=False)
 class Deliverer:
-    """The deliverer of a ledger's webhooks. It works until `run` is cancelled.
+    """The deliverer of a ledger's webhooks. The deliverer works until `run` is cancelled.
 
     `tasks` sends Celery tasks in place of webhooks. Without a secret for signatures, `sender` is None, and only tasks
     are sent.
@@ -71,7 +71,10 @@ class Deliverer:
         return cls(engine, sender, tasks=TaskSender(app), keep_days=settings.webhook_keep_days)
 
     async def run(self) -> None:
-        """Check and send until cancelled. Unfinished tries are repeated when the claims of their webhooks expire."""
+        """Look for due webhooks and send them, until cancelled.
+
+        Unfinished tries are repeated when the claims of their webhooks expire.
+        """
         try:
             await Looper("webhooks", self.look, POLL).run()
         finally:
@@ -79,7 +82,10 @@ class Deliverer:
             await self.close()
 
     async def look(self) -> None:
-        """Begin to send due webhooks, up to the limit. Raises `LedgerUnavailable`."""
+        """Begin to send due webhooks, until 8 tries are in flight.
+
+        Raise `LedgerUnavailable` if Postgres does not answer.
+        """
         self._looks += 1
         if self._looks % SWEEPS == 1:
             await outbox.tell_failing(self.engine)

@@ -60,7 +60,7 @@ WHERE b.state IN ('running', 'paused') AND webhook_wanted(b.callback, :event)
 
 @dataclass(frozen=True)
 class Claimed:
-    """A webhook for this worker to send. Other workers cannot send it until the claim expires."""
+    """A webhook for this worker to send. Other workers cannot send the webhook until the claim expires."""
 
     id: UUID
     url: str
@@ -69,10 +69,10 @@ class Claimed:
 
 
 async def claim(engine: AsyncEngine, most: int, *, signed: bool = True) -> list[Claimed]:
-    """Claim up to `most` due webhooks, and return them with their bodies. Raises `LedgerUnavailable`.
+    """Claim up to `most` due webhooks, and return them with their bodies.
 
-    All tries of a webhook have the same body. `signed`: False if there is no secret; then only tasks are claimed, which
-    use the broker.
+    Raise `LedgerUnavailable` if Postgres does not answer. All tries of a webhook have the same body. `signed`: False if
+    there is no secret for signatures. Then only Celery tasks, which need no signature, are claimed.
     """
     places = {"most": most, "of_one_receiver": OF_ONE_RECEIVER}
     parameters = {**places, "claimed_for": CLAIMED_FOR, "signed": signed, "tasks": TASKS}
@@ -82,7 +82,9 @@ async def claim(engine: AsyncEngine, most: int, *, signed: bool = True) -> list[
 
 
 async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decision: DeliveryDecision) -> None:
-    """Record the result of a try. Raises `LedgerUnavailable`. In that case the webhook is sent once more.
+    """Record the result of a try.
+
+    If Postgres does not answer, raise `LedgerUnavailable`. The webhook is then sent once more.
 
     A success is always recorded. A failure is recorded only if no later try or replay has begun.
     """
@@ -103,7 +105,7 @@ async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decisio
 async def say_why_they_wait(engine: AsyncEngine, reason: str) -> int:
     """Store `reason` in due webhooks that need a signature.
 
-    Return how many webhooks did not have this reason before. Raises `LedgerUnavailable`.
+    Return how many webhooks did not have this reason before. Raise `LedgerUnavailable` if Postgres does not answer.
     """
     w = webhooks.c
     due = and_(w.state == WebhookState.WAITING, w.next_at <= func.now(), w.last_said.is_distinct_from(reason))
@@ -115,7 +117,7 @@ async def say_why_they_wait(engine: AsyncEngine, reason: str) -> int:
 async def tell_failing(engine: AsyncEngine) -> int:
     """Write a webhook for each open batch with too many failures, once for each round. Return the number of webhooks.
 
-    If another worker is doing the same, nothing is written. Raises `LedgerUnavailable`.
+    If another worker is doing the same, nothing is written. Raise `LedgerUnavailable` if Postgres does not answer.
     """
     async with transaction(engine) as connection:
         if not (await connection.execute(select(func.pg_try_advisory_xact_lock(SWEEP_LOCK)))).scalar_one():

@@ -1,4 +1,4 @@
-"""One try of a webhook, or of a task in its place, and its result in a few words.
+"""One try to send a webhook, or a Celery task in its place, and the result of the try in a few words.
 
 A webhook is a signed request to a public address. A user who may submit a batch chooses the URL, but the worker that
 calls the URL is inside a private network. So private addresses are refused unless the operator allows them. A task goes
@@ -51,7 +51,7 @@ class PrivateAddress(OSError):
 
 
 class Sender:
-    """The sender of webhooks, signed as Standard Webhooks specifies. Use it on one loop, and `close` it."""
+    """The sender of webhooks, signed as Standard Webhooks specifies. Use the object on one event loop."""
 
     def __init__(
         self,
@@ -156,7 +156,7 @@ def _why(error: Exception, within: float) -> str:
 
 
 def is_task(url: str) -> bool:
-    """Return whether a URL is the address of a task."""
+    """Return whether a URL in the outbox addresses a Celery task instead of a receiver of webhooks."""
     return url.startswith(f"{SCHEME}:")
 
 

@@ -15,7 +15,7 @@ down_revision = None
 HERE = Path(__file__).parent
 STATES = ("pending", "running", "decided", "failed", "cancelled", "excluded_by_filter")
 
-# Summands of a row of each table in its batch's tally; `n` is 1 for a new row, -1 for a deleted one.
+# What a row of each table adds to each column of its batch's tally; `n` is 1 for a new row, -1 for a deleted row.
 OF_ITEMS = {state: f"sum(n) FILTER (WHERE state = '{state}')" for state in STATES} | {
     "lost_claims": "sum(n * lost_claims)"
 }
@@ -40,13 +40,16 @@ READ = {
 
 
 def _add(columns: tuple[str, ...]) -> str:
-    """Return the end of an INSERT into `tallies` that adds to an existing row."""
+    """Return the ON CONFLICT clause for an INSERT into `tallies`: it adds the new numbers to an existing row."""
     sums = ", ".join(f"{name} = tallies.{name} + EXCLUDED.{name}" for name in columns)
     return f"ON CONFLICT (batch_id, round, backend) DO UPDATE SET {sums}"
 
 
 def _difference(table: str, rows: str) -> str:
-    """Return the statement that adds the changes in `rows` to this connection's tally, unless they sum to zero."""
+    """Return the statement that adds changed rows to this connection's rows of `tallies`, unless they sum to zero.
+
+    `rows`: a SELECT of the changed rows, with `n` as 1 for an added row and -1 for a removed row.
+    """
     figures = OF_ITEMS if table == "item_states" else OF_RESULTS
     taken = ", ".join(f"coalesce({figure}, 0) AS {name}" for name, figure in figures.items())
     names = ", ".join(figures)
@@ -153,5 +156,5 @@ def upgrade() -> None:
 
 
 def _run(name: str, schema: str) -> None:
-    """Run a file of statements unchanged: the driver looks for no parameters in it."""
+    """Run a file of SQL statements, with the schema's name in place of `{schema}`, and without parameters."""
     op.get_bind().connection.cursor().execute((HERE / name).read_text("utf-8").replace("{schema}", schema))
