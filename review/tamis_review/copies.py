@@ -13,7 +13,7 @@ def list_copies(batch: Batch) -> list[CopyPair]:
     A pair comes from the deduplication, which was not sure, or from a person. Pairs show no screening decisions, so
     blind readers see all pairs. Only the first stage of a review has pairs.
 
-    Raises `LedgerUnavailable`.
+    May raise `LedgerUnavailable`.
     """
     with batch.session.snapshot() as connection:
         visible(connection, batch)

@@ -100,7 +100,7 @@ def decide(batch: Batch, decisions: Sequence[HumanDecision]) -> list[Override]:
 def list_overrides(batch: Batch, *, history: bool = False) -> list[Override]:
     """Return each reviewer's current decisions, in item order. With `history`, return all decisions and withdrawals.
 
-    The decision that counts for an item is in `ItemResult.override`. Raises `LedgerUnavailable`.
+    The decision that counts for an item is in `ItemResult.override`. May raise `LedgerUnavailable`.
     """
     with batch.session.snapshot() as connection:
         return visible(connection, batch).overrides(ledger.read_overrides(connection, batch.uuid, history=history))
@@ -119,7 +119,7 @@ def count_human_decisions(batch: Batch) -> HumanCounts | None:
 def list_conflicts(batch: Batch) -> list[Conflict]:
     """Return the unsettled conflicts: the records on which people disagree, with all decisions on them.
 
-    Raises `LedgerUnavailable`.
+    May raise `LedgerUnavailable`.
     """
     with batch.session.snapshot() as connection:
         hidden = visible(connection, batch).hidden
@@ -128,7 +128,7 @@ def list_conflicts(batch: Batch) -> list[Conflict]:
 
 
 def read_visible(batch: Batch, places: Collection[int]) -> list[ItemResult]:
-    """Return the results of the items with these numbers, in item order. Raise `LedgerUnavailable`.
+    """Return the results of the items with these numbers, in item order. May raise `LedgerUnavailable`.
 
     An item whose decisions are hidden from the client's user looks undecided.
     """

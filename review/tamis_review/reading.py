@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def get_screening_mode(batch: Batch) -> ScreeningModeSet:
     """Return the screening mode of the batch, with the person who set it and the time. The default is `single`.
 
-    The mode says which decisions people may see. Raises `LedgerUnavailable`.
+    The mode says which decisions people may see. May raise `LedgerUnavailable`.
     """
     with batch.session.reading() as connection:
         return blindness.read_mode_set(connection, batch.uuid)

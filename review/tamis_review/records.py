@@ -32,7 +32,7 @@ def explain(batch: Batch, index: int) -> Explanation:
 def read_failures(batch: Batch) -> RetryBias:
     """Return the number of failures in each round, and whether failures depend on traits of the records.
 
-    Traits that depend on decisions are omitted while a decision is hidden. Raises `LedgerUnavailable`.
+    Traits that depend on decisions are omitted while a decision is hidden. May raise `LedgerUnavailable`.
     """
     with batch.session.snapshot() as connection:
         return read_retry_bias(connection, batch.uuid, decisions=not visible(connection, batch).hidden)

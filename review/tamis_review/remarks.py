@@ -65,7 +65,7 @@ def remark(
 def count_labels(batch: Batch) -> Counter[str]:
     """Return how many items have each label. Other people's labels on hidden records are ignored.
 
-    Raises `LedgerUnavailable`.
+    May raise `LedgerUnavailable`.
     """
     with batch.session.snapshot() as connection:
         seen = visible(connection, batch)

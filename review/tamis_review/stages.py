@@ -15,7 +15,7 @@ from .plans.judge_items import judge_item
 def has_later_stage(batch: Batch) -> bool:
     """Return whether the next stage of the batch's review has begun. Then results of a retry cannot enter that stage.
 
-    Raises `LedgerUnavailable`.
+    May raise `LedgerUnavailable`.
     """
     with batch.session.reading() as connection:
         return runs.later_stage(connection, batch.uuid)

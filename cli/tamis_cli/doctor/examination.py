@@ -163,7 +163,7 @@ class Learned:
 
 
 def read_learned(engine: Engine) -> tuple[Learned, ...]:
-    """Return the request formats that workers learned most recently, newest first. Raise `LedgerUnavailable`."""
+    """Return the request formats that workers learned most recently, newest first. May raise `LedgerUnavailable`."""
     columns = dialects.c
     latest = select(
         columns.endpoint, columns.model, columns.rung, columns.proven, columns.unusable, columns.changed_at
@@ -208,7 +208,7 @@ class WebhookBacklog:
 
 
 def read_backlog(engine: Engine) -> WebhookBacklog:
-    """Return the numbers of waiting and failed webhooks. Raises `LedgerUnavailable`."""
+    """Return the numbers of waiting and failed webhooks. May raise `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         return WebhookBacklog(**connection.execute(_READ, {"late": LATE, "tasks": TASKS}).mappings().one())
 

@@ -163,7 +163,10 @@ class CallResults:
         return batch
 
     async def waited_too_long(self, batch: FollowedBatch, within: float) -> WaitTimeout:
-        """Return the error for a batch whose results take longer than `within` seconds. Raises `LedgerUnavailable`."""
+        """Return the error for a batch whose results take longer than `within` seconds.
+
+        May raise `LedgerUnavailable`.
+        """
         hindrance = await self._hindrance([batch.id])
         self._say_that_none_works(batch, hindrance)
         n = len(batch.results)

@@ -48,12 +48,12 @@ class Batch(Generic[V_co]):
         return str(self.uuid)
 
     def operation(self) -> Operation:
-        """Return the operation on every item. Raises `LedgerUnavailable`."""
+        """Return the operation on every item. May raise `LedgerUnavailable`."""
         with self.session.reading() as connection:
             return ledger.read_operation(connection, self.uuid)
 
     def status(self) -> BatchView:
-        """Return the batch's present state. Raises `LedgerUnavailable`."""
+        """Return the batch's present state. May raise `LedgerUnavailable`."""
         with self.session.reading() as connection:
             return ledger.read_views(connection, batch_id=self.uuid)[0]
 
@@ -118,7 +118,7 @@ class Batch(Generic[V_co]):
     def cancel(self) -> None:
         """Cancel the pending items at once; calls in flight finish, and their results are kept.
 
-        Raises `IllegalTransition` if the batch is completed, and `LedgerUnavailable`.
+        Raises `IllegalTransition` if the batch is completed. May raise `LedgerUnavailable`.
         """
         with self.session.writing() as connection:
             runs.cancel(connection, self.uuid)

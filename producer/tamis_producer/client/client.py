@@ -203,7 +203,7 @@ class Client(Session):
     def first_batch(self, of: str) -> Batch:
         """Return the batch with this id or, for a review's id, the first batch of the review.
 
-        Raises `UnknownBatch` and `LedgerUnavailable`.
+        May raise `UnknownBatch` and `LedgerUnavailable`.
         """
         with self.reading() as connection:
             return Batch(self, ledger.find_first_batch(connection, of))
@@ -233,14 +233,14 @@ class Client(Session):
             return Batch(self, ledger.find_batch(connection, batch_id))
 
     def batches(self, limit: int = 20) -> list[BatchView]:
-        """Return the latest batches, newest first, without single calls of services. Raises `LedgerUnavailable`."""
+        """Return the latest batches, newest first, without single calls of services. May raise `LedgerUnavailable`."""
         with self.reading() as connection:
             return ledger.read_views(connection, limit=limit)
 
     def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
         """Return the last `hours` of services' single calls, added up by service and hour.
 
-        Raises `LedgerUnavailable`.
+        May raise `LedgerUnavailable`.
         """
         with self.reading() as connection:
             return ledger.read_service_traffic(connection, hours=hours)

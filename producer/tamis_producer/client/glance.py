@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def glance() -> "Iterator[Client | Glance]":
     """Yield a reader of the configured ledger, valid inside the block.
 
-    Raises `ConfigurationError`, `LedgerUnavailable` and `UnknownBatch`.
+    May raise `ConfigurationError`, `LedgerUnavailable` and `UnknownBatch`.
     """
     settings = ProducerSettings.load()
     arguments = driver_arguments(settings.database)

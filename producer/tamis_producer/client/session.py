@@ -116,7 +116,7 @@ class Session:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Yield a connection to the ledger. Raises `LedgerUnavailable`."""
+        """Yield a connection to the ledger. May raise `LedgerUnavailable`."""
         with ledger.ledger_errors(), self.engine.connect() as connection:
             yield connection
 
@@ -124,14 +124,14 @@ class Session:
     def snapshot(self) -> Iterator[Connection]:
         """Yield a connection whose statements all see the ledger as it was at one moment.
 
-        Raises `LedgerUnavailable`.
+        May raise `LedgerUnavailable`.
         """
         with self.reading() as connection:
             yield connection.execution_options(isolation_level="REPEATABLE READ")
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Yield a connection in a transaction. Raises `LedgerUnavailable`.
+        """Yield a connection in a transaction. May raise `LedgerUnavailable`.
 
         The transaction is committed at the end of the block, or rolled back after an error.
         """
@@ -172,7 +172,7 @@ class Session:
             dispatcher.close()
 
     def dispatch(self, batch_id: UUID, unblock: Collection[str | None] = ()) -> None:
-        """Dispatch shards until the batch's window (its most shards in flight) is full. Raises `LedgerUnavailable`.
+        """Dispatch shards until the batch's window (its most shards in flight) is full. May raise `LedgerUnavailable`.
 
         If the broker does not answer, the workers dispatch the shards later. `unblock`: models to ask again at once,
         although their endpoint requested a wait.

@@ -157,7 +157,7 @@ class ProducerSettings(BaseModel):
 
     @property
     def limiter(self) -> str:
-        """The limiter's URL: its own setting, else the broker's URL with a database number two higher."""
+        """The limiter's URL: its own setting, else the broker's URL with its database number plus two."""
         return verified(self.limiter_url) if self.limiter_url else self._beside_broker(2, "limiter")
 
     @property

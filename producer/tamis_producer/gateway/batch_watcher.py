@@ -157,7 +157,7 @@ class BatchWatcher:
 def look(client: Client, batch_ids: frozenset[UUID], limit: int, unreviewed: int) -> Look:
     """Return the batches with these ids, the latest batches, and the latest batches without a review.
 
-    Raises `LedgerUnavailable`.
+    May raise `LedgerUnavailable`.
     """
     with ledger_errors(), client.engine.connect() as connection:
         views = read_views(connection, batch_ids=batch_ids) if batch_ids else []

@@ -170,7 +170,7 @@ def perform(job: Job, answer: IO[bytes]) -> None:
 
 
 def most_memory() -> int:
-    """Return the most bytes for one process: the gateway and each large body have equal shares of the memory."""
+    """Return the limit of one process in bytes: an equal share for the gateway and for each reader of a large body."""
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     with suppress(OSError, ValueError):  # no container, or a container without a limit
         whole = min(whole, int(LIMIT_OF_CONTAINER.read_text()))

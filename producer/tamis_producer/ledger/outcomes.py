@@ -73,7 +73,7 @@ def page_results(engine: Engine, batch_id: UUID, places: Collection[int] | None 
     """Yield the items of a batch in item order: all items, or only the items at `places`.
 
     Each page is read over a new connection when the reader reaches the page, so a later page may show a newer state.
-    Raises `LedgerUnavailable`.
+    May raise `LedgerUnavailable`.
     """
     ordered = None if places is None else sorted(places)
 

@@ -33,7 +33,10 @@ class WebhookView(Frozen):
 
 
 def read_all(engine: Engine, *, limit: int = 20, state: WebhookState | None = None) -> list[WebhookView]:
-    """Return the latest events, newest first; with `state`, only events in this state. Raises `LedgerUnavailable`."""
+    """Return the latest events, newest first; with `state`, only events in this state.
+
+    May raise `LedgerUnavailable`.
+    """
     latest = select(webhooks).order_by(webhooks.c.created_at.desc(), webhooks.c.id).limit(limit)
     query = latest if state is None else latest.where(webhooks.c.state == state)
     with ledger_errors(), engine.connect() as connection:
@@ -74,7 +77,7 @@ def replay(engine: Engine, prefix: str) -> list[WebhookView]:
 
 
 def write_test(engine: Engine, callback: Callback) -> UUID:
-    """Write an empty test event for the workers to send; return its id. Raises `LedgerUnavailable`."""
+    """Write an empty test event for the workers to send; return its id. May raise `LedgerUnavailable`."""
     row = {"type": TEST, "url": callback.url, "data": {}}
     with ledger_errors(), engine.begin() as connection:
         return UUID(str(connection.execute(insert(webhooks).values(row).returning(webhooks.c.id)).scalar_one()))

@@ -61,7 +61,7 @@ def archive_rows(
 
 
 def _write(connection: Connection, holding: Holding, draft: Path, going_on: Callable[[], None]) -> int:
-    """Write the rows of a table in the order of its primary key, and return their number. Raises `OSError`."""
+    """Write the rows of a table in the order of its primary key, and return their number. May raise `OSError`."""
     table = holding.table
     rows = select(*(INSTEAD.get(column, column) for column in _columns(holding))).where(holding.condition)
     statement = f"COPY ({_sql(connection, rows.order_by(*table.primary_key.columns))}) TO STDOUT {ENCODING}"

@@ -101,7 +101,7 @@ def prune_answers(connection: Connection, age: timedelta) -> int:
 
 
 def prune_all_answers(engine: Engine, age: timedelta) -> int:
-    """Delete all cached answers older than `age`, in slices; return their number. Raises `LedgerUnavailable`."""
+    """Delete all cached answers older than `age`, in slices; return their number. May raise `LedgerUnavailable`."""
     total = 0
     while True:
         with ledger_errors(), engine.begin() as connection:

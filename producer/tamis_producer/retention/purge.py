@@ -71,7 +71,7 @@ def archive_locked(
 
 
 def space_taken(engine: Engine) -> int:
-    """Return the size of all tables in bytes, including indexes and free space. Raises `LedgerUnavailable`."""
+    """Return the size of all tables in bytes, including indexes and free space. May raise `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         return sum(
             connection.execute(select(func.pg_total_relation_size(func.to_regclass(table.name)))).scalar_one() or 0
@@ -83,7 +83,7 @@ def give_back(engine: Engine) -> int:
     """Rewrite every table without its free space, and return the size of all tables afterwards, in bytes.
 
     VACUUM FULL locks each table for readers and writers. For a role that does not own the tables, nothing changes.
-    Raises `LedgerUnavailable`.
+    May raise `LedgerUnavailable`.
     """
     with ledger_errors(), engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         driver: Any = connection.connection.driver_connection

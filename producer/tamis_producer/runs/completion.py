@@ -32,6 +32,6 @@ def _registered() -> tuple[BatchCompleted, ...]:
 def follow(engine: Engine, batch_id: UUID) -> list[UUID]:
     """Begin the batches that follow a completed batch, unless they have begun already. In both cases return their ids.
 
-    Raises `LedgerUnavailable`.
+    May raise `LedgerUnavailable`.
     """
     return [following for begin in _registered() if (following := begin(engine, batch_id)) is not None]

@@ -22,8 +22,9 @@ ANSWER_WITHIN = 5.0  # s
 def read_workers(engine: Engine, broker_url: str) -> list[WorkerView]:
     """Return the live workers, longest running first.
 
-    If the ledger does not answer, read the workers' reports from the broker's Redis. Do the same if no worker has a
-    lease in a read-only ledger, where workers cannot renew leases. Raises `LedgerUnavailable` if neither answers.
+    If the ledger does not answer, read the workers' reports from the broker's Redis. Workers cannot renew leases in a
+    read-only ledger, so a read-only ledger without leases counts as no answer. Raises `LedgerUnavailable` if neither
+    answers.
     """
     try:
         with ledger_errors(), engine.connect() as connection:
@@ -49,14 +50,14 @@ class Repairs:
 
 
 def read_repairs(engine: Engine) -> list[Repairs]:
-    """Return the number of repairs of each kind, the latest repair first. Raises `LedgerUnavailable`."""
+    """Return the number of repairs of each kind, the latest repair first. May raise `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         rows = connection.execute(select(repairs).order_by(repairs.c.last_at.desc(), repairs.c.kind))
         return [Repairs(row.kind, row.total, row.last_at) for row in rows]
 
 
 def read_redis(broker_url: str) -> list[WorkerReport]:
-    """Return the workers' recent reports in Redis; empty if the broker is not Redis. Raises `BrokerUnavailable`."""
+    """Return the workers' recent reports in Redis; empty if the broker is not Redis. May raise `BrokerUnavailable`."""
     if not is_redis(broker_url):
         return []
     try:

@@ -34,7 +34,7 @@ class _Asked(BaseModel):
 
     @property
     def parsed(self) -> Operation:
-        """The operation with its parameters. Raises `InvalidParameters`."""
+        """The operation with its parameters. May raise `InvalidParameters`."""
         return parse_operation({**self.params, "operation": self.operation})
 
 

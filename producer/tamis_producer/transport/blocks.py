@@ -41,7 +41,7 @@ class Block:
 
 
 def read_blocks(limiter_url: str) -> list[Block]:
-    """Return the models that are not called for a while, sorted by name. Raises `BrokerUnavailable`."""
+    """Return the models that are not called for a while, sorted by name. May raise `BrokerUnavailable`."""
     with _limiter(limiter_url) as client:
         return _read(client)
 
@@ -49,7 +49,7 @@ def read_blocks(limiter_url: str) -> list[Block]:
 def lift_blocks(limiter_url: str, models: Collection[str | None]) -> list[Block]:
     """Let workers call these models again at once, although endpoints asked to wait. Return the lifted blocks.
 
-    If None is among the models, all blocks are lifted. Raises `BrokerUnavailable`.
+    If None is among the models, all blocks are lifted. May raise `BrokerUnavailable`.
     """
     with _limiter(limiter_url) as client:
         blocks = [block for block in _read(client) if None in models or block.model in models]

@@ -265,7 +265,7 @@ def impatient(within: float) -> dict[str, Any]:
 
 
 def waiting_messages(app: Celery, *, within: float) -> dict[str, int]:
-    """Return the number of messages waiting in each queue, over a new connection. Raises `BrokerUnavailable`.
+    """Return the number of messages waiting in each queue, over a new connection. May raise `BrokerUnavailable`.
 
     `within`: time limit in seconds for the connection and for each answer, without a second try.
     """
@@ -275,7 +275,7 @@ def waiting_messages(app: Celery, *, within: float) -> dict[str, int]:
 
 
 def passes_on(app: Celery, text: str, *, within: float) -> bool:
-    """Publish a text to a temporary queue, and return whether the text comes back. Raises `BrokerUnavailable`.
+    """Publish a text to a temporary queue, and return whether the text comes back. May raise `BrokerUnavailable`.
 
     `within`: seconds for the connection, and again for each answer, without a second try.
     """
@@ -296,7 +296,7 @@ def passes_on(app: Celery, text: str, *, within: float) -> bool:
 
 
 def queue_depths(app: Celery) -> dict[wire.ItemQueue, int]:
-    """Return the number of messages waiting in each item queue. Raises `BrokerUnavailable`."""
+    """Return the number of messages waiting in each item queue. May raise `BrokerUnavailable`."""
     with broker_errors(app), app.pool.acquire(block=True) as connection:
         return {queue: _depth(connection, name) for name, queue in wire.ITEM_QUEUES.items()}
 

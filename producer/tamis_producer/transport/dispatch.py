@@ -102,7 +102,7 @@ class Dispatcher:
         """Publish items whose messages were lost, each as a separate task.
 
         These tasks do not count towards the shard's chord, so a worker's reconciler ends the shard when its items have
-        ended. Raises `BrokerUnavailable` and `LedgerUnavailable`.
+        ended. May raise `BrokerUnavailable` and `LedgerUnavailable`.
         """
         with ledger_errors(), self._engine.connect() as connection:
             c = batches.c

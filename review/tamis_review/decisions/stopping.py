@@ -266,7 +266,7 @@ def read_stop(
         recall: the wanted share of all includes. None: as for the last sample, or 0.95 if there is no sample.
         confidence: the wanted confidence. None: as for the last sample, or 0.95 if there is no sample.
         human_errors: also count the includes that people overlook, if two people decided enough of the same records.
-        priced: add for several recalls and confidences how much more people must read. This takes most of the time.
+        priced: add how many more records people must read for several recalls and confidences. This takes longest.
         hidden: indexes of records whose decisions the caller must not see yet. These records count as unread.
 
     Raises:

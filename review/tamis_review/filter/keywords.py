@@ -84,7 +84,7 @@ class Keywords:
         self._any = compiled.compile_trusted("|".join(map(pattern, ordered))) if ordered else None
 
     def may_occur(self, text: bytes) -> bool:
-        """Return whether the text has a mention of a keyword."""
+        """Return False if the text certainly mentions no keyword. If True, `mentions` decides."""
         return self._any is not None and self._any.search(text) is not None
 
     def mentions(self, text: bytes) -> Iterator[Mention]:

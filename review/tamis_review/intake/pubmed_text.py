@@ -143,7 +143,7 @@ class _Reading:
         self._line_break = line_break
 
     def take(self, text: str, following: str) -> None:
-        """Store a paragraph as a part of the record. Its beginning decides which part, or else the next missing part.
+        """Store a paragraph as the part of the record that its beginning names, otherwise as the next missing part.
 
         `following`: the next paragraph. Author information there shows that this paragraph is the authors.
         """

@@ -104,7 +104,7 @@ def write_order(
 
 
 def read_order(connection: Connection, batch_id: UUID) -> ReadingOrder | None:
-    """Return the batch's stored order with its records, or None if the batch has none."""
+    """Return the reading order that is stored for the batch; None if no order is stored."""
     order = reading_orders.c
     columns = (order.places, order.reasons, order.decided, order.included, order.text_weight)
     row = connection.execute(select(*columns).where(order.batch_id == batch_id)).one_or_none()

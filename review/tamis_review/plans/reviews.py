@@ -49,12 +49,12 @@ class Review:
         return str(self.uuid)
 
     def status(self) -> ReviewView:
-        """Return the review's current state, with all stages at the same moment. Raise `LedgerUnavailable`."""
+        """Return the review's current state, with all stages at the same moment. May raise `LedgerUnavailable`."""
         with self.session.snapshot() as connection:
             return ledger.read_reviews(connection, review_id=self.uuid)[0]
 
     def stages(self) -> list[Batch]:
-        """Return the batches of the begun stages, in order. Raise `LedgerUnavailable`."""
+        """Return the batches of the begun stages, in order. May raise `LedgerUnavailable`."""
         return [Batch(self.session, UUID(view.id)) for view in self.status().stages]
 
     def watch(self, timeout: float | None = None) -> Iterator[ReviewView]:
@@ -182,7 +182,7 @@ def find_review(client: Session, review_id: str) -> Review:
 
 
 def list_reviews(client: Session, limit: int = 20) -> list[ReviewView]:
-    """Return the latest reviews, newest first. Raise `LedgerUnavailable`."""
+    """Return the latest reviews, newest first. May raise `LedgerUnavailable`."""
     with client.snapshot() as connection:
         return ledger.read_reviews(connection, limit=limit)
 

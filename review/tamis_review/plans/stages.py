@@ -67,7 +67,7 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
 def advance(engine: Engine, batch_id: UUID) -> UUID | None:
     """Begin the stage after this batch, in a new transaction, and return the id of the stage's batch.
 
-    Return None if no stage follows now (`begin_next`). Raises `LedgerUnavailable`.
+    Return None if no stage follows now (`begin_next`). May raise `LedgerUnavailable`.
     """
     with ledger_errors(), engine.begin() as connection:
         return begin_next(connection, batch_id)

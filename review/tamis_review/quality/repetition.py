@@ -64,7 +64,7 @@ def ask_again(client: Client, batch: Batch, n: int, *, seed: int, max_cost: Deci
 def compare_again(batch: Batch, again: Batch, n: int, *, seed: int) -> list[Repetition]:
     """Return how many second answers, from `ask_again`, equal the first answers, for each pair of models that answered.
 
-    Records without a second answer are not counted. Raises `LedgerUnavailable`.
+    Records without a second answer are not counted. May raise `LedgerUnavailable`.
     """
     with batch.session.reading() as connection:
         places = _drawn(connection, batch.uuid, n, seed)

@@ -128,7 +128,7 @@ def read_report_rows(connection: Connection, batch: Row[Any]) -> tuple[ReportRow
 
 
 def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
-    """Return the query for each report sought: its outcome, its reason and its study."""
+    """Return the query whose rows are the reports sought, with the outcome, the reason for it and the study."""
     item = outcomes(batch.id).subquery("each")
     stages = (HumanStage.RETRIEVAL, HumanStage.FULL_TEXT)
     got, read = (standing_at(batch.id, item.c.idx, stage=stage) for stage in stages)

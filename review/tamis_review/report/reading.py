@@ -138,7 +138,7 @@ DECISIONS = (Outcome.PASSED, Outcome.EXCLUDED, Outcome.UNCERTAIN)
 
 @contextmanager
 def snapshot(engine: Engine) -> Iterator[Connection]:
-    """Yield a connection that reads one snapshot of the ledger. Raise `LedgerUnavailable`."""
+    """Yield a connection that reads one snapshot of the ledger. May raise `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         yield connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 

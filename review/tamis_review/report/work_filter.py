@@ -239,7 +239,7 @@ def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str])
 def _decided(
     batch_id: UUID, operation: Inclusion, reasons: Collection[str], probes: Collection[str]
 ) -> Select[tuple[int]]:
-    """Return the query for the numbers of the records that an inclusion excluded for these reasons."""
+    """Return the query for the numbers of the records that the model excluded for one of these reasons."""
     # The query tests an answer's text before its JSON, which is slower.
     within, excluded = cast(results.c.detail, Text), is_value(results.c.value, operation.excludes)
     begins = within.like(BEGINS)  # as workers write it; any other form is parsed

@@ -242,9 +242,9 @@ def _order(
 def _page(
     connection: Connection, batch_id: UUID, query: WorkQuery, order: list[int], matching: set[int], after: int | None
 ) -> tuple[list[int], int | None, int | None]:
-    """Return the page's record numbers, the last of them if another page follows, and the count of all matches.
+    """Return three values: the page's record numbers; the last number, if another page follows, else None; the count.
 
-    The count is None if a search in more than `COUNTED` records fills the page early.
+    The count is the number of all matches. It is None if a search in more than `COUNTED` records fills the page early.
     """
     if query.words and len(order) > COUNTED:
         wanted, _ = work_filter.page(order, matching, after, AT_ONCE)

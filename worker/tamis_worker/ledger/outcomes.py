@@ -194,7 +194,7 @@ async def record(
 
 
 async def latest_errors(engine: AsyncEngine, batch_id: UUID, limit: int) -> Sequence[ErrorKind | None]:
-    """Return the error kinds of a batch's latest results with calls, the newest first; None for a decided item.
+    """Return the error kinds of the batch's latest results that needed a call, newest first; None for a decided item.
 
     Raise `LedgerUnavailable` if Postgres does not answer.
     """

@@ -34,7 +34,8 @@ class DialectStore(Protocol):
     async def lease(self, model: str, holder: str) -> Leased:
         """Request the lease for the one call that tries a model's request format.
 
-        The lease is granted if no other call holds it, and the format is not proven or the start format is due again.
+        The lease is granted if no other call holds it. Another condition must hold too: the format is not yet proven,
+        or the start format is due for another try.
         """
 
     async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:

@@ -88,8 +88,8 @@ class EvaluationStack:
     ) -> None:
         """Prepare the parts, without a connection. Raise `ConfigurationError` if a setting is missing or invalid.
 
-        `dispatcher` publishes returned items. `redact` removes secrets. Each API key is added to these secrets before
-        the key's first call.
+        `dispatcher` publishes items again that this worker gives back. `redact` removes secrets from texts. Each API
+        key becomes one of these secrets before the first call with the key.
         """
         policy = CallPolicy.of(settings)
         prices = known_prices(settings.prices)
