@@ -5,17 +5,19 @@ import math
 import statistics
 import time
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
 from typing import Any
 
 from celery import Celery
 from openai import AsyncOpenAI
+from sqlalchemy import text
 
 from llm_double import Double
 from tamis_producer import AIEvaluationService, ProducerSettings
 from tamis_schemas.batches import wire
 
 from .options import Options
-from .parts import API_KEY, Parts
+from .parts import API_KEY, Ledger, Parts
 from .records import QUESTION, records, request_body
 from .report import Cell, Table, ratio
 
@@ -27,6 +29,15 @@ ROUNDS, SHORT_ROUNDS = 9, 1  # of so many at once, each beside a batch
 WARM_UP = 3  # of each, which open every connection
 TIMEOUT = 60.0  # s
 PACE = 20  # calls a second
+STEP_COLUMNS = ("step", "median ms", "p90 ms")
+STEPS = (
+    "check the item",
+    "write the batch, publish it, fetch the message",
+    "claim, terms, cache, rate limit",
+    "the model's answer",
+    "read the answer, keep it in the cache",
+    "write the result, notify, read the result",
+)
 CPU_COLUMNS = ("calls", "worker CPU ms", "ratio")
 COLUMNS = ("calls", "beside", "median ms", "beside ms", "more ms", "p90 ms", "ratio")
 
@@ -49,6 +60,7 @@ def service(parts: Parts, options: Options) -> list[Table]:
             "`tamis.evaluate` by name": _by_name(ledger.settings),
             "`filter` of the service": lambda record: evaluation.filter(record, QUESTION.criteria),
         }
+        steps = asyncio.run(_steps(evaluation, ledger, double, single))
         used = {
             name: asyncio.run(_worker_cpu(lambda: parts.cpu(pids, double).workers, call, 4 * single, seed))
             for seed, (name, call) in enumerate(paced.items(), 1)
@@ -61,7 +73,35 @@ def service(parts: Parts, options: Options) -> list[Table]:
     costs: list[list[Cell]] = [[name, cpu, ratio([cpu], [beside])] for name, cpu in used.items()]
     return [
         Table("Single calls of the services", COLUMNS, rows, notes),
+        Table("Where the time of one single call goes", STEP_COLUMNS, steps, ["times of the ledger and the double"]),
         Table("Worker CPU of single calls", CPU_COLUMNS, costs, [f"{PACE} calls a second, with the idle worker's CPU"]),
+    ]
+
+
+async def _steps(evaluation: AIEvaluationService, ledger: Ledger, double: Double, calls: int) -> list[list[Cell]]:
+    """Return the milliseconds of each step of a call, from the times that the ledger and the double recorded."""
+    times = text("""
+        SELECT extract(epoch FROM b.created_at), extract(epoch FROM i.claimed_at), extract(epoch FROM r.created_at)
+        FROM batches b JOIN item_states i ON i.batch_id = b.id JOIN results r ON r.batch_id = b.id
+        ORDER BY b.created_at DESC LIMIT 1
+    """)
+    double.script(remember=True)
+    monotonic = time.time() - time.monotonic()
+    rows = []
+    for record in records(calls, seed=500_000):
+        began = time.time()
+        await evaluation.filter(record, QUESTION.criteria)
+        ended = time.time()
+        with ledger.client.engine.connect() as connection:
+            created, claimed, written = map(float, connection.execute(times).one())
+        call = double.calls()[-1]
+        assert call.ended is not None  # noqa: S101 - its answer was used
+        moments = (began, created, claimed, monotonic + call.started, monotonic + call.ended, written, ended)
+        rows.append([1000 * (after - before) for before, after in pairwise(moments)])
+    double.script(remember=False)
+    return [
+        [step, statistics.median(values), nine_of_ten(values)]
+        for step, values in zip(STEPS, map(list, zip(*rows, strict=True)), strict=True)
     ]
 
 

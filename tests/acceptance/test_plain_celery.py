@@ -50,8 +50,9 @@ class Service:
         return self.project.told("main.py", *command, env=self.environment)
 
     def calls_back(self) -> list[Any]:
-        """What its own task was called with, in the order in which it was."""
-        return [json.loads(line) for line in Path(self.environment["JOURNAL"]).read_text().splitlines()]
+        """What its own task was called with, in the order in which it was; nothing before its first call."""
+        journal = Path(self.environment["JOURNAL"])
+        return [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,9 @@ class PlainConsole(Console):
         super().__init__(highlight=False, **options)
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print tables as rich does, and text without line breaks.
+        """Print tables as the library rich does. Add no line breaks to other texts.
 
-        Only the terminal wraps text, so that people can copy it whole.
+        The terminal itself wraps long lines, so people can copy a text as one line.
         """
         super().print(*objects, **({"soft_wrap": all(isinstance(text, str) for text in objects)} | options))
 

@@ -31,6 +31,9 @@ from ..process.waiting import BesideLoop, OnLoop
 from .batch import Batch
 from .client import Client, Retried
 
+if TYPE_CHECKING:
+    from ..transport.dispatch import Shard
+
 THREADS = 4  # for publishing and long computations; more calls wait for a free thread
 
 P = ParamSpec("P")
@@ -46,6 +49,7 @@ class LoopClient(Client):
         super().__init__(bridge.blocking.settings)
         self.waiting = OnLoop()
         self._bridge = bridge
+        self._absence = bridge.blocking._absence
         self._drivers: WeakSet[psycopg.AsyncConnection[Any]] = WeakSet()
         event.listen(self.engine, "connect", lambda dbapi, _: self._drivers.add(dbapi.driver_connection))
 
@@ -53,9 +57,9 @@ class LoopClient(Client):
         """Run `Client.ready` on a thread, because checking the servers blocks."""
         await_only(self._bridge.on_thread(self._bridge.blocking.ready))
 
-    def dispatch(self, batch_id: UUID, unblock: Collection[str | None] = ()) -> None:
-        """Run `Client.dispatch` on a thread, because publishing blocks."""
-        await_only(self._bridge.on_thread(self._bridge.blocking.dispatch, batch_id, unblock))
+    def _dispatch(self, batch_id: UUID, unblock: Collection[str | None] = (), first: "Shard | None" = None) -> None:
+        """Publish on a thread, because publishing blocks."""
+        await_only(self._bridge.on_thread(self._bridge.blocking._dispatch, batch_id, unblock, first))
 
     def request_summary(self, batch_id: UUID) -> None:
         """Run `Client.request_summary` on a thread, because publishing blocks."""

@@ -196,8 +196,9 @@ class Client(Session):
         with batch.items, tracing.span("tamis.submit", about, kind=tracing.SpanKind.PRODUCER) as submitted:
             with self.writing() as connection:
                 batch_id = insert(connection, replace(batch, traceparent=tracing.traceparent()), submitted)
+                first = self._take_first(connection, batch_id)
             submitted.set({"tamis.batch_id": str(batch_id)})
-            self.dispatch(batch_id)
+            self._dispatch(batch_id, first=first)
         return Batch(self, batch_id, replayed=batch_id != batch.id)
 
     def first_batch(self, of: str) -> Batch:

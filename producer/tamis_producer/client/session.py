@@ -20,7 +20,7 @@ from ..process.waiting import ON_THREAD, Waiting
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-    from ..transport.dispatch import Dispatcher
+    from ..transport.dispatch import Dispatcher, Shard
 import time
 
 LASTS = 5.0  # s after a failure of the broker, during which only the workers dispatch new batches
@@ -177,10 +177,22 @@ class Session:
         If the broker does not answer, the workers dispatch the shards later. `unblock`: models to ask again at once,
         although their endpoint requested a wait.
         """
+        self._dispatch(batch_id, unblock)
+
+    def _take_first(self, connection: Connection, batch_id: UUID) -> Shard | None:
+        """Mark the first shard of a new batch as dispatched, in the transaction that writes the batch.
+
+        `_dispatch` publishes the shard. While the broker does not answer, return None, so that the shard waits.
+        """
+        from ..transport.dispatch import take_shard  # imports Celery
+
+        return None if self._absence.lasts else take_shard(connection, batch_id)
+
+    def _dispatch(self, batch_id: UUID, unblock: Collection[str | None] = (), first: Shard | None = None) -> None:
         if unblock:
             self._unblock(unblock)
         message = "batch %s is in the ledger; the workers will dispatch it: %s"
-        self._publish(message, batch_id, lambda: self._dispatcher().fill_window(batch_id))
+        self._publish(message, batch_id, lambda: self._dispatcher().fill_window(batch_id, first))
 
     def request_summary(self, batch_id: UUID) -> None:
         """Request the summary of a cancelled batch. If the broker does not answer, the workers write it later."""

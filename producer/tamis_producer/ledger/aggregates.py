@@ -1,13 +1,29 @@
 """Aggregates over the rows of a batch, for summaries and reports. Asynchronous callers run them by `run_sync`."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import (
+    CompoundSelect,
+    Connection,
+    Select,
+    Table,
+    Text,
+    Uuid,
+    bindparam,
+    cast,
+    func,
+    literal,
+    select,
+    union_all,
+)
 
 from tamis_schemas import Counts, ItemStatus, UncertainReason, possibly_unbilled_cost
 from tamis_schemas.ledger import items, results, tallies
 
+# The batch of the statements here, which are made once: making a statement takes longer than Postgres takes for it.
+BATCH = bindparam("batch_id", type_=Uuid)
 PAID = func.coalesce(func.sum(results.c.cost), 0)  # dollars, as far as prices are known
 UNPRICED = func.count().filter(results.c.cost.is_(None), results.c.calls > 0)  # items without a known price
 
@@ -25,7 +41,11 @@ TALLIED_LIKELY_COST = func.sum(tallies.c.decided_cost) / func.nullif(func.sum(ta
 
 def read_counts(connection: Connection, batch_id: UUID, n_items: int) -> Counts:
     """Return the number of a batch's items in each state."""
-    count_of = count_values(connection, batch_id, items.c.state, table=items)
+    return counts_of(count_values(connection, batch_id, items.c.state, table=items), n_items)
+
+
+def counts_of(count_of: Mapping[str, int], n_items: int) -> Counts:
+    """Return the counts of a batch from the number of its items in each state."""
     return Counts(n_items=n_items, **{status.value: count_of.get(status, 0) for status in ItemStatus})
 
 
@@ -36,35 +56,53 @@ def count_values(
 
     `most_first`: the most frequent value comes first.
     """
-    n = func.count().label("n")
-    statement = select(column.label("name"), n).where(table.c.batch_id == batch_id, *where).group_by("name")
-    ordered = statement.order_by(*([n.desc()] if most_first else []), "name")
-    return {str(row.name): row.n for row in connection.execute(ordered) if row.name is not None}
+    counted = counting(column, *where, table=table)
+    ordered = counted.order_by(*([counted.selected_columns.n.desc()] if most_first else []), "name")
+    return {row.name: row.n for row in connection.execute(ordered, {"batch_id": batch_id})}
+
+
+def counting(column: Any, *where: Any, table: Table = results) -> Select[str, int]:
+    """Return a query for how often each value of a column occurs in the rows of `BATCH`: `name` and `n`, without NULL.
+
+    `table`: the table of the column.
+    """
+    rows = select(cast(column, Text).label("name"), func.count().label("n"))
+    return rows.where(table.c.batch_id == BATCH, column.is_not(None), *where).group_by("name")
+
+
+def all_counts(**queries: Select[str, int]) -> CompoundSelect[str, str, int]:
+    """Return several `counting` queries as one query. Its rows have the name of their query as `key`."""
+    parts = [select(literal(key).label("key"), query.subquery()) for key, query in queries.items()]
+    return union_all(*parts).order_by("key", "name")
+
+
+_TOTALLED = ("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens", "calls")
+_TOTALS = select(
+    *(func.coalesce(func.sum(results.c[name]), 0).label(name) for name in _TOTALLED),
+    PAID.label("cost"),
+    UNPRICED.label("unpriced"),
+    UNANSWERED.label("unanswered"),
+    MEAN_PAID.label("mean_paid"),
+    select(LOST_CLAIMS).where(items.c.batch_id == BATCH).scalar_subquery().label("lost_claims"),
+    func.count().filter(results.c.cached).label("cached"),
+    func.count(results.c.cut).label("cut"),
+    func.count()
+    .filter(
+        results.c.error_kind.is_(None),
+        results.c.detail.op("->>")("uncertain_reason") == UncertainReason.UNVERIFIED.value,
+    )
+    .label("unverified"),
+    func.percentile_cont(0.5).within_group(results.c.latency_ms).label("median"),
+    func.percentile_cont(0.95).within_group(results.c.latency_ms).label("p95"),
+).where(results.c.batch_id == BATCH)
 
 
 def read_totals(connection: Connection, batch_id: UUID) -> dict[str, Any]:
     """Return the sums of a batch's calls, tokens, money and time, as fields of a `Summary`."""
-    latency = results.c.latency_ms
-    unverified = results.c.detail.op("->>")("uncertain_reason") == UncertainReason.UNVERIFIED.value
-    sums = ("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens", "calls")
-    statement = select(
-        *(func.coalesce(func.sum(results.c[name]), 0).label(name) for name in sums),
-        PAID.label("cost"),
-        UNPRICED.label("unpriced"),
-        UNANSWERED.label("unanswered"),
-        MEAN_PAID.label("mean_paid"),
-        func.count().filter(results.c.cached).label("cached"),
-        func.count(results.c.cut).label("cut"),
-        func.count().filter(results.c.error_kind.is_(None), unverified).label("unverified"),
-        func.percentile_cont(0.5).within_group(latency).label("median"),
-        func.percentile_cont(0.95).within_group(latency).label("p95"),
-    ).where(results.c.batch_id == batch_id)
-    row = connection.execute(statement).one()
-    lost = connection.execute(select(LOST_CLAIMS).where(items.c.batch_id == batch_id)).scalar_one()
+    row = connection.execute(_TOTALS, {"batch_id": batch_id}).one()
     totals = {name: value for name, value in row._mapping.items() if name not in ("mean_paid", "median", "p95")}
     return totals | {
-        "lost_claims": lost,
-        "possibly_unbilled_cost": possibly_unbilled_cost(row.unanswered + lost, row.mean_paid),
+        "possibly_unbilled_cost": possibly_unbilled_cost(row.unanswered + row.lost_claims, row.mean_paid),
         "call_seconds_median": _seconds(row.median),
         "call_seconds_p95": _seconds(row.p95),
     }

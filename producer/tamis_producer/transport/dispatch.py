@@ -13,12 +13,12 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from celery import Celery
-from sqlalchemy import Connection, Engine, and_, func, select, update
+from sqlalchemy import Connection, Engine, and_, func, select, text, update
 
-from tamis_schemas import BatchStatus, BrokerUnavailable, ItemStatus, Priority
+from tamis_schemas import BatchStatus, BrokerUnavailable, Priority
 from tamis_schemas.batches import wire
 from tamis_schemas.batches.status import check_batch_transition
-from tamis_schemas.ledger import batches, items, shards
+from tamis_schemas.ledger import batches, shards
 from tamis_schemas.ledger.tables import ShardStatus
 
 from ..ledger import ledger_errors
@@ -75,18 +75,19 @@ class Dispatcher:
         """Leave the broker's connections to the parent process of a fork, and return them."""
         return forget_pools(self._app)
 
-    def fill_window(self, batch_id: UUID) -> int:
+    def fill_window(self, batch_id: UUID, first: Shard | None = None) -> int:
         """Dispatch shards of a batch until its window (its most shards in flight) is full. Return their number.
 
         A shard is marked before it is published. If the process is killed in between, a worker publishes the shard
-        later.
+        later. `first`: a shard that `take_shard` has marked already; None: there is none.
 
         Raises:
             BrokerUnavailable: publishing failed; the shard waits for dispatch again.
             LedgerUnavailable: the ledger does not answer.
         """
         dispatched = 0
-        while (shard := self._take(batch_id)) is not None:
+        while (shard := first or self._take(batch_id)) is not None:
+            first = None
             try:
                 self._publish(shard)
             except BrokerUnavailable:
@@ -132,59 +133,7 @@ class Dispatcher:
 
     def _take(self, batch_id: UUID) -> Shard | None:
         with ledger_errors(), self._engine.begin() as connection:
-            batch = connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update()).one_or_none()
-            if batch is None or BatchStatus(batch.state) not in (BatchStatus.PENDING, BatchStatus.RUNNING):
-                return None
-            this_round = and_(shards.c.batch_id == batch_id, shards.c.round == batch.round)
-            in_flight = connection.execute(
-                select(func.count()).where(this_round, shards.c.state == ShardStatus.DISPATCHED)
-            ).scalar_one()
-            if in_flight >= batch.window_size:
-                return None
-            next_two = connection.execute(
-                select(shards)
-                .where(this_round, shards.c.state == ShardStatus.WAITING)
-                .order_by(shards.c.shard)
-                .limit(2)
-            ).all()
-            if not next_two:
-                return None
-            waiting = next_two[0]
-            pending = connection.execute(
-                select(items.c.idx, items.c.item_id)
-                .where(
-                    items.c.batch_id == batch_id,
-                    items.c.idx >= waiting.first_idx,
-                    items.c.idx < waiting.end_idx,
-                    items.c.state == ItemStatus.PENDING,
-                )
-                .order_by(items.c.idx)
-            ).all()
-            this_shard = and_(this_round, shards.c.shard == waiting.shard)
-            connection.execute(
-                update(shards)
-                .where(this_shard)
-                .values(state=ShardStatus.DISPATCHED, dispatched_at=func.now(), published_at=None)
-            )
-            lane = batch.lane
-            changes: dict[str, Any] = {}
-            if lane is None:  # its first dispatch, or its priority was changed
-                lane = changes["lane"] = _emptiest_lane(connection, batch.priority, small=batch.n_items <= SMALL)
-            if batch.state != BatchStatus.RUNNING:
-                check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
-                changes |= {"state": BatchStatus.RUNNING, "started_at": func.now()}
-            if changes:
-                connection.execute(update(batches).where(batches.c.id == batch_id).values(changes))
-            return Shard(
-                batch_id=batch_id,
-                round=batch.round,
-                number=waiting.shard,
-                operation=batch.operation,
-                queue=wire.ItemQueue(Priority(batch.priority), lane).name,
-                items=tuple(ItemAddress(row.idx, row.item_id) for row in pending),
-                traceparent=batch.traceparent,
-                last=len(next_two) == 1 or in_flight + 1 >= batch.window_size,
-            )
+            return take_shard(connection, batch_id)
 
     def _publish(self, shard: Shard) -> None:
         """Publish a shard as a chord in Celery's protocol.
@@ -253,8 +202,8 @@ class Dispatcher:
 
     def _change(self, shard: Shard, **values: Any) -> None:
         """Change the row of a shard that is still dispatched."""
-        with ledger_errors(), self._engine.begin() as connection:
-            connection.execute(
+        with ledger_errors(), self._engine.connect() as connection:
+            connection.execution_options(isolation_level="AUTOCOMMIT").execute(
                 update(shards)
                 .where(
                     shards.c.batch_id == shard.batch_id,
@@ -264,6 +213,61 @@ class Dispatcher:
                 )
                 .values(**values)
             )
+
+
+_BATCH = text("""
+SELECT state, round, window_size, lane, priority, n_items, operation, traceparent FROM batches
+WHERE id = :batch_id FOR UPDATE
+""")
+_NEXT_TWO = text("""
+SELECT s.shard, s.first_idx, s.end_idx,
+       (SELECT count(*) FROM shards d WHERE d.batch_id = :batch_id AND d.round = :round AND d.state = 'dispatched')
+           AS in_flight
+FROM shards s WHERE s.batch_id = :batch_id AND s.round = :round AND s.state = 'waiting' ORDER BY s.shard LIMIT 2
+""")
+_MARKED = text("""
+WITH marked AS (
+    UPDATE shards SET state = 'dispatched', dispatched_at = now(), published_at = NULL
+    WHERE batch_id = :batch_id AND round = :round AND shard = :shard
+)
+SELECT idx, item_id FROM item_states
+WHERE batch_id = :batch_id AND idx >= :first_idx AND idx < :end_idx AND state = 'pending' ORDER BY idx
+""")
+
+
+def take_shard(connection: Connection, batch_id: UUID) -> Shard | None:
+    """Mark the next shard of a batch as dispatched, in the caller's transaction, and return it for publication.
+
+    Return None if the window is full, no shard waits, or the batch neither waits nor runs. Raises `LedgerUnavailable`.
+    """
+    batch = connection.execute(_BATCH, {"batch_id": batch_id}).one_or_none()
+    if batch is None or BatchStatus(batch.state) not in (BatchStatus.PENDING, BatchStatus.RUNNING):
+        return None
+    next_two = connection.execute(_NEXT_TWO, {"batch_id": batch_id, "round": batch.round}).all()
+    if not next_two or next_two[0].in_flight >= batch.window_size:
+        return None
+    waiting = next_two[0]
+    bounds = {"shard": waiting.shard, "first_idx": waiting.first_idx, "end_idx": waiting.end_idx}
+    pending = connection.execute(_MARKED, {"batch_id": batch_id, "round": batch.round, **bounds}).all()
+    lane = batch.lane
+    changes: dict[str, Any] = {}
+    if lane is None:  # its first dispatch, or its priority was changed
+        lane = changes["lane"] = _emptiest_lane(connection, batch.priority, small=batch.n_items <= SMALL)
+    if batch.state != BatchStatus.RUNNING:
+        check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
+        changes |= {"state": BatchStatus.RUNNING, "started_at": func.now()}
+    if changes:
+        connection.execute(update(batches).where(batches.c.id == batch_id).values(changes))
+    return Shard(
+        batch_id=batch_id,
+        round=batch.round,
+        number=waiting.shard,
+        operation=batch.operation,
+        queue=wire.ItemQueue(Priority(batch.priority), lane).name,
+        items=tuple(ItemAddress(row.idx, row.item_id) for row in pending),
+        traceparent=batch.traceparent,
+        last=len(next_two) == 1 or waiting.in_flight + 1 >= batch.window_size,
+    )
 
 
 def _emptiest_lane(connection: Connection, priority: str, *, small: bool) -> int:

@@ -150,7 +150,7 @@ def reason_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]], places
 
 
 def exclusion_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]], places: Sequence[str] = ()) -> Exclusion:
-    """Return the exclusion to store for a copy. It names the record that stays, and says what agrees.
+    """Return the exclusion to store for a copy. The exclusion names the record that stays, and the fields that agree.
 
     `places`: the source or file of each record, if there are several files.
     """

@@ -219,9 +219,9 @@ def agreement(one: Traits, other: Traits, key: Key) -> str:
 
 
 def doubt(one: Traits, other: Traits, against: tuple[str, ...]) -> str:
-    """Return the reason of a doubt as a text, such as `the same title and first author, but another journal`.
+    """Return why two records are perhaps copies, such as `the same title and first author, but another journal`.
 
-    `against`: the evidence against a copy.
+    `against`: the evidence that the records are not copies.
     """
     return f"{agreement(one, other, Key.TITLE)}, but {', '.join(against)}"
 

@@ -47,7 +47,7 @@ class PossiblyUnbilled(Frozen):
 
 
 def possibly_unbilled_cost(n: int, mean: Decimal | None) -> Decimal | None:
-    """Return n * mean, rounded up: the possible dollars for `n` calls and claims with an unknown end.
+    """Return n * mean, rounded up: dollars that may have been spent on `n` calls and claims whose result is unknown.
 
     `mean`: the mean cost of an item in dollars; None if unknown. Return None if `n` is 0 or the mean is unknown.
     """

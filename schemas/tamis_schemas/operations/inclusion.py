@@ -49,7 +49,7 @@ class Inclusion(OperationKind):
     _written = without_empty("examples_from", "graded", "panel")
 
     def value_type(self) -> type[str]:
-        """Return the type of the operation's values: `include`, `exclude` or `uncertain`."""
+        """Return `str`, the type of the values `include`, `exclude` and `uncertain`."""
         return str
 
     def goes_on(self, value: object, narrowed: Any) -> bool:

@@ -102,6 +102,7 @@ class Evaluator:
             return no_outcome
         generation = self.interrupts.generation
         since = tracing.now()
+        self.configs.expect(key.batch_id)  # beside the claim
         claim = await self.writers.claims.submit(key)
         self.measures.claimed(isinstance(claim, Claim))
         if isinstance(claim, ClaimRefusal):

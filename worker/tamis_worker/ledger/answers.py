@@ -28,10 +28,12 @@ SELECT key, content, model, prompt_tokens, completion_tokens, probability FROM l
 WHERE key = ANY(CAST(:keys AS text[]))
   AND (CAST(:days AS int) IS NULL OR created_at > now() - make_interval(days => CAST(:days AS int)))
 """)
+# The commit does not wait for the disk. The commit of the item's outcome follows, and flushes this one too.
 _KEEP = text("""
 INSERT INTO llm_cache (key, content, model, prompt_tokens, completion_tokens, probability)
-SELECT * FROM unnest(CAST(:keys AS text[]), CAST(:contents AS text[]), CAST(:models AS text[]),
-                     CAST(:prompt_tokens AS int[]), CAST(:completion_tokens AS int[]), CAST(:probabilities AS float8[]))
+SELECT kept.* FROM (SELECT set_config('synchronous_commit', 'off', true)) AS not_flushed,
+    unnest(CAST(:keys AS text[]), CAST(:contents AS text[]), CAST(:models AS text[]), CAST(:prompt_tokens AS int[]),
+           CAST(:completion_tokens AS int[]), CAST(:probabilities AS float8[])) AS kept
 ON CONFLICT (key) DO UPDATE SET
     content = EXCLUDED.content, model = EXCLUDED.model, prompt_tokens = EXCLUDED.prompt_tokens,
     completion_tokens = EXCLUDED.completion_tokens, probability = EXCLUDED.probability, created_at = now()

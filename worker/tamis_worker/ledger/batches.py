@@ -54,44 +54,52 @@ class BatchConfigCache:
 
     engine: AsyncEngine
     steering: Steering = NO_STEERING
-    _known: dict[UUID, BatchTerms] = field(init=False, default_factory=dict)
+    _reads: dict[UUID, asyncio.Task[BatchTerms]] = field(init=False, default_factory=dict)
+
+    def expect(self, batch_id: UUID) -> "asyncio.Task[BatchTerms]":
+        """Begin to read the terms of a batch, unless they are known, and return the task that has them."""
+        if (existing := self._reads.get(batch_id)) is not None:
+            return existing
+        if len(self._reads) >= REMEMBERED:
+            self._reads.pop(next(iter(self._reads)))
+        reading = self._reads[batch_id] = asyncio.create_task(self._read(batch_id))
+        reading.add_done_callback(lambda ended: self._forget_failed(batch_id, ended))
+        return reading
 
     async def of(self, batch_id: UUID) -> BatchTerms:
         """Return the terms of a batch.
 
         While the ledger is unreachable, wait. Raise `InvalidParameters` if this release cannot read the operation.
         """
-        if (existing := self._known.get(batch_id)) is not None:
-            return existing
-        while True:
-            try:
-                terms = await self._read(batch_id)
-                break
-            except LedgerUnavailable as error:
-                log.debug("batch=%s: its items wait for the ledger: %s", batch_id, error)
-                await asyncio.sleep(RETRY)
-        if len(self._known) >= REMEMBERED:
-            self._known.pop(next(iter(self._known)))
-        self._known[batch_id] = terms
-        return terms
+        return await asyncio.shield(self.expect(batch_id))  # other items of the batch wait for the same task
+
+    def _forget_failed(self, batch_id: UUID, ended: "asyncio.Task[BatchTerms]") -> None:
+        if ended.cancelled() or ended.exception() is not None:
+            self._reads.pop(batch_id, None)
 
     def follow(self, priorities: Mapping[UUID, Priority]) -> Collection[UUID]:
         """Set the batches' present priorities, and return the batches whose priority has changed."""
         changed = []
         for batch_id, priority in priorities.items():
-            terms = self._known.get(batch_id)
-            if terms is not None and terms.priority is not priority:
-                terms.priority = priority
+            read = self._reads.get(batch_id)
+            if read is None or not read.done() or read.exception() is not None:
+                continue
+            if read.result().priority is not priority:
+                read.result().priority = priority
                 changed.append(batch_id)
         return changed
 
     async def _read(self, batch_id: UUID) -> BatchTerms:
-        async with transaction(self.engine) as connection:
-            c = batches.c
-            statement = select(c.params, c.model, c.use_cache, c.priority, c.max_cost, c.traceparent, c.steering).where(
-                c.id == batch_id
-            )
-            row = (await connection.execute(statement)).one()
+        c = batches.c
+        columns = (c.params, c.model, c.use_cache, c.priority, c.max_cost, c.traceparent, c.steering)
+        while True:
+            try:
+                async with transaction(self.engine) as connection:
+                    row = (await connection.execute(select(*columns).where(c.id == batch_id))).one()
+                break
+            except LedgerUnavailable as error:
+                log.debug("batch=%s: its items wait for the ledger: %s", batch_id, error)
+                await asyncio.sleep(RETRY)
         return BatchTerms(
             batch_id,
             parse_operation(row.params),

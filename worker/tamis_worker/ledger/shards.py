@@ -4,16 +4,31 @@ Closing a batch writes its summary. SQL computes all numbers of the summary from
 """
 
 import logging
+from collections import defaultdict
+from collections.abc import Mapping
 from enum import StrEnum
-from functools import partial
+from functools import cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Float, Row, and_, case, exists, func, null, select, update
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Float,
+    Row,
+    case,
+    exists,
+    func,
+    null,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tamis_producer.ledger.aggregates import count_values, read_counts, read_totals
+from tamis_producer.ledger.aggregates import BATCH, all_counts, counting, counts_of, read_totals
 from tamis_producer.process import tracing
 from tamis_schemas import (
     BatchStatus,
@@ -27,7 +42,7 @@ from tamis_schemas import (
 )
 from tamis_schemas.batches.status import check_batch_transition
 from tamis_schemas.batches.summary import CONFIDENCE_BANDS
-from tamis_schemas.ledger import batches, evaluations, exclusions, items, results, shards, summaries
+from tamis_schemas.ledger import batches, evaluations, exclusions, items, results, summaries
 from tamis_schemas.ledger.tables import ShardStatus
 from tamis_schemas.ledger.verdicts import scalar_text, text_of
 from tamis_schemas.operations import kind_of
@@ -38,6 +53,23 @@ from .connection import transaction
 log = logging.getLogger(__name__)
 
 QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+_LOCKED = select(batches).where(batches.c.id == BATCH).with_for_update()
+_SHARD = text("""
+SELECT s.state,
+       EXISTS (SELECT FROM item_states i WHERE i.batch_id = s.batch_id AND i.idx >= s.first_idx AND i.idx < s.end_idx
+               AND i.state IN ('pending', 'running')) AS open_items,
+       EXISTS (SELECT FROM shards o WHERE o.batch_id = s.batch_id AND o.round = s.round AND o.shard <> s.shard
+               AND o.state <> 'aggregated') AS open_shards
+FROM shards s WHERE s.batch_id = :batch_id AND s.round = :round AND s.shard = :shard
+""")
+_OPEN_ITEMS = text("SELECT 1 FROM item_states WHERE batch_id = :batch_id AND state IN ('pending', 'running') LIMIT 1")
+_AGGREGATED = text("""
+UPDATE shards SET state = 'aggregated', aggregated_at = now()
+WHERE batch_id = :batch_id AND round = :round AND state <> 'aggregated'
+  AND (CAST(:shards AS int[]) IS NULL OR shard = ANY(CAST(:shards AS int[])))
+""")
 
 
 class Closing(StrEnum):
@@ -55,36 +87,23 @@ async def close_shard(engine: AsyncEngine, batch_id: UUID, round_: int, shard: i
     """
     async with transaction(engine) as connection:
         # One closing of a batch at a time: otherwise two last shards could each see the other one open.
-        batch = (
-            await connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update())
-        ).one_or_none()
+        batch = (await connection.execute(_LOCKED, {"batch_id": batch_id})).one_or_none()
         if batch is None or batch.round != round_:
             return Closing.CLOSED  # a message of an earlier round
-        in_round = and_(shards.c.batch_id == batch_id, shards.c.round == round_)
-        row = (await connection.execute(select(shards).where(in_round, shards.c.shard == shard))).one()
+        row = (await connection.execute(_SHARD, {"batch_id": batch_id, "round": round_, "shard": shard})).one()
         if row.state != ShardStatus.AGGREGATED:
-            if await _has_open_items(connection, batch_id, row.first_idx, row.end_idx):
+            if row.open_items:
                 return Closing.OPEN
-            await connection.execute(
-                update(shards)
-                .where(in_round, shards.c.shard == shard)
-                .values(state=ShardStatus.AGGREGATED, aggregated_at=func.now())
-            )
+            await connection.execute(_AGGREGATED, {"batch_id": batch_id, "round": round_, "shards": [shard]})
         state = BatchStatus(batch.state)
         if state is BatchStatus.CANCELLED:
             return Closing.COMPLETED if await _finish_cancelled(connection, batch) else Closing.OPEN
         if state.terminal:
             return Closing.COMPLETED
-        unfinished = select(exists().where(in_round, shards.c.state != ShardStatus.AGGREGATED))
-        if (await connection.execute(unfinished)).scalar_one():
+        if row.open_shards:
             return Closing.CLOSED
         check_batch_transition(state, BatchStatus.COMPLETED)
-        await connection.execute(
-            update(batches)
-            .where(batches.c.id == batch_id)
-            .values(state=BatchStatus.COMPLETED, pause=null(), finished_at=func.now())
-        )
-        await _summarise(connection, batch)
+        await _finish(connection, batch_id, state=BatchStatus.COMPLETED, pause=null())
         return Closing.COMPLETED
 
 
@@ -94,9 +113,7 @@ async def close_cancelled(engine: AsyncEngine, batch_id: UUID) -> bool:
     The function is idempotent. Raise `LedgerUnavailable` if Postgres does not answer.
     """
     async with transaction(engine) as connection:
-        batch = (
-            await connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update())
-        ).one_or_none()
+        batch = (await connection.execute(_LOCKED, {"batch_id": batch_id})).one_or_none()
         if batch is None or batch.state != BatchStatus.CANCELLED or batch.finished_at is not None:
             return False
         return await _finish_cancelled(connection, batch)
@@ -106,22 +123,20 @@ async def _finish_cancelled(connection: AsyncConnection, batch: Row[Any]) -> boo
     """Finish a cancelled batch, whose row is locked. Return False if some of its items have not ended."""
     if batch.finished_at is not None:
         return True
-    if await _has_open_items(connection, batch.id, 0, batch.n_items):
+    if (await connection.execute(_OPEN_ITEMS, {"batch_id": batch.id})).first() is not None:
         return False
-    in_round = and_(shards.c.batch_id == batch.id, shards.c.round == batch.round)
-    still_open = and_(in_round, shards.c.state != ShardStatus.AGGREGATED)
-    await connection.execute(
-        update(shards).where(still_open).values(state=ShardStatus.AGGREGATED, aggregated_at=func.now())
-    )
-    await connection.execute(update(batches).where(batches.c.id == batch.id).values(finished_at=func.now()))
-    await _summarise(connection, batch)
+    await connection.execute(_AGGREGATED, {"batch_id": batch.id, "round": batch.round, "shards": None})
+    await _finish(connection, batch.id)
     return True
 
 
-async def _summarise(connection: AsyncConnection, batch: Row[Any]) -> None:
+async def _finish(connection: AsyncConnection, batch_id: UUID, **changes: Any) -> None:
+    """Finish a batch with these changes, and write its summary."""
+    finished = update(batches).where(batches.c.id == batch_id).values(finished_at=func.now(), **changes)
+    batch = (await connection.execute(finished.returning(batches))).one()
     about = {"tamis.batch_id": str(batch.id), "tamis.round": batch.round}
     with tracing.span("tamis.summary", about, of=batch.traceparent):
-        summary = await summarise(connection, batch.id)
+        summary = await connection.run_sync(summarise, batch)
         await connection.execute(
             upsert(summaries)
             .values(batch_id=batch.id, round=batch.round, summary=summary.model_dump(mode="json"))
@@ -132,28 +147,13 @@ async def _summarise(connection: AsyncConnection, batch: Row[Any]) -> None:
         log.warning("the counters of batch %s were wrong and were recounted", batch.id)
 
 
-async def _has_open_items(connection: AsyncConnection, batch_id: UUID, first: int, end: int) -> bool:
-    still_open = exists().where(
-        items.c.batch_id == batch_id,
-        items.c.idx >= first,
-        items.c.idx < end,
-        items.c.state.in_([status.value for status in ItemStatus if not status.terminal]),
-    )
-    return bool((await connection.execute(select(still_open))).scalar_one())
-
-
-async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
-    """Return the summary of a batch whose items have all ended. Nothing is written."""
-    return await connection.run_sync(_summary, batch_id)
-
-
-def _summary(connection: Connection, batch_id: UUID) -> Summary:
-    batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
-    count = partial(count_values, connection, batch_id)
-    kind, decided = kind_of(batch.operation), results.c.error_kind.is_(None)
-    countable = kind.decides() or kind.few_values
-    values = count(scalar_text(results.c.value), decided) if countable else {}
-    counts = read_counts(connection, batch_id, batch.n_items)
+def summarise(connection: Connection, batch: Row[Any]) -> Summary:
+    """Return the summary of a batch whose items have all ended, from its row in `batches`. Nothing is written."""
+    batch_id, kind = batch.id, kind_of(batch.operation)
+    counted: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in connection.execute(_counts(batch.operation), {"batch_id": batch_id}):
+        counted[row.key][row.name] = row.n
+    values, counts = counted["values"], counts_of(counted["states"], batch.n_items)
     metrics = _metrics(connection, batch_id)
     started_at = batch.started_at or batch.finished_at  # a batch may be cancelled before its first dispatch
     passed = values.get(text_of(kind.includes) or "", 0)
@@ -164,16 +164,31 @@ def _summary(connection: Connection, batch_id: UUID) -> Summary:
         counts=counts,
         values=values,
         pass_rate=wilson(passed, counts.decided) if kind.decides() else wilson(0, 0),
-        errors={ErrorKind(name): n for name, n in count(results.c.error_kind, _failed()).items()},
-        exclusions=count(exclusions.c.rule, exclusions.c.copy_of.is_(None), table=exclusions),
-        confidence=_confidence(connection, batch_id),
+        errors={ErrorKind(name): n for name, n in counted["errors"].items()},
+        exclusions=counted["exclusions"],
+        confidence=_confidence(connection, batch_id, counted["bands"]),
         evaluations=metrics,
         recall_escalations=_escalations(connection, batch_id) if metrics else None,
         **read_totals(connection, batch_id),
         wall_seconds=(batch.finished_at - started_at).total_seconds(),
-        models=count(results.c.model),
-        tiers=count(results.c.tier),
+        models=counted["models"],
+        tiers=counted["tiers"],
         finished_at=batch.finished_at,
+    )
+
+
+@cache
+def _counts(operation: str) -> CompoundSelect[str, str, int]:
+    kind, decided, confidence = kind_of(operation), results.c.error_kind.is_(None), results.c.confidence
+    countable = {"values": counting(scalar_text(results.c.value), decided)} if kind.decides() or kind.few_values else {}
+    return all_counts(
+        states=counting(items.c.state, table=items),
+        errors=counting(results.c.error_kind, _failed()),
+        exclusions=counting(exclusions.c.rule, exclusions.c.copy_of.is_(None), table=exclusions),
+        bands=counting(case(*((confidence >= least, name) for name, least in CONFIDENCE_BANDS)), decided),
+        models=counting(results.c.model),
+        tiers=counting(results.c.tier),
+        **countable,
     )
 
 
@@ -186,16 +201,14 @@ def _failed() -> ColumnElement[bool]:
     return exists().where(same, items.c.state == ItemStatus.FAILED)
 
 
-def _confidence(connection: Connection, batch_id: UUID) -> ConfidenceDistribution:
-    confidence = results.c.confidence
-    band = case(*((confidence >= least, name) for name, least in CONFIDENCE_BANDS))
-    decided = results.c.error_kind.is_(None)
-    bands = count_values(connection, batch_id, band, decided)
-    statement = select(
-        func.avg(confidence).cast(Float),
-        *(func.percentile_cont(q).within_group(confidence) for q in QUARTILES),
-    ).where(results.c.batch_id == batch_id, decided)
-    mean, low, lower, middle, upper, high = connection.execute(statement).one()
+_CONFIDENCE = select(
+    func.avg(results.c.confidence).cast(Float),
+    *(func.percentile_cont(q).within_group(results.c.confidence) for q in QUARTILES),
+).where(results.c.batch_id == BATCH, results.c.error_kind.is_(None))
+
+
+def _confidence(connection: Connection, batch_id: UUID, bands: Mapping[str, int]) -> ConfidenceDistribution:
+    mean, low, lower, middle, upper, high = connection.execute(_CONFIDENCE, {"batch_id": batch_id}).one()
     return ConfidenceDistribution(
         bands={name: bands.get(name, 0) for name, _ in CONFIDENCE_BANDS},
         mean=mean,
@@ -207,20 +220,21 @@ def _confidence(connection: Connection, batch_id: UUID) -> ConfidenceDistributio
     )
 
 
+_METRICS = (
+    select(
+        *(evaluations.c.label, evaluations.c.category, evaluations.c.reason, func.count().label("n")),
+        *(func.avg(evaluations.c.score).cast(Float).label("mean"), func.min(evaluations.c.score).label("minimum")),
+    )
+    .where(evaluations.c.batch_id == BATCH)
+    .group_by(evaluations.c.label, evaluations.c.category, evaluations.c.reason)
+    .order_by(evaluations.c.label, func.count().desc(), evaluations.c.category, evaluations.c.reason)
+)
+
+
 def _metrics(connection: Connection, batch_id: UUID) -> dict[str, MetricFigures]:
     """Return the figures of each metric, with the number of missing values for each reason."""
-    c = evaluations.c
-    statement = (
-        select(
-            *(c.label, c.category, c.reason, func.count().label("n")),
-            *(func.avg(c.score).cast(Float).label("mean"), func.min(c.score).label("minimum")),
-        )
-        .where(c.batch_id == batch_id)
-        .group_by(c.label, c.category, c.reason)
-        .order_by(c.label, func.count().desc(), c.category, c.reason)
-    )
     by_label: dict[str, MetricFigures] = {}
-    for row in connection.execute(statement):
+    for row in connection.execute(_METRICS, {"batch_id": batch_id}):
         figures = by_label.get(row.label, MetricFigures(n=0))
         if row.reason is not None:
             changes: dict[str, Any] = {"without": figures.without | {row.reason: row.n}}

@@ -7,10 +7,9 @@ batch for each of its rows.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
-from uuid import UUID
 
 import pytest
-from sqlalchemy import Connection, Engine, event, text
+from sqlalchemy import Connection, Engine, event, select, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from stage import abstracts
@@ -20,6 +19,7 @@ from tamis_producer.runs import rounds
 from tamis_producer.transport.broker import make_app
 from tamis_producer.transport.dispatch import Dispatcher
 from tamis_schemas import Filter
+from tamis_schemas.ledger import batches
 from tamis_worker.engine.backpressure import Backpressure
 from tamis_worker.ledger import shards
 from tamis_worker.maintenance.reconciler import Reconciler
@@ -75,7 +75,8 @@ def counted(engine: Engine) -> Iterator[list[tuple[int, str]]]:
 
 def summarise(client: Client, batch: Batch) -> None:
     with client.engine.connect() as connection:
-        assert shards._summary(connection, UUID(batch.id)).errors == {"timeout": NEW}
+        row = connection.execute(select(batches).where(batches.c.id == batch.uuid)).one()
+        assert shards.summarise(connection, row).errors == {"timeout": NEW}
 
 
 def retry(client: Client, batch: Batch) -> None:

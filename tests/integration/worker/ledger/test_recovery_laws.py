@@ -121,8 +121,7 @@ class Machine(RuleBasedStateMachine):
 
     @initialize(items=st.integers(1, 7), window=st.integers(1, 3), taken=st.integers(0, 7))
     def submit(self, items: int, window: int, taken: int) -> None:
-        self.batch = self.client.submit(Filter(criteria="Is it?"), abstracts(items), shard_size=SHARD)
-        self.sql(f"UPDATE batches SET window_size = {window} WHERE id = '{self.batch.id}'")
+        self.batch = self.client.submit(Filter(criteria="Is it?"), abstracts(items), shard_size=SHARD, window=window)
         with redis.Redis.from_url(self.client.settings.broker) as broker:
             broker.flushdb()  # the client's own messages; the machine has them in its list
         self.redis.messages.extend(ItemKey(self.batch.uuid, index) for index in range(min(items, window * SHARD)))

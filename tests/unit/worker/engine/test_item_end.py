@@ -67,7 +67,7 @@ def evaluator(
     async def of(_: object) -> BatchTerms:
         return TERMS
 
-    configs: Any = SimpleNamespace(of=of)
+    configs: Any = SimpleNamespace(of=of, expect=lambda batch_id: None)
     asked: Any = runner or Runner()
 
     async def no_results(batch_id: UUID, limit: int) -> list[ErrorKind | None]:
