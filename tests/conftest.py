@@ -38,7 +38,6 @@ TEMPORARY_ROOT = "PYTEST_DEBUG_TEMPROOT"  # in which pytest makes the folders of
 ROOT_OF_THE_RUN = pytest.StashKey[Path]()
 # The first of the house's databases: its worker lives beside those of other tests, and must not take their messages.
 HOUSE = 3
-LONG = 1_800  # s that a test may take
 
 # A slow machine fails no test: examples are not timed. CI judges the same examples each time, so that a failure belongs
 # to the change it is shown with; elsewhere each run looks further. `--hypothesis-profile night` looks furthest.
@@ -86,17 +85,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _places(items: list[pytest.Item]) -> dict[pytest.Item, tuple[float, Path]]:
-    """Return where each test stands: the files of each kind are spread over the run, and the last ones are short.
-
-    A file with a test of half an hour or more comes first.
-    """
-    longest = {item.path for item in items if (limit := item.get_closest_marker("timeout")) and limit.args[0] >= LONG}
+    """Return where each test stands: the files of each kind are spread over the run, and the last ones are short."""
     files: dict[str, dict[Path, None]] = {}  # by kind, in order
     for item in items:
         files.setdefault(item.nodeid.split("/")[1], {})[item.path] = None
     ends = {kind: 1.0 if kind == "unit" else 0.9 for kind in files}
     shares = {
-        path: (0.0 if path in longest else number / len(paths) * ends[kind], path)
+        path: (number / len(paths) * ends[kind], path)
         for kind, paths in files.items()
         for number, path in enumerate(paths)
     }
