@@ -17,11 +17,11 @@ from .decisions.visibility import visible
 def draw_audit(batch: Batch, n: int, *, seed: int, stratum: Stratum = Stratum.ALL) -> Audit:
     """Draw a simple random sample of `n` excluded records, without replacement, for a human to judge.
 
-    The sample comes from the exclusions without a human decision, but not from duplicates. If there are fewer than `n`,
-    all are drawn. The same seed draws the same sample from the same records. If the same audit exists already, it is
-    returned unchanged.
+    The sample comes from the exclusions without a human decision. Duplicates are never drawn. If fewer than `n`
+    records qualify, all of them are drawn. The same seed draws the same sample from the same records. If the same audit
+    exists already, it is returned unchanged.
 
-    `stratum`: the software part whose exclusions are audited: the initial filter, the model, or both.
+    `stratum`: which exclusions are audited: those of the initial filter, of the model, or of both.
 
     Raises:
         InvalidParameters: `n` below 1, or an invalid seed.

@@ -36,8 +36,8 @@ def decide_copies(batch: Batch, index: int, of: int, verdict: CopyVerdict | None
     Raises:
         InvalidParameters: an impossible pair, no verdict to take back, or no reviewer. Also if people decided on the
             copy, if it was removed before screening, or if the other record is itself a copy.
-        Blinded: people read blind, and `reviewer` is not the client's user. Also if a refusal of the copy could show
-            that a hidden record passed.
+        Blinded: people read blind, and `reviewer` is not the client's user. Also if a refused verdict could
+            show that a hidden record passed the screening.
         LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.writing() as connection:

@@ -32,7 +32,7 @@ def draw_pilot(batch: Batch, n: int, *, seed: int) -> Pilot:
 
 
 def evaluate(batch: Batch, labels: Labels, column: str | None = None) -> GoldEvaluation:
-    """Return the quality of the batch's decisions by a human's labels: rates, lost includes, calibration, agreement.
+    """Return how good the batch's decisions are against a human's labels: rates, lost includes, calibration, agreement.
 
     `labels`: a file of labels, or a dict from item id to True (included) or False. `column`: the name of the file's
     column with the labels.
@@ -51,7 +51,7 @@ def evaluate(batch: Batch, labels: Labels, column: str | None = None) -> GoldEva
 def calibrate(
     batch: Batch, labels: Labels, recall: float = 0.95, delta: float = 0.05, *, column: str | None = None
 ) -> Calibrated:
-    """Return a calibration: the threshold score that keeps `recall` of the includes with probability 1 - `delta`.
+    """Return a calibration, whose threshold keeps the share `recall` of the includes with probability 1 - `delta`.
 
     The labels must come from a random sample, for example from `draw_pilot`. If there is no threshold, the result's
     `calibration.refusal` says why. `kept(record)` says whether the threshold keeps a record.

@@ -89,7 +89,7 @@ class AllowanceSpent(NotAllowed):
 
 
 class Blinded(NotAllowed):
-    """The answer would reveal a decision that is hidden until people have decided without seeing others' decisions."""
+    """The answer would reveal a decision that is hidden while people decide independently."""
 
 
 class ConfigurationError(TamisError):
@@ -101,11 +101,11 @@ class OperationFailed(TamisError):
 
 
 class WaitTimeout(OperationFailed):
-    """A batch was not finished within the given time; it continues."""
+    """A batch was not finished within the given time. The batch continues."""
 
 
 class BatchPaused(OperationFailed):
-    """A batch paused itself; its items stay pending until it is resumed."""
+    """A batch paused itself. The batch's items stay pending until the batch is resumed."""
 
     def __init__(self, batch_id: str, pause: "Pause") -> None:
         self.batch_id = batch_id

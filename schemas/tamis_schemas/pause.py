@@ -47,7 +47,7 @@ class Pause(BaseModel):
 
     @property
     def kind_until(self) -> str:
-        """The pause's kind, and its end if known."""
+        """The pause's kind, followed by `until` and a time if the batch resumes by itself."""
         until = "" if self.until is None else f" until {self.until.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
         return f"{self.kind.value}{until}"
 

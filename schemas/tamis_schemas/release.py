@@ -35,5 +35,8 @@ def commit() -> str | None:
 
 
 def revisions() -> list[str]:
-    """Return all revisions that this release knows, oldest first. The release writes the last revision."""
+    """Return all revisions of the ledger's tables that this release knows, oldest first.
+
+    The release creates tables of the last revision.
+    """
     return sorted(file.name.partition("_")[0] for file in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))

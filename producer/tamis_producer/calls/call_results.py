@@ -60,7 +60,7 @@ class Notifications:
         self.heard = False  # True if the present connection has received this object's own test notification
 
     async def listen(self) -> None:
-        """Listen until cancelled; replace a lost connection."""
+        """Listen until the task is cancelled. Replace a lost connection."""
         pause = FIRST_PAUSE
         while True:
             try:
@@ -116,11 +116,11 @@ class FollowedBatch:
 
     @property
     def pending(self) -> list[int]:
-        """The places of the pending items."""
+        """The places (from 0) of the items without a result, in order."""
         return [place for place, result in enumerate(self.results) if not result.done()]
 
     def end(self, results: dict[int, CallResult]) -> None:
-        """Set the results of the items at these places."""
+        """Set the results of ended items. `results` has the item's place in the batch as key."""
         for place, result in results.items():
             if not self.results[place].done():
                 self.results[place].set_result(result)
@@ -134,7 +134,7 @@ class FollowedBatch:
 
 
 class CallResults:
-    """The reader of the single calls' results on one event loop.
+    """A reader of the results of single calls (questions about one item) on one event loop.
 
     While a batch is followed, and for 30 seconds afterwards, a task listens to notifications and reads results.
     """
@@ -153,7 +153,7 @@ class CallResults:
     def follow(self, batch_id: UUID, items: int) -> FollowedBatch:
         """Begin to wait for a batch's results, and return the batch with a future for each item.
 
-        The futures get the results as the results arrive, or the ledger's error.
+        Each future gets the result of its item on arrival, or the error of a failed read.
         """
         batch = FollowedBatch(batch_id, items, self._clock())
         self._followed[batch_id] = batch
@@ -178,8 +178,8 @@ class CallResults:
     def stop(self) -> None:
         """Stop following batches, and close the connections. Futures of pending items fail. Call this on the loop.
 
-        The reading task is woken, not cancelled. An ending loop cancels the task too, and a second cancellation would
-        drop the task's connection.
+        The method wakes the reading task, and does not cancel it. An ending event loop also cancels the task, and a
+        second cancellation would drop the task's connection.
         """
         self._stopped = True
         self._wake.set()

@@ -30,7 +30,7 @@ Submit = Callable[["CallQuestion", list[dict[str, Any]], int], Awaitable[UUID]]
 
 @dataclass(frozen=True)
 class CallQuestion:
-    """A question about an item, with the model and other terms. Calls with equal questions may share a batch."""
+    """A question about an item, with the model and other options. Calls with equal questions may share a batch."""
 
     operation: Operation
     service: str  # service that calls, as the ledger shows it
@@ -66,9 +66,9 @@ class CallGroups:
         self._under_way: Counter[Hashable] = Counter()
 
     async def call(self, question: CallQuestion, item: dict[str, Any], within: float | None) -> CallResult:
-        """Return the result of one item. Raises the errors of the submission.
+        """Return the result of one item. Raises the errors of `submit`.
 
-        `within`: longest wait in seconds, before `WaitTimeout`; None: no limit.
+        Raises `WaitTimeout` after `within` seconds (None: no limit).
         """
         key = question.key
         self._under_way[key] += 1
@@ -88,9 +88,9 @@ class CallGroups:
     async def batch(
         self, question: CallQuestion, items: list[dict[str, Any]], at_once: int, within: float | None
     ) -> list[CallResult]:
-        """Return the result of each item, in order, from a separate batch. Raises the errors of the submission.
+        """Return the result of each item, in order, from a separate batch. Raises the errors of `submit`.
 
-        At most `at_once` items are in flight. `within`: longest wait in seconds, before `WaitTimeout`; None: no limit.
+        At most `at_once` items are in flight. Raises `WaitTimeout` after `within` seconds (None: no limit).
         """
         batch = await self._submitted(question, items, at_once)
         return await self._results(batch, batch.results, within)
@@ -136,7 +136,7 @@ class CallGroups:
 
 
 class SubmittedBatch(Protocol):
-    """The part of a submitted batch that single calls use."""
+    """The part of a submitted batch that calls about single items need."""
 
     @property
     def id(self) -> str:
@@ -144,7 +144,7 @@ class SubmittedBatch(Protocol):
 
 
 class SingleCalls:
-    """The single calls of one client. Any thread and any event loop may make them."""
+    """A client's maker of calls about single items. Any thread and any event loop may use it."""
 
     def __init__(self, settings: ProducerSettings, submit: Callable[..., SubmittedBatch]) -> None:
         """Prepare the calls, without a connection. `submit` submits a batch as `Client.submit` does."""
@@ -157,7 +157,7 @@ class SingleCalls:
         """Return the result of one item. `source`: the item, or an object that `to_item` converts to an item.
 
         Simultaneous calls may share a batch. `within`: longest wait in seconds; None: no limit. Raises
-        `InvalidParameters` for an invalid item, `LedgerUnavailable`, and `WaitTimeout` when the time is over.
+        `InvalidParameters` for an invalid item, `WaitTimeout` when the time is over, and `LedgerUnavailable`.
         """
         (item,) = await _items([source])
         with rows_of([item], bounds=SubmissionBounds.of(self._settings), operations=[question.operation]):
@@ -172,7 +172,7 @@ class SingleCalls:
         max_concurrent: int = LARGEST_SHARD,
         within: float | None = None,
     ) -> list[CallResult]:
-        """Return the result of each item in order, when all items have ended or their batch is stopped.
+        """Return the result of each item in order, when all items have ended or their batch has stopped.
 
         Args:
             question: the question about every item.
@@ -231,9 +231,9 @@ class SingleCalls:
 
 
 async def _items(sources: Iterable[object]) -> list[dict[str, Any]]:
-    """Return the sources as items.
+    """Return the sources as items (dicts of JSON values).
 
-    Call this function on the caller's thread, because a database session and its objects belong to one thread.
+    Run this on the thread that made the sources, because a database session and its objects belong to one thread.
     """
     if isinstance(sources, str | bytes | dict) or not isinstance(sources, Iterable):
         raise InvalidParameters(f"items: a {type(sources).__name__}, not a list of items")

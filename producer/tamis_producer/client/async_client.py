@@ -58,7 +58,7 @@ class LoopClient(Client):
         await_only(self._bridge.on_thread(self._bridge.blocking.ready))
 
     def _dispatch(self, batch_id: UUID, unblock: Collection[str | None] = (), first: "Shard | None" = None) -> None:
-        """Publish on a thread, because publishing blocks."""
+        """Publish the batch's shards on a thread, because publishing blocks."""
         await_only(self._bridge.on_thread(self._bridge.blocking._dispatch, batch_id, unblock, first))
 
     def request_summary(self, batch_id: UUID) -> None:
@@ -66,7 +66,7 @@ class LoopClient(Client):
         await_only(self._bridge.on_thread(self._bridge.blocking.request_summary, batch_id))
 
     def abandon(self) -> None:
-        """Close the connections without their loop, which is already closed."""
+        """Close the connections of an event loop that is already closed."""
         for driver in self._drivers:
             driver.pgconn.finish()
 
@@ -96,7 +96,7 @@ class Bridge:
             return here
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run the function on the event loop, and return its result. While it waits, the loop does other work."""
+        """Run the function, and return its result. While the function waits, the event loop does other work."""
         return await greenlet_spawn(lambda: function(*args, **kwargs))
 
     async def on_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -294,7 +294,7 @@ class AsyncClient(Mirror):
 
     @property
     def engine(self) -> AsyncEngine:
-        """The ledger's engine on the running event loop."""
+        """The SQLAlchemy engine for the ledger, for the running event loop."""
         return self._bridge.here().async_engine
 
     submit = awaited_as(Client.submit, async_batch)

@@ -48,7 +48,7 @@ class Batch(Generic[V_co]):
         return str(self.uuid)
 
     def operation(self) -> Operation:
-        """Return the operation on every item. May raise `LedgerUnavailable`."""
+        """Return the operation that is applied to every item. May raise `LedgerUnavailable`."""
         with self.session.reading() as connection:
             return ledger.read_operation(connection, self.uuid)
 
@@ -58,7 +58,7 @@ class Batch(Generic[V_co]):
             return ledger.read_views(connection, batch_id=self.uuid)[0]
 
     def wait(self, timeout: float | None = None) -> Counts:
-        """Wait until the batch is completed, or is cancelled and its last call has ended. Return the counts.
+        """Wait until the batch is completed or cancelled, without a call in flight. Return the items' counts by state.
 
         The wait continues while a person has paused the batch, because it can be resumed.
 
@@ -92,8 +92,8 @@ class Batch(Generic[V_co]):
     def pause(self) -> None:
         """Pause the batch: no further item starts, and calls in flight finish.
 
-        Items that a worker has claimed but not yet asked about become pending within seconds. Raises
-        `IllegalTransition` if the batch is completed or cancelled, and `LedgerUnavailable`.
+        Claimed items about which no model has been asked yet become pending within seconds. Raises
+        `IllegalTransition` if the batch is completed or cancelled. May raise `LedgerUnavailable`.
         """
         with self.session.writing() as connection:
             runs.pause(connection, self.uuid)
@@ -142,7 +142,7 @@ class Batch(Generic[V_co]):
         cancelled: bool = False,
         max_cost: Decimal | None = None,
     ) -> int:
-        """Start a new round with the failed items only, and return their number. Decided items stay unchanged.
+        """Start a new round with the failed items, and return its number of items. Decided items stay unchanged.
 
         Args:
             kinds: only items that failed with one of these kinds of error. None: all.
@@ -152,8 +152,8 @@ class Batch(Generic[V_co]):
         Raises:
             IllegalTransition: the batch is neither completed nor cancelled, or its last calls are still in flight.
             InvalidRequest: the batch has no such item to retry; the message lists the kinds that exist.
-            InvalidParameters: a kind is unknown, or the budget is not an amount or is used up.
-            NotAllowed: the batch's gateway key no longer allows the model, or allows no further cost.
+            InvalidParameters: a kind is unknown, `max_cost` is not an amount, or the budget is used up.
+            NotAllowed: the gateway key that submitted the batch no longer allows the model, or any further cost.
             LedgerUnavailable: the ledger does not answer.
         """
         with self.session.writing() as connection:
@@ -165,7 +165,7 @@ class Batch(Generic[V_co]):
         """Yield the items with their results in item order: all items, or only the items at `places`.
 
         An item that has not ended has no result yet. While the batch runs, later items may show a newer state than
-        earlier items. Raises `LedgerUnavailable`, and `Blinded` if a decision is hidden from the client's person.
+        earlier items. Raises `LedgerUnavailable`, and `Blinded` if a decision is hidden from the client's user.
         """
         self.session.check_whole(self.uuid)
         return ledger.page_results(self.session.engine, self.uuid, places)
@@ -184,7 +184,7 @@ class Batch(Generic[V_co]):
         """Return the summary of a round (by default the latest with a summary), or None before that round is completed.
 
         The summary and its cost cover the whole batch up to the end of the round. Raises `LedgerUnavailable`, and
-        `Blinded` if a decision is hidden from the client's person.
+        `Blinded` if a decision is hidden from the client's user.
         """
         self.session.check_whole(self.uuid)
         with self.session.reading() as connection:
@@ -193,7 +193,7 @@ class Batch(Generic[V_co]):
     def summaries(self) -> list[Summary]:
         """Return the summaries of all finished rounds, first round first.
 
-        Raises `LedgerUnavailable`, and `Blinded` if a decision is hidden from the client's person.
+        Raises `LedgerUnavailable`, and `Blinded` if a decision is hidden from the client's user.
         """
         self.session.check_whole(self.uuid)
         with self.session.reading() as connection:
@@ -217,11 +217,11 @@ def watch_to_end(
         session: the client's session, which makes the pauses.
         look: reads the present state.
         timeout: longest wait in seconds. None: no limit.
-        stage: returns the present batch of a state.
+        stage: returns the batch under way. In a review, this is the batch of the latest stage.
         late: returns the message of `WaitTimeout` for the last state.
 
-    Raises `BatchPaused` if the present batch is paused until a person corrects something, `WaitTimeout`, and the errors
-    of `look`.
+    Raises `WaitTimeout`, the errors of `look`, and `BatchPaused` if the batch under way waits until a person corrects
+    something.
     """
     for view in poll(look, timeout, session.waiting.sleep):
         yield view

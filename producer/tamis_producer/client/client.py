@@ -109,7 +109,7 @@ class Client(Session):
         api_key_id: str | None = None,
         service: str | None = None,
     ) -> Batch[V_co]:
-        """Write a whole batch to the ledger, dispatch its first shards, and return the batch.
+        """Write a whole batch to the ledger, dispatch its first shards (parts of the batch), and return the batch.
 
         Args:
             operation: the question about every item.
@@ -125,16 +125,16 @@ class Client(Session):
             shard_size: items of one shard. None: as in the settings.
             window: shards in flight at once, so at most `shard_size * window` items. None: as in the settings.
             exclusions: the reason for each item that no model is asked about, by the item's place from 0. These items
-                are part of the batch, as `excluded_by_filter`.
+                are part of the batch, with the state `excluded_by_filter`.
             source: the database, register or other source of the items. With several sources, the items come in the
                 order of the sources, `records` items from each.
             updates: the batch or review whose search this batch updates; reports count the records of both.
             priority: the batch's rank among the waiting batches.
             max_cost: budget in dollars. Workers pause the batch before a call that could exceed the rest of the budget.
                 None: no budget.
-            steering: reasoning effort, further fields and headers, and the tier; overrides the workers' settings. The
-                ledger stores the values of headers, so put secrets into the workers' settings instead.
-            callback: receives the end of the batch. None: no callback.
+            steering: reasoning effort, service tier, and further fields and headers of the requests. It overrides the
+                workers' settings. The ledger stores the headers' values, so put secrets into the workers' settings.
+            callback: the URL that receives the batch's events, such as its end. None: no callback.
             on_complete: a Celery signature that names its queue, instead of a callback. When the batch has ended, the
                 task is sent with the outcome as its first argument.
             api_key_id: the gateway's key that submits the batch. None: no key.
@@ -145,7 +145,7 @@ class Client(Session):
 
         Raises:
             InvalidParameters: an item, an operation or an option is invalid or too large; the message names it. Also
-                raised without any item, for a budget with a model of unknown price, and for a panel beside a model.
+                raised without any item, for a budget if a model's price is unknown, and for both a panel and a model.
                 Nothing is written.
             IdempotencyConflict: the key was used for other content, or for a batch that may cost more than `max_cost`.
             NotAllowed: `api_key_id` may not ask this model, or has no money left this month. Nothing is written.
@@ -186,9 +186,9 @@ class Client(Session):
         return self.write(batch, lambda connection, traced, _: ledger.insert_batch(connection, traced))
 
     def write(self, batch: NewBatch, insert: Callable[[Connection, NewBatch, tracing.Span], UUID]) -> Batch[V_co]:
-        """Write a batch by calling `insert` in a transaction, dispatch its first shards, and return it.
+        """Write a batch by calling `insert` in a transaction, dispatch its first shards, and return the batch.
 
-        A trace span covers both steps. Raises the errors of `insert`, and `LedgerUnavailable`.
+        A trace span covers the writing and the dispatch. Raises the errors of `insert`, and `LedgerUnavailable`.
         """
         about: dict[str, str | int] = {"tamis.operation": batch.operation, "tamis.items": len(batch.items)}
         self.ready()
@@ -210,15 +210,17 @@ class Client(Session):
             return Batch(self, ledger.find_first_batch(connection, of))
 
     def with_examples(self, operation: Operation) -> Operation:
-        """Return an inclusion with examples from the batch in its `examples_from`, or any other operation unchanged.
+        """Return an inclusion with people's decisions from the batch `examples_from` as examples for the model.
+
+        Return any other operation, and an inclusion without `examples_from`, unchanged.
 
         `submit` does this too. A submitted batch keeps its examples, even if people later change their decisions.
 
         Raises:
             UnknownBatch: there is no such batch.
-            InvalidParameters: the named batch asks another question, or does not have both a record that people
-                included and a record that they excluded. Also raised if the criteria have examples already.
-            Blinded: a decision in the named batch is hidden from the client's person.
+            InvalidParameters: the named batch asks another question, has no record that people included, or has no
+                record that people excluded. Also raised if the criteria have examples already.
+            Blinded: a decision in the named batch is hidden from the client's user.
             LedgerUnavailable: the ledger does not answer.
         """
         if not isinstance(operation, Inclusion) or operation.examples_from is None:
@@ -234,12 +236,15 @@ class Client(Session):
             return Batch(self, ledger.find_batch(connection, batch_id))
 
     def batches(self, limit: int = 20) -> list[BatchView]:
-        """Return the latest batches, newest first, without single calls of services. May raise `LedgerUnavailable`."""
+        """Return the latest batches, newest first. May raise `LedgerUnavailable`.
+
+        Batches that hold the single calls of services are omitted.
+        """
         with self.reading() as connection:
             return ledger.read_views(connection, limit=limit)
 
     def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
-        """Return the last `hours` of services' single calls, added up by service and hour.
+        """Return services' single calls of the last `hours` hours, added up by service and hour.
 
         May raise `LedgerUnavailable`.
         """
@@ -248,7 +253,7 @@ class Client(Session):
 
     @property
     def calls(self) -> SingleCalls:
-        """The client's single calls, created on first use so that submitting does not import asyncio."""
+        """The maker of calls about single items. It is created on first use, so submitting does not import asyncio."""
         with self._lock:
             if self._calls is None:
                 from ..calls.single_calls import SingleCalls

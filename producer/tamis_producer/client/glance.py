@@ -79,11 +79,11 @@ class BatchGlance:
         return read_summaries(self._connection, self._id)
 
     def snapshot_change(self) -> SnapshotChange | None:
-        """Return the models that answered the batch, if they changed in it or since an earlier batch; else None."""
+        """Return the batch's models, if they changed within the batch or since an earlier batch; else None."""
         return read_snapshot_change(self._connection, self._id)
 
     def read_by_people(self) -> bool:
-        """Return whether people made decisions, or set a screening mode.
+        """Return whether people made decisions in the batch, or set its screening mode.
 
         If so, only a `Client` can count the decisions.
         """

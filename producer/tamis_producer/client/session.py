@@ -39,12 +39,12 @@ class BrokerAbsence:
         self._unsaid: Exception | None = None
 
     def begins(self, unsaid: Exception | None = None) -> None:
-        """Record that the broker has just failed to answer. `unsaid`: the error, if no message has named it yet."""
+        """Record that the broker has just failed to answer. `unsaid`: the error, if it was not logged yet."""
         self._until = self._clock() + LASTS
         self._unsaid = unsaid
 
     def reason(self) -> str:
-        """Return the reason for not trying the broker. Only the first call returns an error that was unsaid before."""
+        """Return the reason for not trying the broker. The first call returns the error passed to `begins`, if any."""
         error, self._unsaid = self._unsaid, None
         return "the broker did not answer a moment ago" if error is None else str(error)
 
@@ -99,14 +99,14 @@ class Session:
         self._absence = BrokerAbsence()
 
     def seen_by(self, sight: Sight) -> Self:
-        """Return a copy for a person who may see only what `sight` shows. Copy and original share all connections."""
+        """Return a copy for a person who may see only what `sight` shows. The copy shares all connections."""
         other = copy(self)
         other.sight = sight
         other._dispatcher = self._dispatcher  # type: ignore[method-assign]  # the one publisher of both
         return other
 
     def check_whole(self, batch_id: UUID) -> None:
-        """Raise `Blinded` if a decision in the batch, or in its review, is hidden from the client's person.
+        """Raise `Blinded` if a decision in the batch, or in its review, is hidden from the client's user.
 
         Also raises `LedgerUnavailable`.
         """
@@ -172,7 +172,7 @@ class Session:
             dispatcher.close()
 
     def dispatch(self, batch_id: UUID, unblock: Collection[str | None] = ()) -> None:
-        """Dispatch shards until the batch's window (its most shards in flight) is full. May raise `LedgerUnavailable`.
+        """Dispatch shards until the batch has its most shards in flight. May raise `LedgerUnavailable`.
 
         If the broker does not answer, the workers dispatch the shards later. `unblock`: models to ask again at once,
         although their endpoint requested a wait.
@@ -195,7 +195,7 @@ class Session:
         self._publish(message, batch_id, lambda: self._dispatcher().fill_window(batch_id, first))
 
     def request_summary(self, batch_id: UUID) -> None:
-        """Request the summary of a cancelled batch. If the broker does not answer, the workers write it later."""
+        """Request the summary of a cancelled batch. Without an answer of the broker, the workers write it later."""
         message = "batch %s is cancelled; the workers will summarise it: %s"
         self._publish(message, batch_id, lambda: self._dispatcher().request_summary(batch_id))
 

@@ -17,7 +17,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def read_private(path: Path) -> str:
-    """Return the text of a file, and make it readable by its owner only. Raises `OSError` if it cannot be read."""
+    """Return the text of a file, and let only the owner read the file. Raises `OSError` for an unreadable file."""
     with path.open(encoding="utf-8") as stream:
         if os.fstat(stream.fileno()).st_mode & 0o077:  # other users may read a copy, or a file from an archive
             os.fchmod(stream.fileno(), 0o600)

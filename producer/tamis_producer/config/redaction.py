@@ -54,7 +54,7 @@ class Redaction:
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """Return a redactor of the secrets in Tamis's environment variables and their files, even in invalid values."""
+        """Return a redactor of the secrets in Tamis's environment variables, and in files that they name."""
         files = files_named(environment)
         texts = {
             name: value
@@ -121,7 +121,7 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 
 def _in_base64(secret: bytes) -> Iterator[str]:
-    """Yield the secret in base64 for each offset, without the characters that depend on surrounding bytes."""
+    """Yield the secret in base64 after 0, 1 and 2 other bytes, without the characters that depend on other bytes."""
     for before in range(3):
         encoded = base64.b64encode(bytes(before) + secret).decode()
         first, last = -(-before * 8 // 6), (before + len(secret)) * 8 // 6
@@ -139,7 +139,7 @@ def _keys(values: Iterable[object]) -> Iterator[str]:
 
 
 def _values(text: str) -> Iterator[str]:
-    """Yield the texts in a JSON object; nothing if the text is not such an object."""
+    """Yield the text values of a JSON object. Yield nothing if `text` is not a JSON object."""
     with suppress(ValueError, RecursionError):
         parsed = json.loads(text)
         if isinstance(parsed, dict):
@@ -147,7 +147,7 @@ def _values(text: str) -> Iterator[str]:
 
 
 def _after(value: str) -> Iterator[str]:
-    """Yield the password of `user:password`."""
+    """Yield the password of `user:password`. Yield nothing if `value` has no colon."""
     _, colon, password = value.partition(":")
     if colon:
         yield password

@@ -55,7 +55,7 @@ def connect_on_loop(url: str, **options: Any) -> "on_loop.Redis":
 
 
 def _client(url: str, kind: Any, manager: Any, retry: Any, options: dict[str, Any]) -> Any:
-    """Return a client of the class `kind`. `manager`: the class for Sentinels; `retry`: their policy of retries."""
+    """Return a client of the class `kind`. `manager`: the class that asks Sentinels; `retry`: its policy of retries."""
     if (sentinels := SentinelUrl.read(url)) is None:
         return kind.from_url(url, **options)
     sentinel_manager = manager(sentinels.hosts, sentinel_kwargs=sentinel_options(sentinels) | {"retry": retry})

@@ -28,7 +28,7 @@ OPTIONS = ("master_name", *(f"sentinel_{name}" for name in LOGIN), *TLS)
 
 @dataclass(frozen=True)
 class SentinelUrl:
-    """The parts of a URL with Sentinels. Mappings hold arguments of the Redis client."""
+    """The parts of a URL with Sentinels. The mappings hold keyword arguments for the Redis client."""
 
     hosts: tuple[tuple[str, int], ...]  # of the Sentinels
     service: str
@@ -74,7 +74,7 @@ class SentinelUrl:
         )
 
     def __str__(self) -> str:
-        """Return service and Sentinels, without secrets."""
+        """Return the service's name and the Sentinels' addresses, without secrets."""
         return f"{self.service} (Sentinels {', '.join(f'{host}:{port}' for host, port in self.hosts)})"
 
     @property

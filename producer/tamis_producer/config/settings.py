@@ -37,7 +37,7 @@ URLS = ("broker_url", "result_backend_url", "database_url", "limiter_url", "llm_
 
 
 class ProducerSettings(BaseModel):
-    """The immutable settings of a producer. Every field can be set as `TAMIS_<NAME>`."""
+    """The immutable settings of a process that submits batches. Variables `TAMIS_<NAME>` set the fields."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -132,14 +132,14 @@ class ProducerSettings(BaseModel):
 
     @cached_property
     def stack(self) -> StackFile | None:
-        """The addresses of the servers of `tamis up`; None if `tamis up` is not running, or others are configured."""
+        """The addresses of the servers of `tamis up`; None if `tamis up` does not run, or another broker is set."""
         return None if self.broker_url else StackFile.read(self.home)
 
     @property
     def batch_model(self) -> str | None:
         """The model for batches that name no model; None: the workers' model.
 
-        The small model that `tamis up` runs answers under any name, so the setting `model` has no effect on that model.
+        The setting `model` is ignored while `tamis up` runs its own small model, which answers under any name.
         """
         return None if self.stack is not None and self.stack.llm_embedded else self.model
 
@@ -157,12 +157,12 @@ class ProducerSettings(BaseModel):
 
     @property
     def limiter(self) -> str:
-        """The limiter's URL: its own setting, else the broker's URL with its database number plus two."""
+        """The URL of the Redis with the rate limits. Default: the broker's URL with its database number plus two."""
         return verified(self.limiter_url) if self.limiter_url else self._beside_broker(2, "limiter")
 
     @property
     def redis_urls(self) -> dict[str, str]:
-        """The URLs of broker and result backend, by setting. Raises `ConfigurationError` if one is missing."""
+        """The URLs of broker and result backend, with their variables as keys. May raise `ConfigurationError`."""
         return {"TAMIS_BROKER_URL": self.broker, "TAMIS_RESULT_BACKEND_URL": self.result_backend}
 
     @property
@@ -210,7 +210,7 @@ def next_database(url: str, offset: int) -> str:
 
 
 def verified(url: str) -> str:
-    """Return a Redis URL for which TLS clients check certificates, unless the URL itself says how to check them.
+    """Return a Redis URL that makes TLS clients check certificates. A URL with `ssl_cert_reqs` stays unchanged.
 
     Not all libraries check certificates by default.
     """

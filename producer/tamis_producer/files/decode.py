@@ -77,7 +77,7 @@ class Decoded:
 
 
 def read_text(path: Path | str) -> str:
-    """Return the text of a file that a person wrote, of at most 5 MB. Raises `InputError` if it cannot be read."""
+    """Return the text of a file that a person wrote (at most 5 MB). Raises `InputError` for an unreadable file."""
     return read_decoded(path, max_bytes=WRITTEN_BYTES).text
 
 
@@ -189,7 +189,7 @@ def _as_stated(raw: bytes, encoding: str) -> str:
 
 
 def _as_utf16(raw: bytes) -> tuple[str, str] | None:
-    """Return encoding and text if `raw` is certainly UTF-16 without its mark; otherwise None."""
+    """Return encoding and text if `raw` is certainly UTF-16 without a byte order mark; else None."""
     if len(raw) % 2 or b"\0" not in raw:
         return None
     pairs = len(raw) // 2

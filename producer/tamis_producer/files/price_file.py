@@ -23,7 +23,7 @@ models:
 
 
 def known_prices(own: Path | None) -> Prices:
-    """Return Tamis's prices, overridden by a user's file.
+    """Return Tamis's prices of models, overridden by the prices in the user's file `own`.
 
     Raises `InputError` with file, line and field if the file cannot be read or has an invalid price.
     """

@@ -58,7 +58,7 @@ def holder_of(scope: Scope) -> Callable[..., Awaitable[ApiKey]]:
 
 
 async def seen_client(request: Request, key: Keyed) -> Client:
-    """Return the client of the key's holder: its functions show no decision that is hidden from the holder."""
+    """Return a client for the key's holder. The client shows no decision that is hidden from the holder."""
     application: Application = request.app.state.application
     return client_of(request).seen_by(application.sight(key))
 

@@ -32,7 +32,7 @@ _COMMAND = re.compile(r"`tamis ((?:audit |review )?[a-z-]+)([^`]*)`")
 
 
 def over_http(message: str) -> str:
-    """Return the message with routes instead of commands. Commands for operators, which have no routes, stay."""
+    """Return an error message with HTTP routes in place of `tamis` commands. Commands without a route stay."""
     return _COMMAND.sub(_route, message)
 
 

@@ -68,7 +68,7 @@ class Restrictions(Frozen):
     callback: Callback | None = None
 
     def columns(self) -> Mapping[str, Any]:
-        """Return the ledger's columns for the fields that are set. Raises `InvalidParameters` for a wrong value."""
+        """Return the fields that are set, as values of the ledger's columns. May raise `InvalidParameters`."""
         columns = {
             "models": null() if self.models is None else _models(self.models),
             "monthly_cost": None if self.monthly_cost is None else amount_of(self.monthly_cost, name="monthly_cost"),
@@ -119,7 +119,7 @@ def read_all(engine: Engine) -> list[ApiKey]:
 
 
 def change(engine: Engine, key_id: str, restrictions: Restrictions) -> ApiKey:
-    """Change a key's restrictions from its next submission on, and return the key.
+    """Change a key's restrictions for later submissions, and return the key.
 
     Raises `InvalidRequest` if no valid key has this id, and `InvalidParameters` for an invalid restriction.
     """

@@ -79,7 +79,7 @@ class About(BaseModel):
 
 
 class TrafficPart(ListPart):
-    """The hours to count, and the part of the list."""
+    """The number of past hours to count, and the part of the list to return."""
 
     hours: int = Field(default=24, ge=1, le=MOST_HOURS)
 

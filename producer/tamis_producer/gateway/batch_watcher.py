@@ -56,8 +56,8 @@ class BatchWatcher:
     def __init__(self, ask: Callable[[frozenset[UUID], int, int], Look], stops: Callable[[], bool]) -> None:
         """Begin without followers.
 
-        `ask` reads on a thread: the batches with the given ids, and the given numbers of latest batches and of latest
-        batches without a review. When `stops` returns True, the followers' streams end.
+        `ask(ids, n, m)` runs on a thread. It reads the batches with these ids, the latest `n` batches, and the latest
+        `m` batches without a review. When `stops` returns True, the followers' streams end.
         """
         self._ask = ask
         self._stops = stops
@@ -118,7 +118,7 @@ class BatchWatcher:
 
     @contextmanager
     def _follower(self, followers: "Counter[Watched]", watched: Watched) -> Iterator[None]:
-        """Count a follower until the end of `with`, and read at once for it."""
+        """Count a follower until the end of the `with` block, and let the watcher read at once."""
         followers[watched] += 1
         self._joined.set()
         if self._task is None:
@@ -155,7 +155,7 @@ class BatchWatcher:
 
 
 def look(client: Client, batch_ids: frozenset[UUID], limit: int, unreviewed: int) -> Look:
-    """Return the batches with these ids, the latest batches, and the latest batches without a review.
+    """Return the batches with these ids, the latest `limit` batches, and the latest `unreviewed` without a review.
 
     May raise `LedgerUnavailable`.
     """
@@ -181,7 +181,7 @@ def progress(watcher: BatchWatcher, batch_id: UUID) -> AsyncGenerator[str | byte
 
 
 def latest(watcher: BatchWatcher, limit: int, *, of_no_review: bool = False) -> AsyncGenerator[str | bytes]:
-    """Yield `event: batches` with a list of `BatchStatusView` as JSON, newest first, at every change."""
+    """Yield, at every change, a server-sent event `batches`: a JSON list of `BatchStatusView`, newest first."""
 
     def event(views: tuple[BatchView, ...]) -> tuple[str, str]:
         return "batches", _standings.dump_json([BatchStatusView.of(view) for view in views]).decode()

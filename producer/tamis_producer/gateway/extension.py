@@ -25,4 +25,4 @@ class Application(Protocol):
         """Store in `app.state` the objects that the application's routes keep between requests."""
 
     def sight(self, key: ApiKey) -> Sight:
-        """Return the rule for what the holder of the key may see. Every route that reads applies this rule."""
+        """Return the rule that says which decisions the key's holder may see. Every reading route applies this rule."""

@@ -276,8 +276,8 @@ async def disconnected(request: Request) -> None:
 class LargeBodies:
     """A queue for reading large bodies: one body of an API key at a time, and at most two bodies of all keys.
 
-    Further bodies wait in the order of their arrival. Waiting bodies are on disk, so they need little memory. Small
-    uploads are read on `threads`.
+    Further bodies wait in the order of their arrival. Waiting bodies are on disk, so they need little memory.
+    `threads` limits the threads that read small uploads.
     """
 
     def __init__(self) -> None:

@@ -34,7 +34,7 @@ class ListPage(Frozen, Generic[Entry, Mark]):
 
 
 class ListPart(BaseModel):
-    """The part of a list that a request wants: query parameters. By default, all of the list."""
+    """Query parameters that choose a part of a list. By default, the part is the whole list."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -42,7 +42,7 @@ class ListPart(BaseModel):
     limit: int | None = Field(default=None, ge=1, le=1_000, description="Entries at most; none: all.")
 
     def of(self, entries: Sequence[Entry]) -> ListPage[Entry, int]:
-        """Return this part of the list."""
+        """Return this part of the list `entries` as a page."""
         left = entries[self.after :]
         return ListPage.of(left, self.limit, lambda _: self.after + (self.limit or 0))
 

@@ -55,7 +55,7 @@ class GatewayMetrics:
         registry.register(_Batches(engine))
 
     def measured(self, app: ASGIApp) -> ASGIApp:
-        """Return the application with its requests counted and timed."""
+        """Return an ASGI application that counts and times the requests to `app`."""
 
         async def counting(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
@@ -86,7 +86,7 @@ class GatewayMetrics:
 
 
 class _Batches(Collector):
-    """The metric `tamis_batches`. It has no values while the ledger does not answer."""
+    """The metric `tamis_batches`: the number of batches by state. It is empty while the ledger does not answer."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

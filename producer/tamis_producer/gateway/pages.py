@@ -48,7 +48,7 @@ class Pages:
         """Return the items after the place `after`, or only the items at `places`, as pieces of text.
 
         Each piece is read from the ledger only when it is to be sent. Raises `LedgerUnavailable`, and `Blinded` if a
-        decision is hidden from the caller. With `safe`, `form` omits hidden decisions, and `Blinded` is not raised.
+        decision is hidden from the caller. `safe`: `form` omits hidden decisions itself, so `Blinded` is not raised.
         """
         if not safe:
             await to_thread.run_sync(batch.session.check_whole, batch.uuid)

@@ -170,7 +170,7 @@ def perform(job: Job, answer: IO[bytes]) -> None:
 
 
 def most_memory() -> int:
-    """Return the limit of one process in bytes: an equal share for the gateway and for each reader of a large body."""
+    """Return the most memory of one process in bytes: equal shares for the gateway and its readers of large bodies."""
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     with suppress(OSError, ValueError):  # no container, or a container without a limit
         whole = min(whole, int(LIMIT_OF_CONTAINER.read_text()))
@@ -178,7 +178,7 @@ def most_memory() -> int:
 
 
 def _confine() -> None:
-    """Lower the process's priority and limit its memory, so that the gateway has precedence. Only on Linux."""
+    """Lower this process's priority and limit its memory, so that the gateway has precedence (only on Linux)."""
     if sys.platform != "linux":
         return
     import resource

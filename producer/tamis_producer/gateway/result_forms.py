@@ -16,7 +16,7 @@ from .submission_body import NDJSON
 
 
 class ResultForm(StrEnum):
-    """The form of results."""
+    """The format in which results are returned."""
 
     JSON = "json"  # {"items": [...], "next": null}
     NDJSON = "ndjson"
@@ -24,7 +24,7 @@ class ResultForm(StrEnum):
 
 
 class TableForm(StrEnum):
-    """The form of an answer that can also be a table."""
+    """The format of an answer that can also be returned as a table."""
 
     JSON = "json"
     CSV = "csv"

@@ -127,7 +127,7 @@ class _Server(uvicorn.Server):
 
 
 def serve(client: Client, *, host: str, port: int, ready: Callable[[], None], application: Application) -> None:
-    """Answer requests until SIGTERM or Ctrl-C. Call it on the main thread.
+    """Answer requests until SIGTERM or Ctrl-C. Call this function on the main thread.
 
     `ready` is called when the server accepts requests; `application` is passed to `create_app`. For requests from other
     machines, put a proxy with TLS in front. Raises `ConfigurationError` if the address cannot be used.

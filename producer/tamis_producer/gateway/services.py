@@ -80,7 +80,10 @@ class Rows:
 
 
 def seconds_of(prefer: str, most: int) -> int:
-    """Return the seconds that a request waits: from `Prefer` (RFC 7240: `wait=10`, `respond-async`), at most `most`."""
+    """Return the seconds that a request waits, at most `most`.
+
+    `prefer`: the header `Prefer` (RFC 7240), such as `wait=10` or `respond-async`. Without either, return `most`.
+    """
     waits = _WAIT.search(prefer)
     if waits is not None:
         return min(int(waits[1]), most)

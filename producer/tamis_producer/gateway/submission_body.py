@@ -99,7 +99,7 @@ async def read_submission(request: Request, settings: ProducerSettings) -> Async
 
 
 async def _keep(request: Request, body: IO[bytes], *, largest: int) -> int:
-    """Write a request's body to a file, on threads, in large parts. Return its size."""
+    """Write a request's body to a file, on threads, in large parts. Return the body's size in bytes."""
     size, parts = 0, bytearray()
     try:
         async for part in request.stream():
@@ -120,7 +120,7 @@ async def _keep(request: Request, body: IO[bytes], *, largest: int) -> int:
 
 
 def _of_object(body: IO[bytes], bounds: SubmissionBounds) -> tuple[Terms, Iterator[Any]]:
-    """Read a JSON object twice: first its terms, which may follow the items, then its items."""
+    """Return a batch's terms and an iterator over its items. Terms may follow items, so the body is read twice."""
     longest, terms, items = _longest(bounds), dict[str, Any](), False
     for member in BesideLoop().in_turns(members(body, streamed=ITEMS, longest=longest)):
         if member.number is not None:
@@ -176,7 +176,7 @@ def _longest(bounds: SubmissionBounds) -> int:
 
 
 def decoded(text: bytes | str, place: str) -> Any:
-    """Return the JSON value of a text. If it is invalid, raise `InvalidParameters` with the place.
+    """Return the JSON value of a text. If the text is not JSON, raise `InvalidParameters`, which names `place`.
 
     Raises `HTTPException` (413) if the text has too many values.
     """
@@ -312,7 +312,7 @@ class _Text:
         raise InvalidParameters(f"{place} is not JSON: {message} (char {character})")
 
     def _more(self, place: str) -> bool:
-        """Read more of the file. Return False if the file had been read to its end.
+        """Read more of the file. Return False if the end of the file was reached before.
 
         Each read doubles the unread text, so that a long value is parsed only a few times.
         """

@@ -59,7 +59,7 @@ class WrongKeys:
         return api_key
 
     def wait(self, address: str, digest: bytes) -> float | None:
-        """Return the seconds until a key may be looked up; None: now."""
+        """Return the seconds until a key from this address may be looked up; None: now. `digest`: the key's hash."""
         now, place = self._clock(), self._place(address)
         with self._lock:
             if digest in self._proven:

@@ -62,8 +62,9 @@ def count_values(
 
 
 def counting(column: Any, *where: Any, table: Table = results) -> Select[str, int]:
-    """Return a query for how often each value of a column occurs in the rows of `BATCH`: `name` and `n`, without NULL.
+    """Return a query for how often each value of a column occurs in a batch, without NULL.
 
+    The query has the parameter `batch_id`, and the columns `name` (the value as text) and `n` (the number of rows).
     `table`: the table of the column.
     """
     rows = select(cast(column, Text).label("name"), func.count().label("n"))
@@ -71,7 +72,7 @@ def counting(column: Any, *where: Any, table: Table = results) -> Select[str, in
 
 
 def all_counts(**queries: Select[str, int]) -> CompoundSelect[str, str, int]:
-    """Return several `counting` queries as one query. Its rows have the name of their query as `key`."""
+    """Return several `counting` queries as one query. The column `key` has the name of the row's query."""
     parts = [select(literal(key).label("key"), query.subquery()) for key, query in queries.items()]
     return union_all(*parts).order_by("key", "name")
 

@@ -181,7 +181,7 @@ def _check_models(key: Row[Any], models: Sequence[str | None]) -> None:
 def _allowance(
     connection: Connection, key: Row[Any], amount: Decimal, at: datetime, *, but: UUID | None = None
 ) -> Allowance:
-    """Return the allowance in the month of `at`, without counting the batch `but`.
+    """Return the key's allowance in the month of `at`. The batch `but` is not counted.
 
     A lock makes other submissions with this key wait until the commit.
     """

@@ -23,7 +23,7 @@ def insert_audit(
     population: int,
     places: Sequence[int],
 ) -> None:
-    """Write an audit with its sample. `places`: items of the sample, in the order of the draw."""
+    """Write an audit (a sample of records for people to judge). `places`: its items, in the order of the draw."""
     row = {"id": audit_id, "batch_id": batch_id, "seed": seed, "stratum": stratum.value, "population": population}
     connection.execute(insert(audits).values(row))
     rows = [{"audit_id": audit_id, "idx": idx, "drawn": drawn} for drawn, idx in enumerate(places)]

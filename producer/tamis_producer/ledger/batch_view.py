@@ -94,7 +94,7 @@ class BatchView(PossiblyUnbilled):
 
 
 class ServiceTraffic(Frozen):
-    """The single calls of one service in one hour. Each call is an item in a batch, which can be read by its id."""
+    """The single calls of one service in one hour. Each call is an item; its batch can be read by the batch's id."""
 
     service: str
     hour: datetime  # beginning of the hour, by the database's clock

@@ -51,7 +51,7 @@ class Hindrance:
 def read_call_results(
     connection: Connection, wanted: Mapping[UUID, Collection[int]]
 ) -> Mapping[tuple[UUID, int], CallResult]:
-    """Return the results of the wanted items that have ended, by batch id and place.
+    """Return the results of the wanted items that have ended, with the batch's id and the item's place as key.
 
     `wanted`: places of items, by batch id.
     """

@@ -81,7 +81,7 @@ async def connected(engine: "AsyncEngine") -> "AsyncIterator[AsyncConnection]":
 
 
 def _usual(server: Address, kind: PoolKind) -> dict[str, Any]:
-    """Return the arguments that all engines have in common."""
+    """Return the arguments of `create_engine` that all engines have in common."""
     driver = session(server, kind.limits)
     if "options" in driver:
         driver["options"] = f"{driver['options']} {_options(server.url)}".rstrip()

@@ -31,6 +31,6 @@ def stages_of(batch_id: UUID) -> Select[tuple[UUID]]:
 
 
 def last_verdict(batch_id: UUID) -> Select[tuple[int]]:
-    """Return the query for a number that grows with each verdict on copies in a batch's review."""
+    """Return the query for a number that grows when people decide about copies in any stage of a batch's review."""
     last = select(func.coalesce(func.max(copy_decisions.c.id), 0))
     return last.where(copy_decisions.c.batch_id.in_(stages_of(batch_id)))

@@ -223,9 +223,9 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
 
 
 def apart(detail: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, PanelResult | None]:
-    """Return a result's detail without the panel's answers, and the panel's answers.
+    """Split a result's detail: return the detail without the panel's answers, and the panel's answers.
 
-    Either part is None if missing.
+    Either part is None if it is missing.
     """
     if detail is None or PANEL not in detail:
         return None if detail is None else dict(detail), None

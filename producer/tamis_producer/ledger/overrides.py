@@ -78,8 +78,8 @@ def standing(batch_id: UUID, *of: ColumnElement[bool], stage: HumanStage = Human
     """Return a subquery of `standing_decisions`, with a row for each item that people have decided about in a stage.
 
     Only each reviewer's latest decision is considered, unless it was withdrawn. `value` is the latest settling
-    decision. Without a settling decision, `value` is the unanimous decision. If people disagree, the item is in
-    conflict, and `value` is NULL.
+    decision (a decision made to end a disagreement). Without a settling decision, `value` is the unanimous decision. If
+    people disagree, the item is in conflict, and `value` is NULL.
 
     `of`: conditions on columns of `standing_decisions`. Without conditions, the subquery has all items.
     """
@@ -93,7 +93,7 @@ def standing_at(batch_id: UUID, idx: ColumnElement[int], *, stage: HumanStage = 
 
     `idx`: a column of the statement that joins the subquery on `true()`.
 
-    So Postgres finds each item's decisions by the index, even if the batch is younger than the table's statistics.
+    In this form, Postgres finds each item's decisions by the index, even without current statistics of the table.
     """
     view = standing_decisions.c
     of = (view.batch_id == batch_id, view.stage == stage.value, view.idx == idx)
@@ -125,7 +125,7 @@ class HumanCounts(Frozen):
 
     @property
     def overridden(self) -> int:
-        """The number of records that people decided against the software, or without a decision of the software."""
+        """The number of records that people decided differently from the software, or that only people decided."""
         return self.reversed + self.settled
 
 

@@ -28,7 +28,7 @@ class PoolKind:
 
     @property
     def limits(self) -> dict[str, str]:
-        """The time limits as settings of the server. A limit of 0 seconds is omitted."""
+        """The time limits as settings of Postgres, by name. A limit of 0 seconds is omitted."""
         bounds = {
             "statement_timeout": self.statement_within,
             "idle_in_transaction_session_timeout": self.idle_within,

@@ -50,7 +50,7 @@ SELECT c.id, (SELECT s.summary -> 'models' FROM summaries s WHERE s.batch_id = c
 
 
 class ModelSnapshot(Frozen):
-    """A model as the answers name it, with its decided records in a batch."""
+    """A model under the name that its answers contain, with the number of records that it decided in a batch."""
 
     panel_model: str | None  # model of a panel that was asked; None: the batch has no panel
     model: str
@@ -71,7 +71,7 @@ class SnapshotChange(Frozen):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The changes for people, a sentence each."""
+        """The changes in words, one sentence for each change."""
         several = tuple(row for row in self.snapshots if len(_names(self.snapshots, row.panel_model)) > 1)
         within = (f"Answers came from several model snapshots: {_words(several)}.",) if several else ()
         if self.pilot_id is None:
@@ -81,7 +81,7 @@ class SnapshotChange(Frozen):
 
 
 def read_snapshots(connection: RunsStatements, batch_id: UUID) -> tuple[ModelSnapshot, ...]:
-    """Return the models that answered a batch's decided records, earliest first."""
+    """Return the models that decided a batch's records, in the order of their first results."""
     rows = connection.exec_driver_sql(_SNAPSHOTS, {"batch_id": batch_id})
     return tuple(ModelSnapshot.model_validate(row._asdict()) for row in rows)
 
@@ -89,7 +89,7 @@ def read_snapshots(connection: RunsStatements, batch_id: UUID) -> tuple[ModelSna
 def read_snapshot_change(connection: RunsStatements, batch_id: UUID) -> SnapshotChange | None:
     """Return the models that answered a batch, if they changed in the batch or since its pilot; else None.
 
-    The results themselves are read only if a change is possible by the batches' summaries.
+    The results are read only if the summaries of the two batches do not rule out a change.
     """
     batch, *pilots = connection.exec_driver_sql(_PAIR, {"batch_id": batch_id})
     before: Mapping[str, Any] = (pilots[0].models or {}) if pilots else {}

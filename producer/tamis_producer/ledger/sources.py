@@ -38,7 +38,7 @@ def _name(sources: ColumnElement[Any], place: ColumnElement[int]) -> ColumnEleme
 
 
 def earlier_batches(connection: Connection, batch_id: UUID) -> list[UUID]:
-    """Return a batch and the earlier batches that it updates, latest first. The list ends before a purged batch."""
+    """Return the ids of a batch and the batches that it updates, latest first. The list ends before a purged batch."""
     chain: list[UUID] = []
     following: UUID | None = batch_id
     while following is not None and following not in chain:

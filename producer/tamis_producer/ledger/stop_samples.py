@@ -12,7 +12,7 @@ from tamis_schemas.ledger import stop_samples
 
 @dataclass(frozen=True)
 class Promise:
-    """The recall and confidence that a team requests of a stop rule."""
+    """The recall, and the confidence in this recall, that a team requests before it stops reading."""
 
     recall: float
     confidence: float
@@ -48,13 +48,13 @@ class StoredFrame:
 
 
 def read_frames(connection: Connection, batch_id: UUID) -> list[StoredFrame]:
-    """Return the frames of a batch, oldest first; at most the last is open."""
+    """Return the sampling frames of a batch, oldest first. At most the last frame is open for further draws."""
     statement = select(stop_samples).where(stop_samples.c.batch_id == batch_id).order_by(stop_samples.c.number)
     return [StoredFrame(**row._asdict()) for row in connection.execute(statement)]
 
 
 def read_open_sample(connection: Connection, batch_id: UUID) -> list[int]:
-    """Return the drawn records of the open frame, in the order of the draw; empty if no frame is open."""
+    """Return the drawn records of the open sampling frame, in the order of the draw; empty if no frame is open."""
     drawn = func.trim_array(stop_samples.c.records, func.cardinality(stop_samples.c.records) - stop_samples.c.drawn)
     is_open = (stop_samples.c.batch_id == batch_id) & stop_samples.c.closed_at.is_(None)
     return connection.execute(select(drawn).where(is_open)).scalar_one_or_none() or []
@@ -69,11 +69,11 @@ def insert_frame(
 
 
 def extend_frame(connection: Connection, frame_id: UUID, drawn: int, promise: Promise) -> None:
-    """Make the first `drawn` records of an open frame its sample, and store the requested recall and confidence."""
+    """Make the first `drawn` records of a sampling frame the sample, and store the requested recall and confidence."""
     of_frame = update(stop_samples).where(stop_samples.c.id == frame_id)
     connection.execute(of_frame.values(drawn=drawn, **asdict(promise)))
 
 
 def close_frame(connection: Connection, frame_id: UUID) -> None:
-    """Close a frame: nothing more is drawn from it."""
+    """Close a sampling frame: no further record is drawn from the frame."""
     connection.execute(update(stop_samples).where(stop_samples.c.id == frame_id).values(closed_at=func.now()))

@@ -155,11 +155,11 @@ def read_views(
     of_no_review: bool = False,
     after: UUID | None = None,
 ) -> list[BatchView]:
-    """Return the state of batches, newest first: by id, of a review, or the latest `limit` batches.
+    """Return the state of the batches with these ids, of a review's batches, or of the latest `limit` batches.
 
-    The latest batches omit single calls of services. With `of_no_review`, they omit batches of reviews too. `after`:
-    only batches older than this batch. Raises `UnknownBatch` if the batch `batch_id` does not exist, or is being
-    purged.
+    The newest batch comes first. The latest batches omit single calls of services. With `of_no_review`, they omit
+    batches of reviews too. `after`: only batches older than this batch. Raises `UnknownBatch` if the batch `batch_id`
+    does not exist, or is being purged.
     """
     if batch_id is not None:
         chosen = "id = %(batch_id)s AND purging_at IS NULL"

@@ -33,7 +33,7 @@ class WebhookView(Frozen):
 
 
 def read_all(engine: Engine, *, limit: int = 20, state: WebhookState | None = None) -> list[WebhookView]:
-    """Return the latest events, newest first; with `state`, only events in this state.
+    """Return the latest webhook events, newest first; with `state`, only events in this state.
 
     May raise `LedgerUnavailable`.
     """
@@ -58,7 +58,7 @@ def replay(engine: Engine, prefix: str) -> list[WebhookView]:
     Their schedule of tries begins again.
 
     Raises:
-        InvalidRequest: no id of an event, or of a batch with events, begins with `prefix`; or several ids do.
+        InvalidRequest: no id, or more than one id, of an event or of a batch with events begins with `prefix`.
         LedgerUnavailable: the ledger does not answer.
     """
     digits = prefix.strip().lower()

@@ -119,6 +119,6 @@ def read_live_workers(connection: RunsStatements) -> list[WorkerView]:
 
 
 def views_of(reports: list[WorkerReport]) -> list[WorkerView]:
-    """Return the views of reports that were just made, longest running first."""
+    """Return a view of each worker from reports that were just made, longest running first."""
     now = datetime.now(UTC)
     return [WorkerView.of(report, now) for report in sorted(reports, key=lambda entry: -entry.running_for)]

@@ -12,7 +12,7 @@ class Forked(Protocol):
     """An owner of connections or locks."""
 
     def forget(self) -> object:
-        """Start with new connections and locks in a child process. Return the parent's, which must stay open."""
+        """Start with new connections and locks in a child process. Return the parent's connections, which stay open."""
 
 
 _living: WeakSet[Forked] = WeakSet()

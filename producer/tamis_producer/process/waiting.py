@@ -36,10 +36,10 @@ ON_THREAD = Waiting()
 
 
 class BesideLoop(Waiting):
-    """The waits of a thread, in a process whose event loop runs on another thread.
+    """A way to wait on a thread, in a process whose event loop runs on another thread.
 
     The thread's system calls release the interpreter lock, but too briefly for the loop's thread to wake up and take
-    the lock. So the waiting thread also makes longer pauses.
+    the lock. So `in_turns` also pauses the thread for longer.
     """
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:

@@ -26,7 +26,7 @@ def guarded(text: str) -> str:
 
 
 def unguarded(text: str) -> str:
-    """Undo `guarded`: return the text without the apostrophe that it added."""
+    """Return the text without the apostrophe that `guarded` added."""
     return text[1:] if text.startswith("'") and _looks_like_a_formula(text) else text
 
 

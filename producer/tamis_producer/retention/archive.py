@@ -87,7 +87,7 @@ def _file_of(holding: Holding) -> str:
 
 
 def _script(connection: Connection, subject: Subject, files: Sequence[tuple[Holding, int]]) -> Iterator[str]:
-    """Yield the lines that restore all rows or none. Referenced rows come first, as in `files`."""
+    """Yield the lines of a script that restores all rows or none. Referenced rows come first, as in `files`."""
     name = connection.dialect.identifier_preparer.quote
     yield f"-- {subject.noun.capitalize()} {subject.id}, {subject.items:,} items; tables of revision {head()}."
     yield '-- In this folder, as the owner of the tables: psql "$LEDGER" --file restore.sql'

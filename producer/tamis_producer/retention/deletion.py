@@ -25,7 +25,7 @@ ROWS = 2_000  # of the cache, in one transaction
 def lock(connection: Connection, subject: Subject) -> Subject | None:
     """Lock the subject (a batch or a review) until the end of this transaction, and return its present state.
 
-    Return None if the subject may not be purged. Until the end, people's decisions and retries wait.
+    Return None if the subject may not be purged. The lock makes people's decisions and retries wait.
     """
     try:
         for batch_id in sorted(subject.batch_ids):

@@ -44,7 +44,7 @@ def find_subjects(
     label: str | None = None,
     limit: int | None = None,
 ) -> list[Subject]:
-    """Return the matching subjects that may be purged, in the order in which they ended.
+    """Return the matching subjects (batches or reviews) that may be purged, in the order in which they ended.
 
     Args:
         connection: to the ledger.
@@ -81,16 +81,16 @@ def find_subjects(
 
 
 def find_again(connection: Connection, subject: Subject) -> Subject | None:
-    """Return the subject in its present state; None if it is deleted, being deleted, or no longer finished."""
+    """Return the batch or review in its present state; None if it is deleted, being deleted, or not finished."""
     query = _subjects().where(batches.c.id.in_(subject.batch_ids)).having(_MAY_GO)
     row = connection.execute(query).one_or_none()
     return None if row is None else _subject(row)
 
 
 def measure(connection: Connection, subject: Subject) -> int:
-    """Return the bytes of all rows of a subject, as Postgres stores them, without indexes and free space.
+    """Return the bytes of all rows of a batch or review, as Postgres stores them, without indexes and free space.
 
-    The query reads every row of the subject.
+    The query reads every one of these rows.
     """
     return sum(
         connection.execute(

@@ -30,8 +30,8 @@ def _registered() -> tuple[BatchCompleted, ...]:
 
 
 def follow(engine: Engine, batch_id: UUID) -> list[UUID]:
-    """Begin the batches that follow a completed batch, unless they have begun already. In both cases return their ids.
+    """Begin the batches that follow a completed batch, such as a review's next stage, unless they have begun already.
 
-    May raise `LedgerUnavailable`.
+    Return the ids of these batches in both cases. May raise `LedgerUnavailable`.
     """
     return [following for begin in _registered() if (following := begin(engine, batch_id)) is not None]

@@ -141,7 +141,8 @@ def priority_of(name: Priority | str) -> Priority:
 def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:
     """Return the batch, locked until the end of this transaction.
 
-    Raises `IllegalTransition` if the batch has ended. `verb`: the requested change, for the message.
+    Raises `IllegalTransition` if the batch has ended; a cancelled batch may be cancelled again. Raises `UnknownBatch`
+    if there is no such batch. `verb`: the requested change, for the message.
     """
     batch = connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update()).one_or_none()
     if batch is None or batch.purging_at is not None:

@@ -93,7 +93,7 @@ class Duration:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """The figures of a batch's first round, with one call for each question. Numbers of tokens are estimates."""
+    """The expected figures of a batch's first round, if each question takes one call. Token counts are estimates."""
 
     model: str | None  # None: only the workers know the model
     samples: tuple[Sample, ...]
@@ -124,7 +124,7 @@ class Rehearsal:
 
 @dataclass(frozen=True)
 class PanelRehearsal:
-    """The questions of a batch, model by model."""
+    """The rehearsal of a batch (its questions and expected cost), model by model."""
 
     policy: PanelPolicy | None  # None: a single model
     models: tuple[Rehearsal, ...]

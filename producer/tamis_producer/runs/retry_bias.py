@@ -47,7 +47,7 @@ FROM batches b WHERE b.id = :batch_id
 
 
 def read_retry_bias(connection: Connection, batch_id: UUID, *, decisions: bool = True) -> RetryBias:
-    """Return the failures of each round, by traits of the records. If the only round has none, the result is empty.
+    """Return the failures of each round, by traits of the records. Without failures and retries, the result is empty.
 
     One of the traits depends on a record's neighbours: the nearest decided records before and after it in the batch.
     Without `decisions`, this trait and the pass rates are omitted.

@@ -66,7 +66,7 @@ class Retryable:
 
 
 def kinds_of(named: Collection[ErrorKind | str] | None) -> frozenset[ErrorKind] | None:
-    """Return the kinds of errors with these names; None, for all kinds, if `named` is None.
+    """Return the kinds of errors with these names. If `named` is None, return None, which means all kinds.
 
     Raises `InvalidParameters` with the valid names.
     """
@@ -192,7 +192,8 @@ def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | 
 def _locked(connection: Connection, batch_id: UUID) -> Row[Any]:
     """Return the batch, locked until the end of this transaction.
 
-    Raises `IllegalTransition` if the batch has not ended, or still has calls in flight.
+    Raises `UnknownBatch` if there is no such batch. Raises `IllegalTransition` if the batch has not ended, or still has
+    calls in flight.
     """
     review = connection.execute(select(batches.c.review_id).where(batches.c.id == batch_id)).scalar_one_or_none()
     if review is not None:  # first, in the same order as the beginning of the next stage
@@ -280,7 +281,7 @@ def _shard_rows(batch: Row[Any], number: int, places: Sequence[int]) -> list[dic
 
 
 def _nothing(connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind] | None, *, cancelled: bool) -> str:
-    """Return the reason why there is nothing to retry, and the failures that exist, as text."""
+    """Return, as text, the reason why there is nothing to retry, and the failures that exist."""
     n = func.count().label("n")
     failures = connection.execute(
         select(results.c.error_kind, n)

@@ -68,7 +68,7 @@ class AIEvaluationService:
             client: submits the batches; it stays open. None: a new client with the settings of the process.
             model: the model to ask. None: the model of the settings, else the workers' model.
             timeout: longest wait for one batch in seconds, even if no worker runs. None: no limit.
-            steering: reasoning effort, further fields and headers, and the tier, for every batch.
+            steering: reasoning effort, service tier, and further fields and headers of the requests, for every batch.
             service: name under which lists of batches show these calls together, by hour.
             api_key_id: the gateway's key that makes the calls. None: no key.
         """

@@ -69,12 +69,12 @@ class InclusionEvaluator:
         Args:
             criteria: the inclusion and exclusion criteria of the review.
             model: the model to ask. None: the model of the settings, else the workers' model.
-            unclear: how an unclear verdict counts.
+            unclear: how a criterion with an unclear verdict affects the decision.
             unverified: the decision for an exclusion without a quote from the record.
             client: submits the batches; it stays open. None: a new client, connected on first use.
             timeout: longest wait for one batch in seconds, even if no worker runs. None: no limit.
             callback: receives `inclusion_started` and `inclusion_finished`, each with a message, for every batch.
-            steering: reasoning effort, further fields and headers, and the tier, for every batch.
+            steering: reasoning effort, service tier, and further fields and headers of the requests, for every batch.
 
         Raises `InvalidParameters` if `unclear` or `unverified` is not a policy.
         """

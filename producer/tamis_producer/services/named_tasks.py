@@ -72,7 +72,7 @@ class NamedTasks:
         self._client = client
 
     async def evaluate(self, task_id: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the item's id and result, as JSON values.
+        """Return the id and the result of the task's item, as JSON values. `args` and `kwargs`: the task's arguments.
 
         Raises:
             InvalidParameters: an argument is wrong; the message names it. Nothing is written.

@@ -25,7 +25,7 @@ def batch_model(operation: Operation, model: str | None, usual: str | None) -> s
     """Return the model that a batch asks, or the names of its panel's models on one line.
 
     A result of None means the workers' model. `usual`: the model of a batch that names neither a model nor a panel.
-    Raises `InvalidParameters` if a batch names both.
+    Raises `InvalidParameters` if a batch names both a model and a panel.
     """
     panel = panel_of(operation)
     if panel is None:

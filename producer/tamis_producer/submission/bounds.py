@@ -111,7 +111,7 @@ class SubmissionBounds:
 
 
 def _depths(value: object) -> Iterator[int]:
-    """Yield 0 for the value, then the depth of every value inside it. This never ends if a value contains itself."""
+    """Yield 0 for the value, then the depth of each inner value. The result is endless if a value contains itself."""
     if not isinstance(value, dict | list | tuple):
         yield 0
         return

@@ -30,8 +30,8 @@ def items_of(items: Iterable[Item] | DataFrame) -> Iterable[Item]:
     """Return the rows of a frame as items. Items that are not a frame are returned unchanged.
 
     The named levels of a pandas index become columns. An index of numbers without a name is dropped. If ids are
-    missing, pandas turns the other ids into floats; here they become whole numbers again. A warning counts the rows
-    that have nothing but numbers, because a model finds no text in them.
+    missing, pandas turns the other ids into floats. This function turns such floats into whole numbers again. A warning
+    counts the rows that have nothing but numbers, because a model finds no text in them.
 
     Raises:
         InvalidParameters: a value is not JSON (the message has its row, from 0, and column); a row has no value; two

@@ -57,7 +57,7 @@ class NewItem:
         origin: int | None = None,
         source: int | None = None,
     ) -> "NewItem":
-        """Return the row for an item. Raises `ValueError` if JSON or Postgres cannot hold the item."""
+        """Return the `NewItem` for an item. Raises `ValueError` if JSON or Postgres cannot hold the item."""
         return cls(resolve_item_id(item), to_json(item), exclusion, origin, source)
 
 
@@ -205,7 +205,7 @@ def parameters(operation: Operation, *, bounds: SubmissionBounds | None = None) 
 
 
 def sent_on_completion(signature: object, *, bounds: SubmissionBounds) -> OnComplete:
-    """Return the task that a Celery signature describes. Raises `InvalidParameters` if it is invalid or too large."""
+    """Return the task of a Celery signature. Raises `InvalidParameters` if the signature is invalid or too large."""
     task = OnComplete.of(signature)
     try:
         size = len(to_json(task.kept()).encode())

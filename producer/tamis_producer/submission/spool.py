@@ -24,7 +24,8 @@ T = TypeVar("T")
 class Spool(Generic[T]):
     """Values that are added, and then read as often as needed. Only one thread may use a spool at a time.
 
-    A spool can be a context manager, which closes it at the end of the block. Otherwise garbage collection closes it.
+    A spool can be a context manager, which closes the spool at the end of the block. Otherwise garbage collection
+    closes the spool.
     """
 
     def __init__(self, waiting: Waiting = ON_THREAD) -> None:

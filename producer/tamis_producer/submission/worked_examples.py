@@ -50,7 +50,7 @@ def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows:
 
 
 def choose(rows: Iterable[ItemResult]) -> list[WorkedExample]:
-    """Return examples: an include, an exclude, and so on. The same decisions always lead to the same examples.
+    """Return examples, alternately an include and an exclude. The same decisions always lead to the same examples.
 
     Records with the same title but different decisions are skipped. The list is empty without includes or excludes.
     """

@@ -33,7 +33,7 @@ end
 
 @dataclass(frozen=True)
 class Block:
-    """A model that is not called before a time, because its endpoint asked to wait."""
+    """A model that is not called for a while, because its endpoint asked to wait."""
 
     model: str
     until: datetime  # by this machine's clock

@@ -177,7 +177,7 @@ def _on_redis(settings: ProducerSettings, connections: int) -> dict[str, Any]:
 
 
 def forget_pools(app: Celery) -> list[tuple[object, object]]:
-    """Remove an application's connections from kombu's pools, and return the connections, still open.
+    """Remove an application's connections from kombu's pools, and return these connections, which stay open.
 
     Otherwise other applications would use the connections, because kombu shares pools by URL. In the child of a fork,
     kombu would also close the connections, which on RabbitMQ ends the parent's connections.

@@ -52,8 +52,8 @@ class ChordBackend(RedisBackend):  # type: ignore[misc] # Celery ships no types
     def parts_returned(self, group_id: str, places: Sequence[int], body: dict[str, Any]) -> None:
         """Count the parts at these places in a chord as done. After the last part, publish the chord's body.
 
-        If the process is killed between count and publication, the body stays unpublished, and the caller must notice
-        it in another way. Raises the Redis client's errors.
+        If the process is killed between count and publication, the body is never published. The caller must detect this
+        case in another way. Raises the Redis client's errors.
         """
         if self.completed_by(group_id, places):
             maybe_signature(body, app=self.app).apply_async()

@@ -43,7 +43,7 @@ class ItemAddress:
 
 @dataclass(frozen=True)
 class Shard:
-    """A shard to be published, with its pending items."""
+    """A shard (a part of a batch) to be published, with its pending items."""
 
     batch_id: UUID
     round: int
@@ -76,7 +76,7 @@ class Dispatcher:
         return forget_pools(self._app)
 
     def fill_window(self, batch_id: UUID, first: Shard | None = None) -> int:
-        """Dispatch shards of a batch until its window (its most shards in flight) is full. Return their number.
+        """Dispatch shards of a batch until it has its most shards in flight. Return the number of dispatched shards.
 
         A shard is marked before it is published. If the process is killed in between, a worker publishes the shard
         later. `first`: a shard that `take_shard` has marked already; None: there is none.
@@ -102,8 +102,8 @@ class Dispatcher:
     def republish(self, batch_id: UUID, operation: str, addresses: Iterable[ItemAddress]) -> None:
         """Publish items whose messages were lost, each as a separate task.
 
-        These tasks do not count towards the shard's chord, so a worker's reconciler ends the shard when its items have
-        ended. May raise `BrokerUnavailable` and `LedgerUnavailable`.
+        These tasks do not count towards the shard's chord, so a worker's regular check ends the shard after its items.
+        May raise `BrokerUnavailable` and `LedgerUnavailable`.
         """
         with ledger_errors(), self._engine.connect() as connection:
             c = batches.c
@@ -119,10 +119,10 @@ class Dispatcher:
                 self._send(producer, batch_id, operation, queue, address, row.traceparent)
 
     def request_summary(self, batch_id: UUID) -> None:
-        """Ask a worker for a cancelled batch's summary. The worker writes it if no item is pending or running.
+        """Ask a worker to summarise a cancelled batch. The worker does so if no item is pending or running.
 
         Raises:
-            BrokerUnavailable: nothing was published; a worker's reconciler writes the summary later.
+            BrokerUnavailable: nothing was published; a worker's regular check writes the summary later.
             LedgerUnavailable: the ledger does not answer.
         """
         with ledger_errors(), self._engine.connect() as connection:
@@ -238,7 +238,7 @@ WHERE batch_id = :batch_id AND idx >= :first_idx AND idx < :end_idx AND state = 
 def take_shard(connection: Connection, batch_id: UUID) -> Shard | None:
     """Mark the next shard of a batch as dispatched, in the caller's transaction, and return it for publication.
 
-    Return None if the window is full, no shard waits, or the batch neither waits nor runs. Raises `LedgerUnavailable`.
+    Return None if the batch has its most shards in flight, no shard waits, or the batch neither waits nor runs.
     """
     batch = connection.execute(_BATCH, {"batch_id": batch_id}).one_or_none()
     if batch is None or BatchStatus(batch.state) not in (BatchStatus.PENDING, BatchStatus.RUNNING):
@@ -271,10 +271,10 @@ def take_shard(connection: Connection, batch_id: UUID) -> Shard | None:
 
 
 def _emptiest_lane(connection: Connection, priority: str, *, small: bool) -> int:
-    """Return the lane (queue number) of this priority with the fewest items in flight; for a `small` batch, the last.
+    """Return the lane (queue number) of this priority with the fewest items in flight.
 
-    The last lane is only for small batches, so that no single call waits behind a large batch. A lock lets only one
-    batch choose at a time.
+    For a `small` batch, return the last lane. Only small batches use that lane, so that no single call waits behind a
+    large batch. A lock lets only one batch choose at a time.
     """
     if small:
         return wire.LANES - 1

@@ -38,7 +38,7 @@ def read_mode(connection: Connection, batch_id: UUID) -> ScreeningMode:
 
 
 def read_mode_set(connection: Connection, batch_id: UUID) -> ScreeningModeSet:
-    """Return the screening mode of a batch, with the person who set it and the time."""
+    """Return the screening mode of a batch, the person who set the mode, and the time of this setting."""
     table = screening_modes.c
     statement = select(table.mode, table.set_by, table.created_at.label("set_at")).where(table.batch_id == batch_id)
     row = connection.execute(statement.order_by(table.id.desc()).limit(1)).first()

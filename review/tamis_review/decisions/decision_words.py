@@ -45,7 +45,7 @@ _ONE_AND_TWO = {"1": Meaning.INCLUDE, "2": Meaning.EXCLUDE}
 
 @dataclass(frozen=True)
 class NamedWords:
-    """Words whose meanings the caller sets, in any case. These meanings override the built-in meanings."""
+    """Words whose meanings the caller sets, which override the built-in meanings. Upper and lower case are equal."""
 
     include: Collection[str] = ()
     exclude: Collection[str] = ()

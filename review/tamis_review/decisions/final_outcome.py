@@ -42,7 +42,7 @@ def outcomes(batch_id: UUID) -> Select[Any]:
     | `record` | the item's index in the review's first batch |
     | `system` | the outcome before any human decision |
     | `outcome` | the final outcome |
-    | `human` | people `changed` or `confirmed` the software's outcome, are `unsure` or in `conflict`; NULL: no people |
+    | `human` | people `changed` or `confirmed` the software's outcome, are `unsure` or in `conflict`; NULL: undecided |
     | `by_human` | whether a person's decision counts, even if the software agrees; false for `unsure` and `conflict` |
     | `reason` | the software's rule, exclusion reason or kind of error; NULL if there is none |
     | `unverified` | whether the outcome is uncertain only because the model's exclusion had no verified quote |
@@ -66,7 +66,8 @@ _SOFTWARE = table(
 def software_outcomes(batch_id: UUID) -> Select[Any]:
     """Return the query for each item's `idx`, `system` (the software's outcome), `reason` and `state`.
 
-    The query reads no human decisions, so it is faster than `outcomes`, which has the same columns except `state`.
+    The query reads no human decisions, so it is faster than `outcomes`. The query of `outcomes` has
+    the same columns except `state`.
     """
     view = _SOFTWARE.c
     columns = (view.idx, view.state, view.model_decision.label("system"), view.reason)

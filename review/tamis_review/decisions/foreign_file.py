@@ -45,7 +45,7 @@ _ASREVIEW = "asreview label"  # the data set's earlier labels are in `included`
 
 @dataclass(frozen=True)
 class TableColumns:
-    """The names of a table's columns. None: Tamis guesses the column. An empty text: the table has no such column."""
+    """The names of a table's columns. Tamis guesses each name that is None. "": the table lacks the column."""
 
     id: str | None = None
     decision: str | None = None
@@ -338,7 +338,10 @@ def _read(text: str, path: Path, named: TableColumns, everything: str | None, ma
 
 
 def _references(form: Format, path: Path, everything: str | None, max_bytes: int) -> ForeignFile:
-    """Return the decisions in a file of references, from Rayyan's notes. `everything`: a decision on every record."""
+    """Return the decisions in a file of references.
+
+    The decisions come from Rayyan's notes. But if `everything` is given, it is the decision on every record.
+    """
     foreign_rows = []
     for record in read_records(path, max_bytes=max_bytes):
         fields = {name: str(record[name]) for name in RECORD if record.get(name)}
@@ -370,7 +373,7 @@ def _word(cells: Sequence[str], places: Mapping[str, int], everything: str | Non
 
 
 def _rows(text: str, path: Path) -> tuple[Header, list[CellRow]]:
-    """Return the header and the rows below it."""
+    """Return a table's header, and the rows below the header."""
     table = rows_of_table(text, path, lambda cells: (Header(cells).known, len(cells)))
     top = next(table)
     header = Header(top.cells)

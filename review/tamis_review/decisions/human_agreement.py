@@ -40,7 +40,10 @@ DRAWN = (
 
 
 class AgreementAmong(StrEnum):
-    """The tables of agreement: of software and people, or of two people. Values name fields of `AgreementFigures`."""
+    """The tables of agreement: of software and people, or of two people.
+
+    Each value is the name of a field of `AgreementFigures`.
+    """
 
     OVERRIDES = "overrides"
     AUDITS = "audits"
@@ -134,12 +137,12 @@ def read_independent(connection: Connection, batch_id: UUID) -> dict[HumanStage,
 
 
 def both_said(first: dict[int, str], second: dict[int, str]) -> dict[int, tuple[str, str]]:
-    """Return the two decisions on each record that both judges decided, in batch order. Keys are record indexes."""
+    """Return record index -> (decision in `first`, decision in `second`) for the records in both, in batch order."""
     return {index: (first[index], second[index]) for index in sorted(first.keys() & second.keys())}
 
 
 def figures(system: dict[int, str], overridden: dict[int, str], audits: Iterable[Audit]) -> AgreementFigures:
-    """Return the figures of agreement.
+    """Return the figures of agreement between the software and people.
 
     `system`, `overridden`: the decisions of the software and of people, by record index.
     """

@@ -42,7 +42,7 @@ class KnownRecord:
 
 @dataclass(frozen=True)
 class RecordMatch:
-    """The batch indexes of the records that match a row. The match is unique if there is a single index."""
+    """The batch indexes of the records that match a row of the file. A unique match has a single index."""
 
     places: tuple[int, ...]
     by: By | None = None  # None: no match
@@ -143,7 +143,7 @@ class Everything(StrEnum):
 
 
 class Astray(Frozen):
-    """A row of the file whose decision is not recorded, and why."""
+    """A row of the file whose decision is not recorded, with the reason."""
 
     place: str  # in the file: line 12
     id: str | None = None

@@ -78,7 +78,7 @@ def unpassed_words(others: Sequence[Any]) -> str:
 
 
 def check_screens_last(connection: Connection, batch_id: UUID) -> None:
-    """Raise `InvalidParameters` if a batch is not its review's last screening.
+    """Raise `InvalidParameters` if a batch is not the last screening batch of its review.
 
     The message names the batch of the last screening.
     """
@@ -135,7 +135,7 @@ class HumanDecision:
 
 
 class RefusedDecision(InvalidParameters):
-    """An invalid decision. No decision of the call was written. `number`: its index in the call, from 0."""
+    """An invalid decision. No decision of the call was written. `number`: the invalid decision's index, from 0."""
 
     def __init__(self, number: int, message: str) -> None:
         self.number = number
@@ -158,9 +158,9 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     either: the result has the first decision with this id.
 
     Raises:
-        RefusedDecision: an impossible value, an unknown item, a copy that a person named, no reviewer, two decisions of
-            a reviewer on an item, or a withdrawal without a decision. Also if a record with a decision on its report
-            would not pass the screening.
+        RefusedDecision: an impossible value, an unknown item, a record that a person called a copy, no reviewer,
+            two decisions of a reviewer on an item, or a withdrawal without a decision. Also if a record with a
+            decision on its report would not pass the screening.
         InvalidParameters: a decision on a report, in a batch that is not its review's last screening.
         IdempotencyConflict: a `decision_id` that belongs to another decision.
     """
@@ -222,7 +222,7 @@ def checked_words(reviewer: str, note: str | None) -> tuple[str, str | None]:
 
 
 def checked_text(field: str, text: str | None, most: int) -> str | None:
-    """Return a text as stored, or None if it is empty. Raise `InvalidParameters` if it cannot be stored."""
+    """Return a text as stored, or None if the text is empty. Raise `InvalidParameters` if storing is impossible."""
     kept = (text or "").strip() or None
     if kept is not None and len(kept) > most:
         raise InvalidParameters(f"the {field} has {len(kept):,} characters; the maximum is {most:,}")

@@ -85,7 +85,7 @@ FILLED_IN = ("include", "reviewer", "note")
 
 @dataclass(frozen=True)
 class FilledIn:
-    """The content of a returned audit file."""
+    """The content of an audit file that people filled in."""
 
     audit_id: str
     decisions: tuple[AuditDecision, ...]
@@ -113,7 +113,7 @@ def write_sample(audit: Audit, rows: Iterable[ItemResult], stream: TextIO, *, wi
 
 
 def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
-    """Return the decisions in a returned audit file. Rows with an empty `include` are undecided.
+    """Return the decisions in an audit file that people filled in. Rows with an empty `include` are undecided.
 
     `reviewer`: the author of rows without a name.
 
@@ -180,7 +180,7 @@ KEPT_COLUMNS = ("index", "id", "decision", "score", "label", "kept", "title", "n
 def write_kept(found: "Calibrated", stream: TextIO) -> None:
     """Write a table of a batch's records, without duplicates. The column `kept` says if the threshold keeps a record.
 
-    `found`: a calibration of the threshold, with the records in batch order.
+    `found`: the score threshold calibrated from labels, with the records in batch order.
     """
     table = GuardedTable(stream)
     table.write(KEPT_COLUMNS)
@@ -220,7 +220,7 @@ def read_decisions(
     Args:
         path: a spreadsheet's table with the column `decision`, and a column `index`, `id` or `number`. Other columns
             are ignored.
-        operation: the batch's operation, which limits the decisions.
+        operation: the batch's operation, which determines the allowed decisions.
         item_ids: the ids of the batch's items, in order.
         reviewer: the author of rows without a name.
 

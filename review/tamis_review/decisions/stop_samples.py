@@ -83,7 +83,7 @@ class ReadingState:
     def includes(self, place: int) -> bool | None:
         """Return whether people included the record at this index. None: the record is unread.
 
-        False for a record that became a duplicate after the sample was drawn.
+        Also return False for a record that became a duplicate after the sample was drawn.
         """
         return self.included.get(place) if place in self.software else False
 
@@ -94,7 +94,7 @@ class ReadingState:
 
     @cached_property
     def together(self) -> int:
-        """Return the largest number of records decided at one moment, or 0 if it is at most `PAGE`.
+        """Return the largest number of records decided at one moment, or 0 if this number is at most `PAGE`.
 
         A larger number comes from a file, which does not show the order in which people read.
         """
@@ -176,8 +176,8 @@ def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, 
 def double_reading(pairs: Mapping[int, Sequence[bool | None]], included: Mapping[int, bool]) -> DoubleReading:
     """Return the counts of records that two people decided independently.
 
-    Perhaps the second reader read only some records, by the first reader's decisions. Then only the first reader's
-    includes count.
+    Only the first reader's includes count if the first reader's decisions apparently determined which records the
+    second reader read.
 
     Args:
         pairs: record index -> the first and the second decision on the record. None: uncertain.
@@ -200,7 +200,7 @@ _EXCLUDED = (Outcome.EXCLUDED, Outcome.INELIGIBLE)
 
 
 def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredFrame]) -> list[Audit]:
-    """Return the audits of all exclusions that were drawn after the last frame and have human decisions."""
+    """Return each audit of all exclusions that was drawn after the last of `frames` and has human decisions."""
     # People may have seen the results of these audits.
     since = frames[-1].created_at if frames else None
     return [
@@ -367,12 +367,12 @@ def close_sample(connection: Connection, batch_id: UUID) -> None:
 
 
 def open_frame(frames: Sequence[StoredFrame]) -> StoredFrame | None:
-    """Return the frame that is not closed, or None."""
+    """Return the frame whose sample is still open, or None if every sample is closed."""
     return next((frame for frame in frames if frame.closed_at is None), None)
 
 
 def promise_of(frames: Sequence[StoredFrame], recall: float | None, confidence: float | None) -> Promise:
-    """Return the wanted recall and confidence. None is replaced by the last frame's value, or by that of `USUAL`."""
+    """Return the wanted recall and confidence. The last frame, or else `USUAL`, supplies a missing value."""
     before = frames[-1].promise if frames else USUAL
     return Promise(before.recall if recall is None else recall, before.confidence if confidence is None else confidence)
 

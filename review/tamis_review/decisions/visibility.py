@@ -1,7 +1,7 @@
 """The decisions of a batch that a person may see at one moment. Only this module decides on visibility.
 
-The functions in the top folder of the package check a `Visibility` before they show a batch. So do the engine's
-functions that read whole batches. Routes and commands call these functions.
+The functions in the top folder of the package check a `Visibility` before they show a batch. The engine's functions
+that read whole batches check it too. Routes and commands call these functions.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _OPENS = {
 
 @dataclass(frozen=True)
 class PersonalSight:
-    """Checks that raise `Blinded` if a person may not see a batch yet; a `Sight` for the client."""
+    """Checks that raise `Blinded` if a person may not see a batch yet. The client uses them as its `Sight`."""
 
     person: str
 

@@ -58,7 +58,7 @@ class ExplainedBatch(Frozen):
 
 
 class ExplainedVerdict(Frozen):
-    """A model's verdict on one criterion, with its quote, and the record's own words where the quote was found."""
+    """A model's verdict on one criterion, with its quote, and the passage where the quote was found."""
 
     label: str
     criterion: str | None = None
@@ -216,7 +216,7 @@ def _decided(operation: Operation, result: ItemResult, confidence: float) -> Ite
 
 
 def _beside(result: ItemResult) -> Iterator[_Reason]:
-    """Yield pairs of a part's name and its explanation, for the model's probability and its grade of relevance."""
+    """Yield pairs (name, explanation) for those of the parts `probability` and `relevance` that the result has."""
     if result.probability is not None:
         yield (
             "probability",

@@ -23,8 +23,8 @@ SHORT_SHA = 12  # displayed characters of a sha256
 def call_lines(call: TranscribedCall, prompts: Mapping[str, str], shown: set[str]) -> Iterator[str]:
     """Yield the lines that describe one call of a model.
 
-    `prompts`: SHA-256 -> text. `shown`: the hashes of the texts already shown, which are not repeated; this function
-    adds the new ones.
+    `prompts`: SHA-256 -> the text of a message or answer format with this hash. `shown`: the hashes of texts that are
+    already shown. Such texts are not repeated. This function adds the hashes of new texts.
     """
     yield _about(call)
     if call.parameters:

@@ -102,7 +102,7 @@ class Contexts:
         self._any = compiled.compile_trusted("|".join(f"(?:{pattern})" for pattern in ready)) if ready else None
 
     def hold(self, window: bytes) -> bool:
-        """Return whether a context matches the mention. `window`: its sentence, from the function `window`."""
+        """Return whether a context matches the mention. `window`: the mention's sentence, from `window()`."""
         return self._any is not None and self._any.search(window) is not None
 
 

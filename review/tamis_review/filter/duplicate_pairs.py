@@ -71,8 +71,8 @@ def find_pairs(
 ) -> DuplicatePairs:
     """Return every pair of duplicates within and between the files, by the comparison that a screening uses.
 
-    Two files with one export in different forms are joined first. `names`: path -> the file's name to show. `reading`:
-    options of `read_file`.
+    Two files that have the same export in different formats are merged first. `names`: path -> the file's
+    name to show. `reading`: options of `read_file`.
 
     Raises `InputError` if a file cannot be read or is empty.
     """

@@ -214,7 +214,7 @@ def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
 
 
 def _nearest(negator: re2._Regexp, clause: bytes) -> int:
-    """Return the number of negations in the last entry of an enumeration that has a negation.
+    """Return how many negations the last negated entry of an enumeration has, or 0 if no entry is negated.
 
     So "no animals, no cells" counts as a single negation. `clause`: the enumeration.
     """

@@ -26,7 +26,7 @@ _own = cache(contexts.Contexts)
 
 
 def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) -> bool:
-    """Return whether a sentence of an abstract says of the paper itself what a keyword means, such as "case report".
+    """Return whether a sentence of an abstract applies a keyword, such as "case report", to the paper itself.
 
     `around`: the sentence. `mention`: the keyword in it. `says`: what the paper says about people, animals and design.
     """

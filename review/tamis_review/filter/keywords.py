@@ -60,7 +60,7 @@ class Mention:
 
 @dataclass(frozen=True)
 class Keyword:
-    """A keyword, its meaning, and its list and index, such as `custom_keywords[2]`, for messages."""
+    """A keyword, its meaning, and its name in messages: list and index, such as `custom_keywords[2]`."""
 
     text: object  # not checked yet; must be a `str`
     meaning: KeywordMeaning
@@ -84,7 +84,7 @@ class Keywords:
         self._any = compiled.compile_trusted("|".join(map(pattern, ordered))) if ordered else None
 
     def may_occur(self, text: bytes) -> bool:
-        """Return False if the text certainly mentions no keyword. If True, `mentions` decides."""
+        """Return False if the text certainly mentions no keyword, and True if it may mention a keyword."""
         return self._any is not None and self._any.search(text) is not None
 
     def mentions(self, text: bytes) -> Iterator[Mention]:

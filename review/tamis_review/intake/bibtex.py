@@ -194,7 +194,7 @@ def _fields(entry: Entry, macros: Macros, notes: Notes) -> list[_Named] | None:
 def _layout(named: Sequence[_Named], above: Sequence[str]) -> dict[str, Any]:
     """Return what the BibTeX writer needs to write an entry as it was.
 
-    This is the delimiters of fields, the `@string` names, and the text above the entry.
+    The result has the delimiters of fields, the `@string` names, and the text above the entry.
     """
     layout: dict[str, Any] = {
         "quotes": [name for name, value in named if value.style is Style.QUOTES],

@@ -96,7 +96,7 @@ def _parts(raw: str) -> list[tuple[str, str]] | None:
 
 
 def _end_of(raw: str, at: int, opened: str) -> int | None:
-    """Return the position of the delimiter that closes the text at `at`. None: there is no such delimiter.
+    """Return the position of the delimiter that closes the text at `at`. Return None if there is none.
 
     `opened`: the opening delimiter before `at`, a brace or a quotation mark.
     """

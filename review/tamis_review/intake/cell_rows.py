@@ -78,7 +78,7 @@ class CellRows(Iterator[CellRow]):
         return "".join(self._lines.of_row)
 
     def swallowed(self) -> bool:
-        """Return whether the row that was read last contains whole rows, from its second line on.
+        """Return whether the second and all later lines of the row that was read last are whole rows.
 
         If the answer is True, these lines are read again as rows. The cause is a quote that is never closed.
         """
@@ -93,7 +93,7 @@ class CellRows(Iterator[CellRow]):
         return True
 
     def _repaired(self) -> list[str] | None:
-        """Return the cells of the damaged row's first line, or None if it lacks the width of the header.
+        """Return the cells of the damaged row's first line, or None if the header has another number of cells.
 
         Only a quote beside a delimiter ends a cell; other quotes are part of the text.
         """
@@ -112,7 +112,7 @@ class CellRows(Iterator[CellRow]):
         return cells
 
     def _next_whole(self) -> CellRow | None:
-        """Return the next whole row that begins after the damaged row's first line. None: no such row is found."""
+        """Return the next whole row that begins after the damaged row's first line. Return None if there is none."""
         while self._to_spare > 0:
             self._to_spare -= self._lines.turn_back()
             line = self._lines.begin()

@@ -98,7 +98,10 @@ _NOT_IN_RIS = frozenset(("PT", "DA", "CT", "ID", "TY", "ER", "T2", "SP", "AN", "
 
 
 def other_tag(name: str) -> str | None:
-    """Return the RIS tag of a Web of Science field that has no usual RIS tag: its own tag, or None if not allowed."""
+    """Return the Web of Science tag in a field's name, for use in RIS. Return None for any other field.
+
+    Also return None if the field has a usual RIS tag, or if its own tag has another meaning in RIS.
+    """
     match = _WOS.fullmatch(name)
     return match[1] if match is not None and name not in IN_RIS and match[1] not in _NOT_IN_RIS else None
 

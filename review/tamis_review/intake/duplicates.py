@@ -125,7 +125,9 @@ def _blocks_of_misprints(traits: Sequence[Traits]) -> Iterable[list[int]]:
 def _doubts(
     groups: "_Groups", copies: Sequence[Duplicate], best: Sequence[tuple[bool, int, int, int]], traits: Sequence[Traits]
 ) -> Iterable[Doubt]:
-    """Return one doubt for each doubtful pair of records that stay. A doubt about a copy counts for its original.
+    """Return one doubt for each doubtful pair of records that stay.
+
+    A doubt about a copy becomes a doubt about the copy's original.
 
     `best`: the rank of each record; in a pair, the record of higher rank is `of`.
     """
@@ -183,7 +185,7 @@ class _Group:
 
 
 class _Groups:
-    """The groups of copies among the records of a file, and the doubtful pairs. Records are indexes in the file."""
+    """The groups of copies among the records of a file, and the doubtful pairs. An index in the file names a record."""
 
     def __init__(self, traits: Sequence[Traits]) -> None:
         self._traits = traits
@@ -192,7 +194,7 @@ class _Groups:
         self.doubts: dict[tuple[int, int], tuple[str, ...]] = {}  # pair, in the file's order -> contradictions
 
     def of_several(self) -> Iterable[list[int]]:
-        """Return the members of each group of two or more copies."""
+        """Return a sorted list of members for each group of two or more copies."""
         return [sorted(group.members) for index, group in self._groups.items() if index == group.members[0]]
 
     def unite(self, indices: Sequence[int], key: Key) -> None:
@@ -227,7 +229,9 @@ class _Groups:
                 self.doubts.setdefault((min(first, second), max(first, second)), verdict.against)
 
     def _verdict(self, first: int, second: int, key: Key, traits: Mapping[int, Traits]) -> PairVerdict:
-        """Return whether two records are copies, a doubt or different. The known copies of both also count.
+        """Return whether two records are copies, a doubt or different.
+
+        Two records of one group are copies. The year of a known copy also counts as a year of its record.
 
         `key`: what the two records share. `traits`: record index -> the parts to compare.
         """

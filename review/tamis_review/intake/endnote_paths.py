@@ -52,7 +52,7 @@ def begins_anew(path: str, element: str) -> str:
 
 
 def xml_of(leaves: Iterable[Leaf], line_break: str) -> str:
-    """Return the XML of the elements with these texts. Line breaks within texts are written as `line_break`."""
+    """Return the XML of the elements whose paths and texts are the leaves. Line breaks in texts become `line_break`."""
     parts: list[str] = []
     opened: list[str] = []
     for leaf in leaves:

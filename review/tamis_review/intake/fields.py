@@ -31,7 +31,7 @@ class FieldPlace:
 
 
 def best_places(sources: Mapping[str, Sequence[str]], *names: str, style: str = "") -> dict[str, FieldPlace]:
-    """Return for each canonical name the first field of `sources`, with `style` appended to the field's name."""
+    """Return for each of `names` the first field in `sources[name]`, with `style` appended to the field's name."""
     return {name: FieldPlace(f"{sources[name][0]}{style}") for name in names}
 
 

@@ -56,7 +56,7 @@ class Journal:
     issns: frozenset[str]  # eight characters each
 
     def same(self, other: "Journal") -> bool | None:
-        """Return whether this journal is the other journal, or None if names and ISSNs do not show it."""
+        """Return whether this journal is the other journal, or None if names and ISSNs do not decide this."""
         if self.issns & other.issns:
             return True
         pairs = [(first, second) for first in self.names for second in other.names]

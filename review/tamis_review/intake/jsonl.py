@@ -101,8 +101,8 @@ def _members(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _contents(text: str, notes: Notes) -> Iterator[tuple[int, str]]:
     """Yield each line with its number, or each element of an array with the number of its first line.
 
-    A damaged element ends where the next object begins with the same name as the first object. An array without an end
-    gets a note.
+    A damaged array element ends before the next object that begins with the same name as the array's first object. An
+    array without an end gets a note.
     """
     if (array := _ARRAY.match(text)) is None:
         yield from enumerate(LINE_END.split(text), 1)

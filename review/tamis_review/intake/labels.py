@@ -15,7 +15,7 @@ LABELS: Mapping[str, bool] = {
 
 
 def label_column(label: str, records: list[dict[str, Any]], path: Path) -> str:
-    """Return the name of the label column in the records: the name in `label`, perhaps after an underscore.
+    """Return the name of the label column in the records: `label`, or `label` after an underscore.
 
     Raises `InputError` if there is no such column.
     """

@@ -36,7 +36,7 @@ _NUMBERS = re.compile(r"\d+")
 
 
 class Key(StrEnum):
-    """The fields that identify copies, the strongest first. The values are names in `Traits`."""
+    """The fields that identify copies, the strongest first. Each value is the name of a field of `Traits`."""
 
     DOI = "doi"
     PMID = "pmid"
@@ -170,7 +170,7 @@ class SharedTraits:
     def worth_a_look(self) -> bool:
         """Return True if a human should check two records with one title.
 
-        They may be one paper, or a paper and its preprint or congress abstract.
+        The two records may be one paper, or a paper and its preprint or congress abstract.
         """
         near = (self.years_apart or 0) <= YEARS_APART
         return bool(self.abstract or (near and (self.author or (self.author is None and self.abstract is None))))

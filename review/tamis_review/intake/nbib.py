@@ -99,7 +99,7 @@ def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
 def _begins(tagged: re.Match[str], block: TaggedRecord | None) -> bool:
     """Return True if a tag begins a record: `PMID`, or `OWN` (the owner) in records without a PubMed id.
 
-    `block`: the record before the tag, so far.
+    `block`: the unfinished record before the tag, or None.
     """
     if tagged[1] == OWNER:
         # `write_nbib` puts a PubMed id first.
@@ -128,7 +128,7 @@ def _unfolded(lines: Sequence[str]) -> str:
 
 
 def _folded(tag: str, text: str) -> Iterator[str]:
-    """Yield the lines of a field, none too long for NBIB. `_unfolded` joins the lines again."""
+    """Yield the lines of a field, broken at NBIB's greatest line length. `_unfolded` joins the lines again."""
     first, *others = LINE_END.split(text)
     start, *rest = _pieces(first) or [""]
     yield f"{tag:<4}- {start}"

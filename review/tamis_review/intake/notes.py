@@ -94,9 +94,9 @@ class Notes:
         self._lost.append(Note(NoteKind.LOST, line, reason))
 
     def nothing_read(self, wanting: str) -> InputError:
-        """Return the error for a file without readable records. It has the reason of the first lost record.
+        """Return the error for a file without readable records: why the first record was lost.
 
-        `wanting`: the message if no record was lost.
+        `wanting`: the message if the file has no records at all.
         """
         if not self._lost:
             return InputError(wanting, path=self.path)

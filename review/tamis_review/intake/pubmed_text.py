@@ -145,7 +145,7 @@ class _Reading:
     def take(self, text: str, following: str) -> None:
         """Store a paragraph as the part of the record that its beginning names, otherwise as the next missing part.
 
-        `following`: the next paragraph. Author information there shows that this paragraph is the authors.
+        `following`: the next paragraph. Author information at its beginning shows that `text` lists the authors.
         """
         name = next((name for name, sign in KEPT.items() if sign.match(text)), None)
         if _IDS.match(text):

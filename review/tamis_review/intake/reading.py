@@ -79,7 +79,7 @@ def read_file(
 
     The content decides the format; docs/files.md lists the formats. `read_records` describes the records. `strict`: an
     unreadable record is an error. `encoding`: Python's name for the encoding of a file that is not UTF-8 or UTF-16.
-    None: guess the encoding, with a note.
+    If `encoding` is None, Tamis guesses the encoding and adds a note.
 
     Raises `InputError` with file and line if the file as a whole cannot be read, or has more than `max_bytes`.
     """

@@ -97,7 +97,7 @@ def recognise(text: str) -> Format:
 
 
 def deferred(module: str, function: str) -> Callable[..., Any]:
-    """Return a function of a module in this folder. The first call imports the module; some parsers take megabytes."""
+    """Return a function of a module in this folder. The first call of the function imports the module."""
 
     def call(*arguments: Any) -> Any:
         return getattr(import_module(module, __package__), function)(*arguments)
@@ -106,6 +106,6 @@ def deferred(module: str, function: str) -> Callable[..., Any]:
 
 
 def format_named(name: str) -> Format | None:
-    """Return the writable format with this name or alias, in any case. Return None if there is no such format."""
+    """Return the writable format with this name or alias (upper or lower case), or None if there is none."""
     plain = name.strip().casefold()
     return {form.value.casefold(): form for form in WRITABLE}.get(plain) or ALIASES.get(plain)

@@ -75,7 +75,7 @@ def with_id_and_line(own: Mapping[str, Any], *, line: int, number: int) -> dict[
 
 
 def own_id(record: Mapping[str, Any]) -> str | None:
-    """Return the record's id. Return None if Tamis made the id, or it repeats the PubMed id, trial id or DOI."""
+    """Return the record's id. Return None if Tamis made the id, or if the id repeats PubMed id, trial id or DOI."""
     stated = record.get("id")
     if stated is None or stated == "" or stated in [record.get(name) for name in ("pmid", "nct_id", "doi")]:
         return None

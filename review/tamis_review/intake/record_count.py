@@ -56,8 +56,8 @@ class RecordCount:
     def copy(self, source: IO[bytes], target: IO[bytes], path: Path | str) -> None:
         """Copy a file from `source` to `target` in pieces, and count its records and fields.
 
-        Raises `TooLarge` as soon as a limit is exceeded, before the rest is copied. `path`: the file's name in the
-        message.
+        Raises `TooLarge` as soon as a limit is exceeded, before the rest is copied. A binary file is copied without a
+        count. `path`: the file's name in the message.
         """
         form: Format | None = None
         while piece := source.read(PIECE):

@@ -119,7 +119,7 @@ def read_sources(
 
 
 def database_told_by(intake: Intake) -> str | None:
-    """Return the name of a file's database: its records name it, or no other database writes such files.
+    """Return the name of a file's database, from its records or from a format that only this database writes.
 
     Return None if the records name several databases, if fewer than half of them name the database, or if no database
     is known.
@@ -141,7 +141,7 @@ def database_told_by(intake: Intake) -> str | None:
 def kind_of_source(name: str, records: Iterable[Mapping[str, Any]]) -> SourceKind:
     """Return whether a source is a register of trials or a database.
 
-    A source is a register if its name is a register's, or if all its records are trials.
+    A source is a register if it has the name of a register, or if all its records are trials.
     """
     named = " ".join(name.casefold().split()) in REGISTERS
     trials = (record.get("nct_id") not in (None, "") and record.get("id") == record["nct_id"] for record in records)
@@ -213,7 +213,7 @@ class _Group:
         return self.name or self.files[0].name
 
     def take(self, file: FileRead, *, stated_together: bool) -> None:
-        """Add a file. Its records that complete existing records are joined to the existing records.
+        """Add a file to the source. Join the file's records to existing records that they complete.
 
         `stated_together`: whether a reviewer states this file together with another file of the source.
         """

@@ -240,9 +240,9 @@ def _note_unended(scheme: Scheme, block: TaggedRecord, notes: Notes, why: str) -
 
 
 def _without_another(scheme: Scheme, block: TaggedRecord, outside: Outside) -> TaggedRecord:
-    """Return the record, without the fields above its first line if these are another record.
+    """Return the record. Omit the fields above its first line if these fields are another record.
 
-    They are another record, and lost, if both they and the record have a title.
+    The fields are another record, which is lost, if both the fields and the record have a title.
     """
     at = next(at for at, tagged in enumerate(block.fields) if tagged.tag == scheme.begins[:2])
     above, own = block.fields[:at], block.fields[at:]
@@ -253,7 +253,7 @@ def _without_another(scheme: Scheme, block: TaggedRecord, outside: Outside) -> T
 
 
 def record_of(scheme: Scheme, block: TaggedRecord) -> dict[str, Any]:
-    """Return a record from its fields in the file. If Tamis can write the format, `_source` of the record has them."""
+    """Return a record from its fields in the file. `_source` of the record has these if Tamis writes the format."""
     placing = placed(scheme, block.fields)
     kept = {**placing.kept(), **placing.decision}
     record = assemble(placing.canonical, kept, accession=placing.accession, line=block.line, number=block.number)
@@ -355,7 +355,10 @@ class Placing:
                 return
 
     def take_pattern(self, pattern: Pattern) -> None:
-        """Read a canonical field from a part of a value. A value with other text too stays whole under its tag."""
+        """Read a canonical field from a part of a value.
+
+        If the value has other text too, the whole value also stays under its tag.
+        """
         for form in pattern.forms:
             alone: list[_Value] = []
             for value in [value for tag in pattern.tags for value in self._left.get(tag, ())]:

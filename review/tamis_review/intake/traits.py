@@ -209,7 +209,7 @@ def year_in(record: Mapping[str, Any]) -> int | None:
 
 
 def doi_in(record: Mapping[str, Any]) -> str | None:
-    """Return the record's DOI in lower case, without surrounding text and version. None: no DOI."""
+    """Return the record's DOI in lower case, without surrounding text and version. Return None if there is no DOI."""
     match = _DOI.search(unquote(_text(record.get("doi"))))
     return _DOI_VERSION.sub("", match[0].rstrip(".,;)]}").casefold()) if match else None
 

@@ -161,10 +161,10 @@ def price_list(reading: Reading, expected: float | None = None) -> tuple[StopPri
 
 
 def records_needed(reading: Reading, recall: float = 0.95, confidence: float = 0.95, further: int = 0) -> int:
-    """Return how many more records of the sample people must read for this recall and confidence.
+    """Return the number of further records that people must read from the sample for this recall and confidence.
 
-    `further`: the number of includes among these records. If no sample is open, the result is for a new sample. It is
-    0 if people may stop now. Raises the errors of `certify`.
+    The number is 0 if people may stop now. If no sample is open, the number is for a new sample. `further`: the number
+    of includes among these records. Raises the errors of `certify`.
     """
     return _Promise(reading, recall, confidence).needed(further)
 

@@ -266,7 +266,7 @@ class Figures(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def finished(self) -> bool:
-        """Return True if the numbers are final, unless a person retries a batch or makes another decision."""
+        """Return True if the numbers change only when a person retries a batch or makes another decision."""
         return self.ended and self.flow.complete and all(batch.state is BatchStatus.COMPLETED for batch in self.batches)
 
     def staged(self, words: str = "Stage {}") -> Iterator[tuple[str, BatchFigures]]:

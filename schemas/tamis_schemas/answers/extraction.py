@@ -49,9 +49,10 @@ class RecallAnswer(Frozen):
 
 
 class ExtractionDetail(Frozen):
-    """The evidence for the value or fields of an item with chunks (retrieved passages), the `detail` of its result.
+    """The evidence for the values that were extracted from an item's chunks (retrieved passages).
 
-    `fields` has the evidence by field name. The operation `extract` has no field names: its only key is "".
+    The evidence is the `detail` of the item's result. `fields` has the field's name as key. The operation `extract` has
+    no field names: its only key is the empty text.
     """
 
     fields: dict[str, FieldExtractions]

@@ -28,7 +28,7 @@ class FilterRule(StrEnum):
 
 
 class FilterResult(Frozen):
-    """The filter's decision on one paper. A rejection names the rule, and the matching text of the paper."""
+    """The initial filter's decision on one paper. A rejection names the rule, and the matching text of the paper."""
 
     passed: bool
     reason: str  # one sentence for a reader

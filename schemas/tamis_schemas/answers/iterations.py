@@ -19,9 +19,9 @@ class AnswerEvaluation(Frozen):
 
 
 class IterationData(Frozen):
-    """One attempt at an answer. Either it was evaluated, or it failed with a kind of error.
+    """One attempt at an answer. The attempt either was evaluated, or failed with a kind of error.
 
-    A failed attempt has no evaluation. It has an answer if only its evaluation failed.
+    A failed attempt has no evaluation. If only the evaluation failed, the attempt has an answer.
     """
 
     iteration_number: int = Field(ge=1)
@@ -35,8 +35,8 @@ class IterationData(Frozen):
 class AnswerResult(Frozen):
     """The best answer, with all attempts in order.
 
-    `success` says whether the final answer reached the threshold. If no attempt reached it, the final answer is the
-    best attempt, or the first of several equally good attempts.
+    `success` says whether the final answer reached the threshold. If no attempt reached the threshold, the final answer
+    is the best attempt, or the first of several equally good attempts.
     """
 
     final_answer: str

@@ -38,7 +38,7 @@ class Judgement(Frozen):
 
 
 def after_quotes(confidence: float, unverified: int, quotes: int) -> float:
-    """Return the confidence lowered for quotes that are not in the record. Without quotes, return it unchanged.
+    """Return a confidence, lowered if quotes are not in the record. Without quotes, the confidence stays unchanged.
 
     Result: `confidence * (1 - 0.5 * unverified / quotes)`.
     """
@@ -46,7 +46,7 @@ def after_quotes(confidence: float, unverified: int, quotes: int) -> float:
 
 
 class Band(NamedTuple):
-    """A range of evidence quality, 0 to 1. A confidence is multiplied by `share`, which is milder than the quality."""
+    """A range of evidence quality, 0 to 1. The factor `share` lowers a confidence less than the quality would."""
 
     low: float  # included
     high: float  # included

@@ -94,7 +94,7 @@ class ScreeningModeSet(Frozen):
 
 
 class Stratum(StrEnum):
-    """The exclusions that a sample is drawn from."""
+    """The kind of exclusions that an audit's sample is drawn from."""
 
     ALL = "all"
     RULES = "rules"  # by the initial filter, before any model
@@ -113,7 +113,7 @@ class AuditItem(Frozen):
 
 
 class Audit(Frozen):
-    """A sample of exclusions, with people's decisions on its records so far."""
+    """A random sample of excluded records, with people's decisions on these records so far."""
 
     id: str
     batch_id: str

@@ -111,7 +111,7 @@ class Quote(Frozen):
     """A model's quote for a verdict, and whether the record contains this quote.
 
     `field`, `start` and `end` are the place of the most similar passage in the record. All three are None if the quote
-    was not found. For a quote in a list or an object, only `field` is set.
+    was not found. If the record's field holds a list or an object, only `field` is set.
     """
 
     text: str  # as the model wrote it
@@ -125,7 +125,7 @@ class Quote(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _without_state(cls, value: Any) -> Any:
-        """Read rows of earlier releases, which have `found` instead of a state."""
+        """Convert rows of earlier releases, which have `found` instead of a state."""
         if isinstance(value, dict) and "state" not in value and "found" in value:
             return {**value, "state": QuoteState.FOUND if value["found"] else QuoteState.NOT_FOUND}
         return value
@@ -146,7 +146,7 @@ class CriterionVerdict(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _without_quote(cls, value: Any) -> Any:
-        """Read rows of earlier releases, which have the verdict only."""
+        """Convert rows of earlier releases, which have only a verdict, as text."""
         return {"verdict": value} if isinstance(value, str) else value
 
 
@@ -327,7 +327,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def value(self) -> V_co | None:
-        """The operation's value, or its fields; None if the item has no result, or its result has no value."""
+        """The operation's value, or the extracted fields; None if there is no result, or the result has no value."""
         if self.result is None:
             return None
         value: Any = self.result.fields if isinstance(self.result, FieldsResult) else self.result.value
@@ -349,7 +349,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     @computed_field  # type: ignore[prop-decorator]  # as above
     @property
     def overridden(self) -> bool:
-        """True if a human's decision counts and differs from the software's."""
+        """True if a human's decision counts, and differs from the software's decision."""
         return self.override is not None and not self.override.confirms
 
     @computed_field  # type: ignore[prop-decorator]  # as above
@@ -374,7 +374,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def evaluation_words(self) -> str | None:
-        """The metrics with a value: `context_relevance 0.67; size: context_precision 1`; None if no metric has one.
+        """The metrics with a value: `context_relevance 0.67; size: context_precision 1`; None without such metrics.
 
         A metric of one extracted field begins with the field's name.
         """
@@ -388,7 +388,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def exclusion_reason(self) -> str | None:
-        """The exclusion's reason: the filter's rule, or the first failed criterion; None if there is no exclusion."""
+        """The reason of an exclusion: the filter's rule, or the first criterion that excludes the record; else None."""
         if self.exclusion is not None:
             return f"{self.exclusion.rule}: {self.exclusion.reason}"
         return None if self.decision is None else self.decision.exclusion_reason

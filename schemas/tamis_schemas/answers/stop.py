@@ -78,7 +78,7 @@ class StopPrice(Frozen):
 
 
 class StopEstimate(Frozen):
-    """The result of the sequential hypergeometric test: an estimate, not a promise."""
+    """The result of a sequential hypergeometric test of the recall: an estimate, not a promise."""
 
     p: float | None  # estimated probability that the recall is not reached; None: the reading order is not known
     stops: bool  # True: p is below 1 - confidence
@@ -96,7 +96,7 @@ class ExpectedIncludes(Frozen):
 
 
 class DoubleReading(Frozen):
-    """Records that two people decided independently."""
+    """The numbers of records on which two people decided independently."""
 
     records: int
     includes: int  # records included in the end, and by at least one reader; if `selected`, by the first reader

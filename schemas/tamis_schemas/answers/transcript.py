@@ -102,7 +102,7 @@ class Transcript(Frozen):
     def messages_of(self, place: int) -> tuple[TranscribedMessage, ...]:
         """Return all messages of the call at `place` in `calls`, with the messages shared with an earlier call.
 
-        Raises `ValueError` if the call does not refer to an earlier one.
+        Raises `ValueError` if the call shares messages with a call that is not earlier.
         """
         call = self.calls[place]
         if call.after is None:

@@ -40,7 +40,7 @@ class Callback(Frozen):
     )
 
     def kept(self) -> dict[str, Any]:
-        """Return the callback in the form that the ledger stores."""
+        """Return the callback as JSON values, which the ledger stores."""
         return self.model_dump(mode="json")
 
     @field_validator("url")
@@ -104,5 +104,5 @@ class OnComplete(Frozen):
         return f"{SCHEME}://{self.queue}/{self.task}"
 
     def kept(self) -> dict[str, Any]:
-        """Return the task in the form that the ledger stores: like a `Callback` with the single event `completed`."""
+        """Return the task as JSON values for the ledger: like a `Callback` with the single event `completed`."""
         return {"url": self.url, "events": [BatchEvent.COMPLETED.value], "task": self.model_dump()}

@@ -40,7 +40,7 @@ BY_HUMAN = "By a human: a person's decision on the record counts, whether or not
 
 
 class Arrow(Frozen):
-    """A branch of the flow: the number of records that arrive, and how many of them take each way."""
+    """A branch of the flow diagram: the number of records that arrive, and how many of them take each way."""
 
     place: str
     arrived: int
@@ -85,7 +85,7 @@ class FlowStage(Frozen):
 
     @property
     def overridden(self) -> int:
-        """The number of records that people decided against the software, or without a decision of the software."""
+        """The number of records that people decided differently from the software, or that only people decided."""
         both = self.passed_confirmed + self.excluded_confirmed
         return self.passed_by_human + self.excluded_by_human - both
 
@@ -111,7 +111,7 @@ class FlowStage(Frozen):
 
     @property
     def arrow(self) -> Arrow:
-        """The branch of the flow at this stage."""
+        """The branch of the flow diagram at this stage."""
         ways = {
             "passed": self.passed,
             "excluded by the model alone": self.excluded_alone,

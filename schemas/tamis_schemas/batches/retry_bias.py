@@ -66,7 +66,7 @@ class Comparison(Frozen):
 
     @property
     def tested(self) -> str:
-        """The test: `chi-square 12.5, 3 df, p < 0.001`; empty with too few records."""
+        """The test's result, such as `chi-square 12.5, 3 df, p < 0.001`; an empty text with too few records."""
         if self.statistic is None or self.p is None:
             return ""
         return f"chi-square {self.statistic:.1f}, {self.degrees} df, {p_words(self.p)}"
@@ -224,7 +224,7 @@ def _compared(trait: Trait, groups: Sequence[Group]) -> Comparison:
 def _difference(groups: Sequence[Group]) -> str:
     """Return a sentence that compares one group with all others.
 
-    The group is chosen by the largest standardised excess of failures.
+    That group has the largest standardised excess of failures.
     """
     n, failed = sum(group.n for group in groups), sum(group.failed for group in groups)
     share = failed / n
@@ -260,13 +260,13 @@ class ChiSquare:
 
 
 def chi_square(failed: Sequence[int], totals: Sequence[int]) -> ChiSquare | None:
-    """Test by Pearson's chi-square whether `failed / totals` is equal in all groups; None if this test is not valid.
+    """Return Pearson's test whether `failed / totals` is equal in all groups; None if the test is not valid.
 
     X² = Σ (observed - expected)² / expected, over the failed and the other records of each group. For k groups, there
-    are k - 1 degrees of freedom. Without continuity correction.
+    are k - 1 degrees of freedom. There is no continuity correction.
 
-    The test needs two groups, and expected counts that meet Cochran's rule: all are at least 1, and four fifths at
-    least 5.
+    The test is valid for two or more groups, if the expected counts meet Cochran's rule: all are at least 1, and four
+    fifths of them are at least 5.
 
     Sources: Pearson, K. (1900), Philosophical Magazine 50, 157-175. Cochran, W. G. (1954), Some methods for
     strengthening the common χ² tests, Biometrics 10, 417-451.

@@ -58,8 +58,8 @@ class ReviewStage(Frozen):
     def lets_pass(self, row: ItemResult) -> bool:
         """Return whether a record continues to the next stage.
 
-        A person's decision counts before the model's. A failed item without a person's decision does not continue. A
-        record on which people disagree does not continue either.
+        A person's decision overrides the model's decision. A failed item without a person's decision does not continue.
+        A record on which people disagree does not continue either.
         """
         narrowed = None if self.operation.stage_field is None else getattr(self, self.operation.stage_field)
         if row.conflict:

@@ -64,7 +64,7 @@ BATCH_TRANSITIONS: Mapping[BatchStatus, frozenset[BatchStatus]] = {
 
 
 def check_batch_transition(before: BatchStatus, after: BatchStatus) -> None:
-    """Raise `IllegalTransition`, which names both states, unless `after` may follow `before`."""
+    """Raise `IllegalTransition`, which names both states, if `after` may not follow `before`."""
     if after not in BATCH_TRANSITIONS[before]:
         raise IllegalTransition(f"a batch cannot change from {before.value!r} to {after.value!r}")
 

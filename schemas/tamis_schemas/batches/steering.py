@@ -69,7 +69,7 @@ class Tier(StrEnum):
 
     @property
     def sent(self) -> str:
-        """The name in a request."""
+        """The tier's name in a request."""
         return "default" if self is Tier.STANDARD else self.value
 
 

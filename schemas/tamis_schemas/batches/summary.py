@@ -20,7 +20,7 @@ CONFIDENCE_BANDS: tuple[tuple[str, float], ...] = (
 
 
 class PossiblyUnbilled(Frozen):
-    """The costs that a batch's figures may lack: for calls without an answer, and claims whose worker died."""
+    """The costs that a batch's figures may lack: for calls without an answer, and for items whose worker died."""
 
     unanswered: int = 0  # calls that were sent and not answered
     lost_claims: int = 0  # claims whose worker died
@@ -94,7 +94,7 @@ class ConfidenceDistribution(Frozen):
 
 
 class MetricFigures(Frozen):
-    """One metric over all items of a batch, and over all fields if a result has several fields."""
+    """The figures of one metric over all items of a batch, and over all fields if a result has several fields."""
 
     n: int  # values
     mean: float | None = None  # of a score

@@ -62,7 +62,7 @@ ITEM_QUEUES: Mapping[str, ItemQueue] = {
 
 
 def limiter_key(endpoint: str, model: str) -> str:
-    """Return the prefix of a rate limit's Redis keys. Its braces keep these keys in one slot of a Redis cluster.
+    """Return the prefix of a rate limit's Redis keys. Braces in the prefix keep these keys in one slot of a cluster.
 
     Other programs can read keys, so user, password and query of the endpoint's URL are removed.
     """

@@ -82,7 +82,7 @@ class ModelPrice(Frozen):
         return {tier_name(name) or name: price for name, price in tiers.items()}
 
     def at(self, tier: str | None) -> "ModelPrice | None":
-        """Return the prices at a tier, under any of its names; None if there are none."""
+        """Return the prices at a tier, under any of its names; None if the tier has no prices."""
         name = tier_name(tier)
         if name is None:
             return self
@@ -156,7 +156,7 @@ class Prices:
     def cost(self, model: str, usage: Usage, tier: str | None = None) -> Decimal | None:
         """Return the dollars for an endpoint's count of tokens, to the nanodollar; None if the price is not known.
 
-        `tier`: the tier in the answer. An unknown tier has no price, not the standard price.
+        `tier`: the tier in the answer. An unknown tier has no known price: the standard price does not replace it.
 
         cost = (prompt - cached - written) * input + cached * cached_input + written * cache_write + completion *
         output. Reasoning tokens are completion tokens.
@@ -210,6 +210,6 @@ class Prices:
 
 @cache
 def packaged_prices() -> PriceTable:
-    """Return the table that is part of Tamis."""
+    """Return the price table that is part of Tamis."""
     text = files(__package__).joinpath("prices.json").read_text("utf-8")
     return PriceTable.model_validate(json.loads(text, parse_float=Decimal))

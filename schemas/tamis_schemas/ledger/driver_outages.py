@@ -73,7 +73,7 @@ def driver_unusable(error: BaseException) -> ConfigurationError | None:
 
 
 def interruption(error: BaseException, handled: BaseException | None) -> BaseException | None:
-    """Return the Ctrl-C or the cancellation that `error` replaced; None if there was none.
+    """Return the `KeyboardInterrupt` or the cancellation that `error` replaced; None if there was none.
 
     After an interrupted statement the clean-up fails too, and only the clean-up's error is raised. `handled`: the error
     that was being handled before the work began.

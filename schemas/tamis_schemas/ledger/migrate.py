@@ -25,8 +25,8 @@ def upgrade(database_url: str) -> None:
 
     Raises:
         LedgerUnavailable: Postgres does not answer.
-        ConfigurationError: the ledger was written by a newer release, or the URL is wrong. For a new ledger also: the
-            database cannot hold every text, or its user may not create tables.
+        ConfigurationError: the ledger was written by a newer release, or the URL is wrong. Also raised for a new ledger
+            if the database cannot hold every text, or if the database's user may not create tables.
     """
     # Workers of the earlier release continue, and may deadlock with the migration over its locks.
     for _ in range(ATTEMPTS - 1):

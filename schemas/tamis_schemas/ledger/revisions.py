@@ -10,7 +10,7 @@ __all__ = ["MIGRATIONS", "demand", "head", "revisions"]
 
 
 def head() -> str:
-    """Return the revision that this release writes."""
+    """Return the revision of the ledger's tables that this release creates."""
     return revisions()[-1]
 
 

@@ -77,7 +77,7 @@ def grants(role: str, rights: Rights) -> list[str]:
 
 
 def grant(owner_url: str, role_url: str, rights: Rights) -> str:
-    """Create or change the role of `role_url` with its password and these rights, and return its name.
+    """Create or change the role of `role_url` with its password and these rights, and return the role's name.
 
     The password reaches the server as a hash.
 

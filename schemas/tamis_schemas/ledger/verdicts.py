@@ -9,7 +9,7 @@ from ..operations.kind import OperationKind
 
 
 def text_of(value: str | bool | None) -> str | None:
-    """Return an operation's value as Postgres writes a JSON scalar without quotes: include, true.
+    """Return an operation's value in the text form of a JSON scalar without quotes, as in Postgres: include, true.
 
     None stays None: the operation decides nothing.
     """
@@ -17,7 +17,7 @@ def text_of(value: str | bool | None) -> str | None:
 
 
 def verdict_columns(kind: type[OperationKind]) -> dict[str, str | None]:
-    """Return the values of a batch's columns `includes`, `excludes` and `excluded_because`.
+    """Return the values for the columns `includes`, `excludes` and `excluded_because` of the table `batches`.
 
     SQL views compare results with these columns to know which results are decisions.
     """

@@ -65,7 +65,7 @@ def kind_of(name: str) -> type[OperationKind]:
 
 
 def check_decides(batch_id: object, operation: str, purpose: str) -> None:
-    """Raise `InvalidRequest` if a batch's operation does not include or exclude records.
+    """Raise `InvalidRequest` if a batch's operation makes no decisions to include or exclude records.
 
     `purpose`: the caller's action, which needs decisions; the message names it.
     """
@@ -77,7 +77,7 @@ def check_decides(batch_id: object, operation: str, purpose: str) -> None:
 
 
 def verdict(value: object) -> bool | None:
-    """Return True if an operation includes records by this value, False if it excludes them, None otherwise."""
+    """Return True if this value includes a record in any operation, False if the value excludes it, else None."""
     return next((included for kind in OPERATIONS if (included := kind.verdict(value)) is not None), None)
 
 

@@ -44,7 +44,7 @@ def reason_of(text: str, *, excludes: bool) -> str:
 
 
 class WordedCriterion(Frozen):
-    """A criterion with the caller's wording for records that it excludes."""
+    """A criterion, with the caller's wording of the reason for its exclusions."""
 
     model_config = ConfigDict(extra="forbid")
 

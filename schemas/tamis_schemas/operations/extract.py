@@ -53,7 +53,7 @@ class Extract(OperationKind):
         return str
 
     def checked_value(self, value: object) -> Any:
-        """Return a person's value in its stored form. A value of None says that the record does not contain one.
+        """Return a person's value in its stored form. None means that the record contains no such value.
 
         Raises `InvalidParameters` for an invalid value.
         """

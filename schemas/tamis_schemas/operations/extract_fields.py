@@ -21,7 +21,7 @@ from .kind import OperationKind
 
 
 class ExtractFields(OperationKind):
-    """Every property of a JSON schema, taken from the item; None if the item does not contain it.
+    """The values of all properties of a JSON schema, taken from the item. A property that the item lacks is None.
 
     The argument is named `schema`. The attribute is `json_schema`, because pydantic's models have their own `schema`.
     """
@@ -98,7 +98,7 @@ class ExtractFields(OperationKind):
         return {name: value.get(name) for name in names}
 
     def value_of_text(self, text: str) -> dict[str, Any]:
-        """Return a person's fields from a text with a JSON object. Raises `InvalidParameters` for invalid fields."""
+        """Return the values that a person typed as a JSON object. Raises `InvalidParameters` for invalid values."""
         try:
             return self.checked_value(json.loads(text))
         except json.JSONDecodeError as error:

@@ -31,7 +31,7 @@ _SAME_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependen
 
 @dataclass(frozen=True, slots=True)
 class SubSchema:
-    """A schema inside another schema. It describes the same value, or a field or an item of this value."""
+    """A schema inside another schema. It describes the outer schema's value, or a field or item of that value."""
 
     place: str  # path in the schema around it: `properties.size`, `items`, `anyOf.0`, `$ref`
     schema: JsonSchema
@@ -41,8 +41,9 @@ class SubSchema:
 def parts(schema: JsonSchema, root: JsonSchema) -> list[SubSchema]:
     """Return the inner schemas that describe a schema's whole value, or the fields and items of this value.
 
-    The first of these keywords decides: `$ref`; `const` or `enum`; `type` (implied by `properties` and `items`);
-    `anyOf`; `oneOf`; a single `allOf`. Other keywords are conditions, which can only narrow the value down.
+    Only the first of these keywords that the schema has is read: `$ref`; `const` or `enum`; `type` (implied by
+    `properties` and `items`); `anyOf`; `oneOf`; a single `allOf`. Other keywords are conditions, which can only narrow
+    the value down.
     """
     if "$ref" in schema:
         return [SubSchema("$ref", definition(schema["$ref"], root), deeper=False)]

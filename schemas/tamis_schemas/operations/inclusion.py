@@ -15,7 +15,7 @@ from .panel import Panel
 
 
 class UnclearPolicy(StrEnum):
-    """The policy for a criterion on which the record is unclear. The model's questions do not depend on the policy."""
+    """The policy for a criterion on which the record is unclear. Under every policy the questions are the same."""
 
     INCLUDE = "include"  # recall first: an unclear verdict neither excludes a record nor stops its inclusion
     REFER = "refer"  # an unclear verdict makes the record uncertain: a person decides
@@ -23,7 +23,10 @@ class UnclearPolicy(StrEnum):
 
 
 class UnverifiedPolicy(StrEnum):
-    """The policy for an exclusion without a verified quote. The questions to the model do not depend on the policy."""
+    """The policy for an exclusion without a quote that is in the record.
+
+    The model gets the same questions under both policies.
+    """
 
     REFER = "refer"  # the record is uncertain: a person decides
     EXCLUDE = "exclude"  # the exclusion counts, flagged if a quote is not in the record

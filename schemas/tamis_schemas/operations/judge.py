@@ -12,7 +12,9 @@ Noun = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 
 
 class Judge(OperationKind):
-    """Each item is a classification. A result's value is the type of the evidence, and its detail is a `Judgement`.
+    """Judge the evidence behind an item, which is a classification.
+
+    A result's value is the type of the evidence, and its detail is a `Judgement`.
 
     An item holds the classification's `value`, `confidence` (0 to 1), `reasoning` and `context` (the classified text).
     The item may also hold `cited` or `email_numbers` (the emails that the reasoning cites) and `batch_size` (the number

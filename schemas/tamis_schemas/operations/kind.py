@@ -14,9 +14,9 @@ YES, NO = ("include", "true", "yes", "y", "1"), ("exclude", "false", "no", "n", 
 
 
 class OperationKind(Frozen):
-    """The base of every operation. By default, its values neither include nor exclude records.
+    """The base of every operation.
 
-    People cannot override the results of such an operation.
+    By default, an operation's values neither include nor exclude records, and people cannot override its results.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -33,7 +33,7 @@ class SourceFile(Frozen):
 
 @dataclass(frozen=True)
 class Doubt:
-    """Two records that may be copies; both stay. `index` and `of` are places in the batch or the file, from 0."""
+    """Two records that may be copies; neither is removed. `index` and `of`: places in the batch or the file, from 0."""
 
     index: int
     of: int  # the record that would stay

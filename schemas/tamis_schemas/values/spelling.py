@@ -71,7 +71,7 @@ SPELLINGS = (
 
 
 def american(word: str) -> str:
-    """Return the American spelling of a word in small letters."""
+    """Return the American spelling of a lower-case word."""
     for british, spelled in SPELLINGS:
         word = word.replace(british, spelled)
     return word

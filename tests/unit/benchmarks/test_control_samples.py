@@ -49,7 +49,7 @@ def test_the_control_sample_reads_less_than_later_samples_in_a_good_order() -> N
 def test_the_page_gives_the_range_in_which_the_kinds_keep_the_promise() -> None:
     page = " ".join((DOCS / "screening-benchmarks.md").read_text("utf-8").split())
     ((kinds, low, high),) = re.findall(
-        r"(\d+) kinds of reviews .*? kind, ([\d.]+)% to ([\d.]+)% reached the recall", page
+        r"(\d+) kinds of reviews .*? kind, ([\d.]+)% to ([\d.]+)% reached the promised recall", page
     )
     assert int(kinds) == len(HOSTILE)
     assert 95 <= float(low) <= float(high) <= 100

@@ -1,8 +1,8 @@
 """The order of the waiting calls of a process: weighted fair queueing between batches, by the weight of their priority.
 
 Each batch has a clock, and each grant to the batch advances the clock by 1 / weight. The batch with the earliest clock
-is served next. The clock of a batch that joins or returns starts at the queue's clock or later, so no batch can save
-grants for later. While the same batches wait, batch i gets weight_i / (sum of all weights) of the grants. Between two
+is served next. A batch that joins or returns starts at the clock of the batch served last, or later, so no batch can
+save grants. While the same batches wait, batch i gets weight_i / (sum of all weights) of the grants. Between two
 grants to a batch of weight w, another batch of weight v gets at most ceil(v / w) + 1 grants.
 """
 

@@ -46,7 +46,7 @@ def _add(columns: tuple[str, ...]) -> str:
 
 
 def _difference(table: str, rows: str) -> str:
-    """Return the statement that adds changed rows to this connection's rows of `tallies`, unless they sum to zero.
+    """Return the statement that adds the counts of changed rows to this connection's `tallies`, unless all are 0.
 
     `rows`: a SELECT of the changed rows, with `n` as 1 for an added row and -1 for a removed row.
     """
