@@ -105,7 +105,7 @@ class Visibility:
             raise Blinded(f"people read blind: you decide as {self.me!r}, not as {reviewer!r}")
 
     def check_decision(self, index: int, stage: HumanStage, *, settles: bool) -> None:
-        """Raise `Blinded` for a decision that settles a conflict, or is about the report, if the record is hidden."""
+        """Raise `Blinded` if the record is hidden, and the decision settles a conflict or is about the full text."""
         if settles or stage is not HumanStage.OWN:
             self.check_record(index)
 

@@ -61,7 +61,8 @@ class OrderRefits:
     def finished(self, batch_id: UUID, terms: OrderTerms, *, patient: bool) -> bool:
         """Update a batch's order and return True.
 
-        If the caller is not `patient`, return False after `PATIENCE` seconds. Then the child process continues.
+        Without `patient`, return False if the update takes longer than `PATIENCE` seconds; the process that computes
+        the order then continues.
 
         Raises the errors of `refit`, and `OperationFailed` if the child process has died.
         """

@@ -34,7 +34,7 @@ class PossiblyUnbilled(Frozen):
 
     @property
     def unbilled_words(self) -> str | None:
-        """The possible extra cost: `up to about $0.0312 (12 claims whose worker died)`; None without such cases."""
+        """The possible cost of lost claims and unanswered calls: `up to about $0.0312 (...)`; None without these."""
         parts = []
         if self.unanswered:
             parts.append(f"{self.unanswered:,} {'call' if self.unanswered == 1 else 'calls'} with an unknown end")

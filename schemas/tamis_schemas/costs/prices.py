@@ -75,7 +75,7 @@ class ModelPrice(Frozen):
     @field_validator("tiers", mode="after")
     @classmethod
     def _named(cls, tiers: dict[str, TierPrice]) -> dict[str, TierPrice]:
-        """Return the tiers under their names in price tables. Raises `ValueError` for the standard tier."""
+        """Return the tiers by name, with the names of price tables. Raises `ValueError` for the standard tier."""
         for name in tiers:
             if tier_name(name) is None:
                 raise ValueError(f"{name!r} is the standard tier: write its prices beside `tiers`")

@@ -247,9 +247,9 @@ Verdicts = Mapping[str, CriterionVerdict]  # by label
 class Conclusion:
     """The status of a record, and the criteria that decide it.
 
-    The deciding criteria of an exclusion failed and are verified; the first is the reason of the exclusion. For an
-    inclusion, they are the inclusion criteria that are met. For an uncertain record, they are the criteria that are not
-    settled.
+    An exclusion is decided by the criteria that exclude the record with a verified verdict; the first is the reason. An
+    inclusion is decided by the inclusion criteria that are met. For an uncertain record, the criteria here are those
+    that are not settled.
 
     `uncertain_reason`: why the status is uncertain, if the model gave another status.
     """
