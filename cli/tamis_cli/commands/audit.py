@@ -1,4 +1,4 @@
-"""`tamis audit`: a random sample of the software's exclusions, judged by a human, and the resulting bound."""
+"""`tamis audit`: a random sample of the software's exclusions, which a person judges, and its result."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -52,7 +52,7 @@ def connect_on_loop(database_url: str, kind: PoolKind = CLIENT) -> "AsyncEngine"
 
 
 def connect_without_transactions(database_url: str, kind: PoolKind) -> "AsyncEngine":
-    """Return an engine for one event loop that commits each statement by itself: one round trip instead of four.
+    """Return an engine for one event loop. Each statement is a transaction: one round trip instead of four.
 
     Such an engine notices a lost connection only when a statement fails.
     """

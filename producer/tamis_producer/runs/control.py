@@ -130,7 +130,7 @@ def cancel(connection: Connection, batch_id: UUID) -> None:
 
 
 def priority_of(name: Priority | str) -> Priority:
-    """Return a priority by its name. Raises `InvalidParameters` with the valid names."""
+    """Return a priority by its name. Raises `InvalidParameters`, which lists the valid names, for any other name."""
     try:
         return Priority(name)
     except ValueError as error:

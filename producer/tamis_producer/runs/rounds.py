@@ -68,7 +68,7 @@ class Retryable:
 def kinds_of(named: Collection[ErrorKind | str] | None) -> frozenset[ErrorKind] | None:
     """Return the kinds of errors with these names. If `named` is None, return None, which means all kinds.
 
-    Raises `InvalidParameters` with the valid names.
+    Raises `InvalidParameters` for an unknown name; the message lists the valid names.
     """
     if named is None:
         return None

@@ -2,7 +2,7 @@
 
 The ranks of the language model's score and of the text model's score are added with weights. A logistic regression of
 people's decisions gives the weights: the better a score separates the includes, the higher its weight. The regression
-begins with expected weights, which few decisions hardly change.
+begins with expected weights. A few decisions hardly change these weights.
 
 A place in the order is a rank, not a probability. People read the likeliest records first, so the share of includes
 among the records read does not hold for the rest.

@@ -57,7 +57,7 @@ class Tallied:
 
     @property
     def taken_back(self) -> int:
-        """Return how many records the software excluded before screening and people decided otherwise."""
+        """Return the number of records that the software excluded before screening, and people brought back."""
         return sum(row.n for row in self.rows if row.system in BEFORE_SCREENING and row.outcome not in BEFORE_SCREENING)
 
 

@@ -82,7 +82,7 @@ class ModelPrice(Frozen):
         return {tier_name(name) or name: price for name, price in tiers.items()}
 
     def at(self, tier: str | None) -> "ModelPrice | None":
-        """Return the prices at a tier, under any of its names; None if the tier has no prices."""
+        """Return the prices at a tier; None if the tier has no prices. `tier` may be any name of the tier."""
         name = tier_name(tier)
         if name is None:
             return self

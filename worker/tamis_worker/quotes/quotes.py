@@ -177,7 +177,7 @@ def _inside(folded: str, place: int) -> bool:
 
 
 def _breaks_off(folded: str, words: str, end: int) -> bool:
-    """Return whether a long quote ends within a word, because an endpoint may have cut it at the length limit."""
+    """Return whether a long quote ends within a word. An endpoint may have cut such a quote at the length limit."""
     return len(words) >= BROKEN_OFF and folded[end - 1].isalpha() and folded[end].isalpha()
 
 
