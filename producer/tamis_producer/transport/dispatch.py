@@ -225,9 +225,10 @@ SELECT s.shard, s.first_idx, s.end_idx,
            AS in_flight
 FROM shards s WHERE s.batch_id = :batch_id AND s.round = :round AND s.state = 'waiting' ORDER BY s.shard LIMIT 2
 """)
+# `now()` is the beginning of the transaction, which may have written many items since.
 _MARKED = text("""
 WITH marked AS (
-    UPDATE shards SET state = 'dispatched', dispatched_at = now(), published_at = NULL
+    UPDATE shards SET state = 'dispatched', dispatched_at = clock_timestamp(), published_at = NULL
     WHERE batch_id = :batch_id AND round = :round AND shard = :shard
 )
 SELECT idx, item_id FROM item_states
@@ -255,7 +256,7 @@ def take_shard(connection: Connection, batch_id: UUID) -> Shard | None:
         lane = changes["lane"] = _emptiest_lane(connection, batch.priority, small=batch.n_items <= SMALL)
     if batch.state != BatchStatus.RUNNING:
         check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
-        changes |= {"state": BatchStatus.RUNNING, "started_at": func.now()}
+        changes |= {"state": BatchStatus.RUNNING, "started_at": func.clock_timestamp()}
     if changes:
         connection.execute(update(batches).where(batches.c.id == batch_id).values(changes))
     return Shard(

@@ -28,7 +28,8 @@ SELECT key, content, model, prompt_tokens, completion_tokens, probability FROM l
 WHERE key = ANY(CAST(:keys AS text[]))
   AND (CAST(:days AS int) IS NULL OR created_at > now() - make_interval(days => CAST(:days AS int)))
 """)
-# The commit does not wait for the disk. The commit of the item's outcome follows, and flushes this one too.
+# The commit does not wait for the disk. If Postgres crashes, the worker still holds the answer, and writes the outcome
+# later. So a call is repeated only if Postgres and then this worker die before the outcome is written.
 _KEEP = text("""
 INSERT INTO llm_cache (key, content, model, prompt_tokens, completion_tokens, probability)
 SELECT kept.* FROM (SELECT set_config('synchronous_commit', 'off', true)) AS not_flushed,

@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 import redis
 from kombu import pools
+from sqlalchemy import text
 
 from stage.tcp_proxy import TcpProxy, through
 from tamis_producer import AsyncClient, Client, ProducerSettings
@@ -96,6 +97,8 @@ def test_a_batch_is_submitted_at_once_and_the_broker_is_asked_once(
         assert time.monotonic() - began < AT_MOST
         with Client(settings) as client:
             assert {view.id for view in client.batches()} == set(batches)
+            with client.engine.connect() as connection:  # a sweep finds waiting shards at once
+                assert connection.execute(text("SELECT DISTINCT state FROM shards")).scalars().all() == ["waiting"]
     said = [record.getMessage() for record in caplog.records if "workers will dispatch it" in record.getMessage()]
     assert len(said) == 2
     assert "does not answer" in said[0]
