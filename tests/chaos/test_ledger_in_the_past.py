@@ -184,9 +184,7 @@ def test_the_primary_becomes_a_standby_in_a_planned_switchover(
         demoted = psutil.Process(primary.process.pid)
         if not hosts:  # of several hosts, none is used that cannot write
             wait_until(
-                lambda: (
-                    len([True for process in demoted.children() if f" {DATABASE} " in " ".join(process.cmdline())]) >= 2
-                ),
+                lambda: len([True for process in demoted.children() if f" {DATABASE} " in titled(process)]) >= 2,
                 within=PROGRESS_WITHIN,
                 what="both workers connect to the demoted server",
             )
