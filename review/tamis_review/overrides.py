@@ -31,29 +31,30 @@ def override(
 ) -> Override:
     """Record a reviewer's decision about an item, and return it.
 
-    The decision replaces only the same reviewer's earlier decision. If people disagree, no decision counts until one
-    settles the conflict.
+    The decision replaces only the same reviewer's earlier decision. If people disagree, no decision counts until a
+    further decision settles the conflict.
 
     Args:
         batch: the batch.
         index: the item's place in the batch, from 0.
-        value: a possible value of the operation: `include`, `exclude` or `uncertain` (read, and left to others); True
-            or False; a number of the scale; an extracted text (None: not present in the record); an object of fields.
+        value: a possible value of the operation: `include`, `exclude` or `uncertain` (others shall decide); True or
+            False; a number of the scale; an extracted text (None: not present in the record); an object of fields.
             For the retrieval of a report: `retrieved` or `not retrieved`. For a full text: `include`, `exclude` or
             `uncertain`.
         reviewer: the author of the decision.
-        note: the reason in free text.
+        note: a remark in free text.
         settles: this decision overrides other people's decisions.
         stage: the subject of the decision: the batch's question, retrieval of the report, or its full text.
         reason: the reason for the exclusion, or for not retrieving the report.
-        decision_id: an id that the caller chooses. If it is already recorded, its decision is returned, and nothing is
-            written.
+        decision_id: an id that the caller chooses. If a decision with this id is already recorded, that decision is
+            returned, and nothing is written.
         in_order: the reviewer took the record from the reading order. The report's methods count these records.
 
     Raises:
         IdempotencyConflict: the `decision_id` belongs to another decision.
         InvalidParameters: an impossible value, an unknown item, or no reviewer.
-        Blinded: the batch is read blind, and the decision is in another person's name, or needs hidden decisions.
+        Blinded: people read the batch blind, and the decision is in another person's name, or requires knowledge of
+            decisions that are hidden.
         LedgerUnavailable: the ledger does not answer.
     """
     terms: dict[str, Any] = {"stage": stage, "reason": reason, "settles": settles, "decision_id": decision_id}
@@ -71,7 +72,7 @@ def withdraw_override(
 ) -> Override:
     """Withdraw a reviewer's decision about an item, so that the software's or other people's decision counts.
 
-    If the `decision_id` is already recorded, nothing more is withdrawn.
+    If a withdrawal with this `decision_id` is already recorded, nothing more is withdrawn.
 
     Raises `InvalidParameters` if this reviewer has no decision on the item, and the errors of `override`.
     """
@@ -80,10 +81,10 @@ def withdraw_override(
 
 
 def decide(batch: Batch, decisions: Sequence[HumanDecision]) -> list[Override]:
-    """Record many decisions, all or none, and return the recorded decisions in the order of `decisions`.
+    """Record all the decisions, or none, and return the recorded decisions in the order of `decisions`.
 
-    Raises `RefusedDecision` (a kind of `InvalidParameters`), with the refused decision's position in `decisions`, and
-    `LedgerUnavailable`.
+    Raises `RefusedDecision`, an `InvalidParameters` with the position of the invalid decision in `decisions`. Also
+    raises `Blinded` and `LedgerUnavailable`, as `override` does.
     """
     with batch.session.writing() as connection:
         seen = visible(connection, batch)
@@ -107,7 +108,7 @@ def list_overrides(batch: Batch, *, history: bool = False) -> list[Override]:
 
 
 def count_human_decisions(batch: Batch) -> HumanCounts | None:
-    """Return how many records people decided, and how often they agreed with the software. None: people decided none.
+    """Return how many records people decided, and how often they agreed with the software. None: no record is decided.
 
     Raises `LedgerUnavailable`, and `Blinded` if a decision is hidden from the client's user.
     """
@@ -119,7 +120,7 @@ def count_human_decisions(batch: Batch) -> HumanCounts | None:
 def list_conflicts(batch: Batch) -> list[Conflict]:
     """Return the unsettled conflicts: the records on which people disagree, with all decisions on them.
 
-    May raise `LedgerUnavailable`.
+    Conflicts that are hidden from the client's user are omitted. May raise `LedgerUnavailable`.
     """
     with batch.session.snapshot() as connection:
         hidden = visible(connection, batch).hidden

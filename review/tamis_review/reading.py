@@ -44,9 +44,10 @@ def get_screening_mode(batch: Batch) -> ScreeningModeSet:
 
 
 def set_screening_mode(batch: Batch, mode: ScreeningMode | str, *, set_by: str) -> ScreeningModeSet:
-    """Set the screening mode of the batch: a `ScreeningMode`, or its name. `set_by`: the person who sets it.
+    """Set the screening mode of the batch. `mode`: a `ScreeningMode` or its name. `set_by`: the person who sets it.
 
-    The mode says which decisions people may see over HTTP, and on terminals where `TAMIS_PERSON` has their name.
+    The mode says which decisions people may see over HTTP, and on terminals where the environment variable
+    `TAMIS_PERSON` has the person's name.
 
     Raises:
         InvalidParameters: an unknown mode, or no name.
@@ -77,28 +78,29 @@ def next_records(
     fresh: bool = False,
     by: ReadingBy | str = ReadingBy.ORDER,
 ) -> NextRecords:
-    """Return the records that a person should read next, in order, each with the reason for its place.
+    """Return the records that a person should read next, in order, each with the reason for its position.
 
-    First comes the open sample of `draw_stop_sample`, then the most promising records by the model's score and by the
-    texts of decided records. Records that the initial filter excluded come last. With up to 5,000 records, or `fresh`,
-    the order is updated first. In other cases, or if the update is slow, the stored order is used, and the update runs
-    in the background. If the client's user reads blind, the order is by number, and no figure depends on hidden
-    decisions.
+    First come the records of the open sample that `draw_stop_sample` drew. The most promising records follow, by the
+    model's score and by the texts of the records decided so far. Records that the initial filter excluded come last.
+    With up to 5,000 records, or `fresh`, the order is updated first. In other cases, or if the update is slow, the
+    stored order is used, and the update runs in the background. If the client's user reads blind, the records come in
+    the order of their numbers, and no returned number depends on hidden decisions.
 
     Args:
         batch: the batch.
         n: the number of records, at most 1,000.
-        reviewer: skip the records that this person has decided, and begin with records that others have decided. It is
-            for people who read in pairs, or blind. None: skip the records that any person has decided.
+        reviewer: the person who reads, if people read in pairs or blind. The result skips the records that this person
+            has decided, and begins with records that others have decided. None: it skips all decided records.
         seed: the seed of the random draws. The same seed and decisions give the same order.
-        explore: the share of places for records drawn at random. None: 0.02.
+        explore: the share of positions for records drawn at random. None: 0.02.
         fresh: wait until the order includes every decision.
         by: the kind of order. `disagreement` begins with the records on which the models of the batch's panel differ.
 
     Raises:
-        InvalidRequest: the operation does not include or exclude; or `by` disagreement with a single model.
-        InvalidParameters: an invalid `n`, seed, share or name.
-        Blinded: the client's user reads blind, and asks in another name or by disagreement.
+        InvalidRequest: the operation does not include or exclude records; or `by` is `disagreement`, but the batch has
+            a single model.
+        InvalidParameters: an invalid `n`, `seed`, `explore` or `reviewer`.
+        Blinded: the client's user reads blind, but `reviewer` is another person, or `by` is `disagreement`.
         ConfigurationError: the extra `order` is not installed.
         LedgerUnavailable: the ledger does not answer.
     """
@@ -117,7 +119,9 @@ def next_records(
 def list_work(batch: Batch, query: "WorkQuery", *, reviewer: str) -> "WorkList":
     """Return a page of the work list of the person `reviewer`, without the decisions that are hidden from this person.
 
-    Raises the errors of `next_records`, and `InvalidParameters` for an invalid cursor.
+    Raises `InvalidParameters` for an invalid cursor, `InvalidRequest` if the operation does not include or exclude
+    records, and `ConfigurationError` if the extra `order` is needed and missing. Raises `Blinded` if the list would
+    reveal hidden decisions of an earlier stage. May raise `LedgerUnavailable`.
     """
     from .report.work_list import read_work
 
@@ -125,9 +129,10 @@ def list_work(batch: Batch, query: "WorkQuery", *, reviewer: str) -> "WorkList":
 
 
 def read_team(batch: Batch, *, people: bool = True) -> "Team":
-    """Return how far people have read the batch; with `people`, also how much each of them has read.
+    """Return how far people have read the batch. `people`: also return how much each person has read.
 
-    Raises `LedgerUnavailable`, and `Blinded` if the batch would reveal decisions that are hidden in an earlier stage.
+    Raises `LedgerUnavailable`. Raises `Blinded` if the list of the batch's records would reveal decisions of an earlier
+    stage that are hidden from the client's user.
     """
     from .report import team
 
@@ -137,10 +142,10 @@ def read_team(batch: Batch, *, people: bool = True) -> "Team":
 
 
 def invite_reader(client: Client, name: str) -> str:
-    """Make a key with the scopes `read` and `decide` for a new person, and return it. The key cannot be shown again.
+    """Make a key with the scopes `read` and `decide` for a new person. Return the key, which cannot be shown again.
 
-    Raises `InvalidParameters` if the name is invalid, and `IllegalTransition` if a valid key has the name already: the
-    holder of a second key would see and decide as that person.
+    Raises `InvalidParameters` if the name is invalid. Raises `IllegalTransition` if a valid key has this name already,
+    because the holder of a second key would see and decide as that person.
     """
     if name.strip() in {key.label for key in api_keys.read_all(client.engine) if key.revoked_at is None}:
         raise IllegalTransition(f"{name.strip()!r} has a key already: choose another name, or revoke that key first")
@@ -163,7 +168,7 @@ def may_stop(
 
     Raises:
         InvalidParameters: an invalid recall or confidence.
-        InvalidRequest: the operation decides about no records.
+        InvalidRequest: the operation does not include or exclude records.
         LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.snapshot() as connection:
@@ -186,19 +191,19 @@ def draw_stop_sample(
 
     Args:
         batch: the batch.
-        recall: as in `may_stop`.
-        confidence: as in `may_stop`.
+        recall: the wanted share of all includes. None: as for the last sample, or 0.95 if there is no sample.
+        confidence: the wanted confidence. None: as for the last sample, or 0.95 if there is no sample.
         seed: the seed of a new sample. The same seed draws the same records if the same records are unread. None: a
             random seed.
-        audit: an audit of all exclusions, if exactly these records are unread. The new sample begins with the audit's
-            sample, and the audit's decisions count.
-        human_errors: as in `may_stop`.
+        audit: the id of an audit of all exclusions that was drawn from exactly the unread records. The new sample
+            begins with the audit's sample, and the audit's decisions count.
+        human_errors: also count includes that people overlook, if two people decided enough of the same records.
 
     Raises:
-        InvalidParameters: as in `may_stop`; or an invalid seed, or another seed than the open sample's.
-        InvalidRequest: as in `may_stop`; or the batch is not finished, the recall is out of reach, or the audit does
-            not fit.
-        Blinded: with an audit, if a decision is hidden from the client's user.
+        InvalidParameters: an invalid recall, confidence or seed, or another seed than the open sample's.
+        InvalidRequest: the operation does not include or exclude records, the batch is not finished, the recall is out
+            of reach, or the audit was drawn from other records.
+        Blinded: `audit` is given, and a decision is hidden from the client's user.
         LedgerUnavailable: the ledger does not answer.
     """
     with batch.session.writing() as connection:
@@ -215,7 +220,8 @@ def draw_stop_sample(
 def close_stop_sample(batch: Batch) -> StopAnswer:
     """Stop drawing from the open sample, and return the new answer of `may_stop`.
 
-    The sample's read records still count. The next sample is another attempt, and may need more records.
+    Decisions on the sample's records still count. The next sample counts as a further attempt, so it may need more
+    records.
 
     Raises `InvalidRequest` if no sample is open, and `LedgerUnavailable`.
     """

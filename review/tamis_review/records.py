@@ -32,17 +32,18 @@ def explain(batch: Batch, index: int) -> Explanation:
 def read_failures(batch: Batch) -> RetryBias:
     """Return the number of failures in each round, and whether failures depend on traits of the records.
 
-    Traits that depend on decisions are omitted while a decision is hidden. May raise `LedgerUnavailable`.
+    Each retry of a batch begins a new round. Traits that depend on decisions are omitted while a decision is hidden
+    from the client's user. May raise `LedgerUnavailable`.
     """
     with batch.session.snapshot() as connection:
         return read_retry_bias(connection, batch.uuid, decisions=not visible(connection, batch).hidden)
 
 
 def results_frame(batch: Batch, library: FrameLibrary | None = None) -> Any:
-    """Return a data frame with a row for each item, in order, and the columns of `tamis results`.
+    """Return a data frame with a row for each item, in order, and the columns of the command `tamis results`.
 
-    `value` and `final_value` have the type of the operation's values. The fields of an extraction are JSON text.
-    `library`: `pandas`, `polars` or `arrow` (a `pyarrow.Table`). None: the first of these that is installed.
+    The columns `value` and `final_value` have the type of the operation's values. The fields of an extraction are JSON
+    text. `library`: `pandas`, `polars` or `arrow` (a `pyarrow.Table`). None: the first of these that is installed.
 
     Raises `InvalidParameters` for another library, `ConfigurationError` if the library is not installed, and
     `LedgerUnavailable`.

@@ -28,9 +28,10 @@ def remark(
     reviewer: str,
     remove: bool = False,
 ) -> int:
-    """Add labels and notes to items, or remove them, all or none. Return the number added or removed.
+    """Add labels and notes to items, or remove them, in one transaction. Return the number added or removed.
 
-    `remove`: remove the labels and notes. Other people's labels and notes on a hidden record are ignored.
+    `indices`: the items' positions in the batch, from 0. `remove`: remove the labels and notes instead of adding them.
+    Only `reviewer`'s own labels and notes can be removed from a record whose decisions are hidden.
 
     Raises:
         Blinded: the batch is read blind, and `reviewer` is another person.
@@ -63,9 +64,9 @@ def remark(
 
 
 def count_labels(batch: Batch) -> Counter[str]:
-    """Return how many items have each label. Other people's labels on hidden records are ignored.
+    """Return how many items have each label. May raise `LedgerUnavailable`.
 
-    May raise `LedgerUnavailable`.
+    If a record's decisions are hidden from the client's user, other people's labels on the record do not count.
     """
     with batch.session.snapshot() as connection:
         seen = visible(connection, batch)
@@ -73,14 +74,17 @@ def count_labels(batch: Batch) -> Counter[str]:
 
 
 def labelled_places(batch: Batch, label: str) -> Sequence[int]:
-    """Return the numbers of the items with a label, as `Batch.results` takes them, and raise the same errors."""
+    """Return the positions in the batch, from 0, of the items with a label. `Batch.results` accepts these positions.
+
+    Raises `LedgerUnavailable`, and `Blinded` if a decision is hidden from the client's user.
+    """
     with batch.session.snapshot() as connection:
         visible(connection, batch).check_whole()
         return ledger.read_labelled(connection, batch.uuid, label)
 
 
 def _checked(kind: RemarkKind, text: str, most: int) -> str:
-    """Return the text as stored. Raise `InvalidParameters` if it is empty or cannot be stored."""
+    """Return the text in its stored form. Raise `InvalidParameters` if the text is empty or cannot be stored."""
     kept = checked_text(kind.value, text, most)
     if kept is None:
         raise InvalidParameters(f"the {kind.value} is empty")

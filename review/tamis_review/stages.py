@@ -1,4 +1,4 @@
-"""What one stage or search of a review passes on to the next: known records, and items to judge."""
+"""The data that a stage or search of a review passes on to the next: known records, and items to judge."""
 
 from collections.abc import Iterator
 
@@ -13,18 +13,18 @@ from .plans.judge_items import judge_item
 
 
 def has_later_stage(batch: Batch) -> bool:
-    """Return whether the next stage of the batch's review has begun. Then results of a retry cannot enter that stage.
+    """Return whether the next stage of the batch's review has begun. May raise `LedgerUnavailable`.
 
-    May raise `LedgerUnavailable`.
+    After its beginning, that stage receives no further records, for example from a retry of this batch.
     """
     with batch.session.reading() as connection:
         return runs.later_stage(connection, batch.uuid)
 
 
 def known_records(client: Client, of: str) -> KnownRecords:
-    """Return the records of an earlier batch or review. `identify` excludes their copies from a later search.
+    """Return the records of an earlier batch or review. The function `identify` excludes their copies from a new batch.
 
-    Raises `UnknownBatch`, `LedgerUnavailable`.
+    Raises `UnknownBatch` and `LedgerUnavailable`.
     """
     first = client.first_batch(of)
     with client.reading() as connection:
@@ -32,7 +32,7 @@ def known_records(client: Client, of: str) -> KnownRecords:
 
 
 def judge_items(batch: Batch) -> Iterator[Item]:
-    """Yield an item for the `judge` operation for each result with a reasoning.
+    """Yield an item for each result with a reasoning. The operation `judge` judges the evidence behind such an item.
 
     A result is omitted if a human changed it, or if the model found no value in the record.
 

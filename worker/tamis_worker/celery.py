@@ -1,8 +1,8 @@
 """The application for Celery's own tools: `celery -A tamis_worker.celery worker|inspect|control|events|flower|...`.
 
-The application is made when a tool first uses it, from the same settings as a worker. `TAMIS_BROKER_URL` names the
-broker; if it is not set, a stack that runs on this machine is used. All keys in Redis have the prefix of Tamis. `celery
-worker` starts the same worker as `tamis worker`.
+The application is created at its first use by a tool, with the settings of a worker. `TAMIS_BROKER_URL` names the
+broker. Without that variable, the broker of the local stack (started by `tamis up`) is used. All keys in Redis have the
+prefix of Tamis. `celery worker` starts the same worker as `tamis worker`.
 """
 
 import logging
@@ -45,7 +45,7 @@ class Worker:
     """The worker that `celery worker` starts: a worker of Tamis instead of Celery's own."""
 
     def __init__(self, **options: Any) -> None:
-        """Read the options.
+        """Read the options of `celery worker`.
 
         Raise `click.UsageError` for an option that Tamis does not use. The error names the option's replacement.
         """
@@ -64,7 +64,7 @@ class Worker:
         self._options = WorkerOptions.read(options, servers)
 
     def start(self) -> None:
-        """Run the worker until the process is asked to stop. If it cannot start, raise `click.ClickException`."""
+        """Run the worker until it is asked to stop. Raise `click.ClickException` if the worker cannot start."""
         from .process.run import run
 
         self._options.lock()

@@ -4,8 +4,8 @@ Web of Science (`.txt`, `.ciw`): `PT J` begins a record, `ER` ends it. A tag has
 spaces continue its value. `FN` and `VR` precede the records, `EF` follows them.
 
 EndNote (`.enw`): `%0 Journal Article` begins a record, an empty line ends it. A line without a tag continues the line
-above. Programs that use Refer, the older format, omit `%0`: then lines between two empty lines are a record if they
-include a title.
+above. Programs that write Refer, an older format, omit `%0`. Then the lines between two empty lines are a record if
+they include a title.
 """
 
 import re
@@ -24,21 +24,22 @@ _TAGGED = re.compile(r"%([0-9A-Z?@!#$\]&()*+^><\[=~|:;\\])(?:[ \t]+(.*))?")
 
 
 def read_wos(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Return the records in `text`, and list in `notes` what could not be read.
+    """Return the records in `text`, the contents of a file, and list in `notes` the parts that are lost or skipped.
 
     A record without its first line (`PT`) or last line (`ER`) is lost. Text between records is skipped.
 
-    Raises `InputError` if no record can be read. If `notes` is strict, each lost record raises it too.
+    Raises `InputError` if no record can be read. If `notes` is strict, each lost record raises this error too.
     """
     return read_tagged(WOS, partial(ended_blocks, _WOS_ENDED), text, notes)
 
 
 def read_enw(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Return the records in `text`, and list in `notes` what could not be read.
+    """Return the records in `text`, the contents of a file, and list in `notes` the parts that are lost or skipped.
 
-    A record needs a first line (`%0`) or a title; without both it is lost. Text between records is skipped.
+    A record needs a title, or a first line (`%0`) and another field. Otherwise, it is lost. Text between records is
+    skipped.
 
-    Raises `InputError` if no record can be read. If `notes` is strict, each lost record raises it too.
+    Raises `InputError` if no record can be read. If `notes` is strict, each lost record raises this error too.
     """
     return read_tagged(ENW, _enw_blocks, text, notes)
 
@@ -65,7 +66,7 @@ def _parts(text: str, notes: Notes) -> Iterator[TaggedRecord]:
     block: TaggedRecord | None = None
     begun = 0
     ended = False  # after an empty line
-    behind: dict[int, str] = {}  # lines of text after it: a paragraph of the value, if the record continues
+    behind: dict[int, str] = {}  # lines after the empty line: a paragraph of the value, if the record continues
     for number, line in enumerate(lines_of(text), 1):
         match = _TAGGED.fullmatch(line)
         if match is None:

@@ -48,10 +48,10 @@ def write_records(
 
     The default of `format` is the format of the file that the records were read from.
 
-    In the format of its file, a record is written with every field of the file, in order, with current values. In
-    another format, canonical fields are written as that format's fields. Fields that are never shown to a model, such
-    as `_ris_N1`, are then omitted and counted, except in JSONL. Details such as volume and pages, from formats that
-    Tamis only reads, are written to RIS, EndNote XML and tables.
+    In the format of its own file, a record is written with all fields of that file, in the file's order, with current
+    values. In another format, canonical fields are written as that format's fields. Then fields that are never shown to
+    a model, such as `_ris_N1`, are omitted and counted, except in JSONL. Details such as volume and pages, from formats
+    that Tamis only reads, are written to RIS, EndNote XML and tables.
 
     The decision (`_tamis_decision`, `_tamis_confidence`, `_tamis_reason`, `_tamis_exclusion_reason`) is written in
     every format. It replaces the file's previous decision, and `read_records` can read it back. The file is UTF-8, and

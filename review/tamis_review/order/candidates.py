@@ -40,7 +40,7 @@ PAGE = 500  # rows per fetch of a server-side cursor; with texts of 1.7 kB under
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A record of a batch that is not a duplicate."""
+    """A record of a batch, other than a duplicate, with its text, the model's score and people's decision."""
 
     index: int  # place in the batch, from 0
     item_id: str
@@ -48,7 +48,7 @@ class Candidate:
     abstract: str  # if the record has none, the text of its other fields
     score: float | None  # the model's score for inclusion; None: failed, uncertain or pending
 
-    rule: str | None  # of the initial filter, which excluded the record before any model
+    rule: str | None  # rule of the initial filter that excluded the record before any model; None: not excluded
     decided: bool  # people decided, even `uncertain`, and are not in conflict
     included: bool | None  # by people's decision; None: undecided or uncertain
 
@@ -56,7 +56,7 @@ class Candidate:
 def stream_candidates(
     connection: Connection, batch_id: UUID, *, texts: bool = True, places: Collection[int] | None = None
 ) -> Iterator[Candidate]:
-    """Yield every record of a batch except duplicates, in item order. At most `PAGE` records are in memory.
+    """Yield every record of a batch except duplicates, in the order of the batch. At most `PAGE` records are in memory.
 
     With `texts=False`, titles and abstracts are empty, and reading is several times as fast. `places`: the numbers of
     the wanted records in the batch, from 0. None: all records.
@@ -84,7 +84,7 @@ class HumanSays:
 def read_human(connection: Connection, batch_id: UUID, *of: ColumnElement[bool]) -> dict[int, HumanSays]:
     """Return the result of people's decisions for each decided record. Keys are record numbers in the batch, from 0.
 
-    `of`: SQL conditions that select decisions.
+    `of`: SQL conditions that the counted decisions must meet.
     """
     # This is a separate query, because Postgres's planner misjudges a join.
     human = standing(batch_id, *of)
@@ -98,9 +98,9 @@ def read_human(connection: Connection, batch_id: UUID, *of: ColumnElement[bool])
 
 
 def read_rules(connection: Connection, batch_id: UUID) -> dict[int, str | None]:
-    """Return for each record the rule of the initial filter that excluded it, or None. Duplicates are omitted.
+    """Return the rule of the initial filter that excluded each record. Duplicates are omitted.
 
-    Keys are record numbers in the batch, from 0.
+    Keys are record numbers in the batch, from 0. A value is None if the initial filter did not exclude the record.
     """
     removed = case((items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value, REMOVED))
     rows = connection.execute(
@@ -113,7 +113,7 @@ def read_rules(connection: Connection, batch_id: UUID) -> dict[int, str | None]:
 
 
 def checked_operation(connection: Connection, batch_id: UUID) -> Operation:
-    """Return a batch's operation. Raise `InvalidRequest` if it makes no decisions to include or exclude."""
+    """Return a batch's operation. Raise `InvalidRequest` if the operation cannot include or exclude records."""
     operation = read_operation(connection, batch_id)
     check_decides(batch_id, operation.operation, "A reading order")
     return operation
@@ -122,7 +122,8 @@ def checked_operation(connection: Connection, batch_id: UUID) -> Operation:
 def read_score_basis(connection: Connection, batch_id: UUID, kind: type[OperationKind]) -> ScoreBasis:
     """Return the kind of the batch's scores: probability, relevance or confidence.
 
-    It depends on how many of the records that a model included or excluded have each kind of number.
+    The kind depends on the records that a model included or excluded: how many of them have a probability, and how many
+    have a relevance.
     """
     scores = (
         select(func.count(), func.count(results.c.probability), func.count(results.c.relevance))
@@ -139,7 +140,10 @@ def read_score_basis(connection: Connection, batch_id: UUID, kind: type[Operatio
 
 
 def _statement(batch_id: UUID, *, texts: bool, wanted: ColumnElement[Any] | None) -> Select[Any]:
-    """Return the query for a batch's records, without duplicates. `wanted`: SQL for the only record numbers to read."""
+    """Return the query for a batch's records, without duplicates.
+
+    `wanted`: an SQL expression for the numbers of the records to read. None: all records.
+    """
 
     def of(table: Table) -> ColumnElement[bool]:
         here = (table.c.batch_id == items.c.batch_id) & (table.c.idx == items.c.idx)
@@ -178,7 +182,10 @@ def _candidate(row: Row[Any], human: HumanSays | None, kind: type[OperationKind]
 
 
 def _score(row: Row[Any], kind: type[OperationKind], scale: ScoreScale) -> float | None:
-    """Return the score for inclusion, or None if the model made no decision or decided `uncertain`."""
+    """Return how strongly the model's decision supports the inclusion of the record, from 0 to 1.
+
+    Return None if the model made no decision or decided `uncertain`, or if the record has no number on this scale.
+    """
     if row.state != ItemStatus.DECIDED or row.error_kind is not None or row.confidence is None:
         return None
     included = kind.verdict(row.value)
@@ -190,7 +197,7 @@ def _score(row: Row[Any], kind: type[OperationKind], scale: ScoreScale) -> float
 def texts_of(item: Mapping[str, Any]) -> tuple[str, str]:
     """Return a record's title and abstract. If the abstract is missing, return the text of the other fields instead.
 
-    Bibliographic fields without the subject, such as authors and year, are left out (`CATALOGUED`).
+    That text omits bibliographic fields that do not describe the subject, such as authors and year (`CATALOGUED`).
     """
     shown = shown_fields(dict(item))
     title = shown_text(shown.pop("title")) if "title" in shown else ""

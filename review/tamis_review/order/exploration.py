@@ -13,10 +13,10 @@ EXPLORE = 0.02  # share of places: one in fifty
 
 
 def explored_places(first: int, n: int, share: float, seed: int) -> list[bool]:
-    """Return `n` booleans, for the places `first`, `first` + 1, ... of the order: True for a record drawn at random.
+    """Return a boolean for each of the `n` places `first`, `first` + 1, ... of the order: True for a random record.
 
-    Places count from 0. Random places are about 1 / share apart; the seed decides the first. So n places contain n *
-    share random places, give or take one.
+    Places count from 0. Places of random records are about 1 / share apart, and the seed shifts them all together. So n
+    places contain n * share random records, give or take one.
     """
     offset = random.Random(f"exploration:{seed}").random()  # noqa: S311 - no secret
     before = [floor(place * share + offset) for place in range(first, first + n + 1)]
@@ -24,13 +24,11 @@ def explored_places(first: int, n: int, share: float, seed: int) -> list[bool]:
 
 
 def with_exploration(best: Sequence[int], *, read: int, share: float, seed: int) -> tuple[list[int], frozenset[int]]:
-    """Return an order in which some records are drawn at random, and the set of the drawn records.
-
-    A record is given by its row number.
+    """Return the rows of `best` in an order with some rows drawn at random, and the set of the drawn rows.
 
     Args:
-        best: rows, best first.
-        read: the number of decided records, which is the place of the first row.
+        best: the row numbers of the undecided records, best first.
+        read: the number of decided records. The first row gets this place, counted from 0.
         share: the share of places for drawn rows, 0 to 1.
         seed: decides the random draws.
     """

@@ -93,7 +93,7 @@ def offered(
 
 
 def why(reason: ReadingReason, record: Candidate, included: int) -> str:
-    """Return why a record is next, as a sentence. `included`: records included when the order was made."""
+    """Return in words why a record is next. `included`: the number of records that people had included before."""
     scored = "the model did not decide it" if record.score is None else f"the model scores it {record.score:.2f}"
     alike = "its text resembles the " + ("included record" if included == 1 else f"{included:,} included records")
     sentences = {
@@ -115,7 +115,7 @@ def why(reason: ReadingReason, record: Candidate, included: int) -> str:
 def meaning(order: ReadingOrder | StoredOrder, *, decided: int, unread: int, current: bool) -> str:
     """Return a few sentences on how far the order has learnt from people's decisions.
 
-    `decided`, `unread`: current counts of records. `current`: whether the order includes all decisions.
+    `decided`, `unread`: current counts of records. `current`: whether the order was computed from all decisions.
     """
     if not unread:
         return "No record is left to read: every record has a decision."
@@ -144,7 +144,7 @@ def meaning(order: ReadingOrder | StoredOrder, *, decided: int, unread: int, cur
 
 @dataclass(frozen=True)
 class NextQuery:
-    """A person's query for the next records."""
+    """A request for the records that a person should read next."""
 
     n: int = USUAL
     reviewer: str | None = None  # None: records that no person has decided
@@ -177,11 +177,12 @@ class NextQuery:
 def next_records(
     engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRefits, *, first: Sequence[int] = ()
 ) -> NextRecords:
-    """Return the records to read next, from the stored order.
+    """Return the records to read next, from the stored order, or by record number for `query.blind`.
 
-    The order is updated first if `query.fresh` is set, or if the batch has at most `SMALL` records and the update is
-    quick. Otherwise, the update runs in the background. Until the update ends, a batch without a stored order of these
-    settings has the order of the model's scores. `first`: numbers of the records that come before all others.
+    The stored order is updated first if `query.fresh` is set, or if the batch has at most `SMALL` records and the
+    update is quick. Otherwise, the update runs in the background, and the previous order is used. If no order with
+    these settings is stored, the order by the model's scores is used. `first`: numbers of the records that come before
+    all others.
 
     Raises:
         InvalidParameters: an invalid query.
@@ -201,8 +202,9 @@ def next_records(
 def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRefits) -> None:
     """Update the batch's stored order if it is not current.
 
-    For `query.fresh` or a small batch, the update runs at once. Otherwise, or if the update is slow, it runs in the
-    background. Until it ends, a batch without an order of these settings gets the order of the model's scores.
+    For `query.fresh` or a small batch, the caller waits for the update. For other batches, or if the update of a small
+    batch is slow, the update runs in the background. If no order with these settings is stored, the order by the
+    model's scores is stored until the update ends.
 
     Raises the errors of `next_records`.
     """
@@ -218,7 +220,7 @@ def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRe
 
 
 def is_current(connection: Connection, batch_id: UUID, stored: StoredOrder | None, terms: OrderTerms) -> bool:
-    """Return whether a stored order has these settings, and includes all current decisions of people and models."""
+    """Return whether a stored order has these settings, and was computed from all decisions of people and models."""
     return stored is not None and stored.terms == terms and stored.basis == read_basis(connection, batch_id)
 
 

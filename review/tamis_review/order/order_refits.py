@@ -1,8 +1,8 @@
 """The computation of reading orders for a client, in the caller's thread or in a child process.
 
-An order takes seconds to compute. In a child process, this does not delay the parent's answers to people. The child
-runs this file as a program, with a line of JSON for each request and each answer. The first line has the database's
-address, because every user of the machine can see a command line.
+An order takes seconds to compute. In a child process, the computation does not delay the parent's answers to people.
+The child runs this file as a program, with a line of JSON for each request and each answer. The first line has the
+database's address. The command line does not, because every user of the machine can see command lines.
 """
 
 import json
@@ -45,9 +45,9 @@ class _Child:
 class OrderRefits:
     """The computation of reading orders for a client. It is thread-safe.
 
-    With `beside`, a child process computes all orders except those of `cold`, so this process's event loop stays free.
-    If `beside` is False, `finished` computes the order in the caller's thread. The child computes one order at a time.
-    A request starts a child if none is running.
+    With `beside`, a child process computes all orders except those of `cold`, so the client's event loop stays free. If
+    `beside` is False, `finished` computes the order in the caller's thread. The child computes one order at a time. A
+    request starts a child process if none is running.
     """
 
     def __init__(self, engine: Engine, database_url: str, *, beside: bool) -> None:
@@ -64,7 +64,7 @@ class OrderRefits:
         Without `patient`, return False if the update takes longer than `PATIENCE` seconds; the process that computes
         the order then continues.
 
-        Raises the errors of `refit`, and `OperationFailed` if the child process has died.
+        Raises the errors of `refit`, which computes the order, and `OperationFailed` if the child process has died.
         """
         if not self._beside:
             refit(self._engine, batch_id, terms, self._cache)
@@ -75,21 +75,21 @@ class OrderRefits:
         return False
 
     def begin(self, batch_id: UUID, terms: OrderTerms) -> None:
-        """Start an update of the order in the child process. Failures are logged."""
+        """Start an update of a batch's order in the child process. Failures are logged."""
         self.ask(batch_id, terms).add_done_callback(lambda done: _tell(batch_id, done))
 
     def cold(self, batch_id: UUID, terms: OrderTerms) -> None:
-        """Store the order that ignores people's decisions, unless an order with these terms is stored.
+        """Compute and store an order that ignores people's decisions, unless an order with these terms is stored.
 
         Raises the errors of `refit`.
         """
         refit(self._engine, batch_id, terms, self._cache, cold=True)
 
     def ask(self, batch_id: UUID, terms: OrderTerms) -> "Future[None]":
-        """Start an update of the order in the child process. Return its future, which ends with None or the error.
+        """Start an update of a batch's order in the child process. Return the update's future, with the result None.
 
-        An equal request that has not begun is reused. A running request is not reused, because it may have read the
-        ledger before the newest decision.
+        If an equal request waits, the future of that request is returned instead. A running request is not reused,
+        because it may have read the ledger before the newest decision.
         """
         with self._lock:
             child = self._living()
@@ -173,7 +173,8 @@ def _settle(future: "Future[None]", error: list[str] | None) -> None:
 def _raised(name: str, message: str) -> TamisError:
     """Return the error that the child process reported, for the caller to raise.
 
-    Its class is `name` if Tamis has such an error, otherwise `OperationFailed`.
+    The error's class is the Tamis error called `name`. It is `OperationFailed` if there is no such class, or if the
+    class needs more than a message.
     """
     kind = getattr(tamis_schemas, name, None)
     if isinstance(kind, type) and issubclass(kind, TamisError):
@@ -190,8 +191,8 @@ def _tell(batch_id: UUID, done: "Future[None]") -> None:
 def serve(requests: TextIO, answers: TextIO) -> None:
     """Compute the requested orders, one after another, until the input ends.
 
-    The first line of the input has the database's address. Each further line is a request; its answer is a line with
-    the error, or null.
+    All lines are JSON. The first line of `requests` has the database's address. Each further line has a batch's id and
+    the terms of its order. Each request is answered by a line with the error, or null.
     """
     engine = connect(json.loads(requests.readline())["database_url"], READING_ORDERS)
     cache = FeatureCache()

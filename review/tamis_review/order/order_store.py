@@ -25,7 +25,7 @@ class OrderTerms:
 class OrderBasis:
     """The state of the ledger when an order was computed. Equal states and settings give an equal order."""
 
-    last_override: int = 0  # id of people's newest decision, plus that of their newest verdict on copies; 0: none
+    last_override: int = 0  # sum of two ids: people's newest decision, and newest verdict on copies; 0: neither
     answered: int = 0  # items that a model has decided
 
 
@@ -33,7 +33,7 @@ class OrderBasis:
 class ReadingOrder:
     """All records of a batch except duplicates, in reading order. `places` and `reasons` have a value per record."""
 
-    places: Sequence[int]  # in the batch
+    places: Sequence[int]  # numbers of the records in the batch
     reasons: Sequence[str]  # a `ReadingReason` each
     decided: int  # records that people had decided
     included: int
@@ -53,7 +53,9 @@ class StoredOrder:
 
 
 def by_number(terms: OrderTerms, rules: Mapping[int, str | None]) -> tuple[StoredOrder, ReadingOrder]:
-    """Return an order by record number, for people who read blind: no place or figure depends on a decision.
+    """Return an order by record number, without and with its records, for people who must not see decisions.
+
+    No place or figure in the order depends on a decision.
 
     `rules`: number of each record in the batch -> the rule that excluded the record, or None.
     """
@@ -68,7 +70,7 @@ def one_refit_at_a_time(connection: Connection, batch_id: UUID) -> None:
 
 
 def read_basis(connection: Connection, batch_id: UUID) -> OrderBasis:
-    """Return the present state of the ledger. A stored order is current if it was computed from an equal state."""
+    """Return the present state of a batch's decisions. An order is current if it was computed from an equal state."""
     own = (overrides.c.batch_id == batch_id, overrides.c.stage == HumanStage.OWN.value)
     last = select(func.coalesce(func.max(overrides.c.id), 0)).where(*own)
     verdict = last_verdict(batch_id).scalar_subquery()
@@ -97,7 +99,7 @@ def read_stored(connection: Connection, batch_id: UUID) -> StoredOrder | None:
 def write_order(
     connection: Connection, batch_id: UUID, terms: OrderTerms, basis: OrderBasis, made: ReadingOrder
 ) -> None:
-    """Store a reading order, which replaces the batch's previous order."""
+    """Store a reading order in place of the batch's previous order."""
     values = {**vars(terms), **vars(basis), **vars(made), "made_at": func.now()}
     statement = insert(reading_orders).values(batch_id=batch_id, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=["batch_id"], set_=values))

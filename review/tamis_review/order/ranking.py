@@ -2,7 +2,7 @@
 
 The ranks of the language model's score and of the text model's score are added with weights. A logistic regression of
 people's decisions gives the weights: the better a score separates the includes, the higher its weight. The regression
-begins with expected weights. A few decisions hardly change these weights.
+has a prior around expected weights, so a few decisions hardly change the weights.
 
 A place in the order is a rank, not a probability. People read the likeliest records first, so the share of includes
 among the records read does not hold for the rest.
@@ -32,7 +32,7 @@ ENOUGH = 1e-9  # length of a step without effect
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A record without a human decision."""
+    """An undecided record in the reading order, with the reason for its place."""
 
     row: int  # place in the given sequences
     why: ReadingReason
@@ -44,7 +44,7 @@ class Ranking:
 
     records: tuple[Ranked, ...]
     text_weight: float  # share of the text model in the order, 0 to 1; the rest is the model's score
-    included: int
+    included: int  # records that people included
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Fused:
     rows: "np.ndarray"
     order: "np.ndarray"  # higher comes sooner
     model: "np.ndarray | None"  # the model's score as a normal score; None if no record has a score
-    text: "np.ndarray | None"  # the text model's, as a normal score; None without an include or without an exclude
+    text: "np.ndarray | None"  # the text model's score as a normal score; None before people include and exclude
     text_weight: float  # share of the text model in `order`, 0 to 1
 
 
@@ -73,17 +73,17 @@ def rank(
     """Return the records without a label, in reading order.
 
     The order comes from the scores, and from a text model that is trained on the labels. Until people have included one
-    record and excluded another, the scores alone decide; without scores the order is random. Equal seeds and labels
-    give equal orders.
+    record and excluded another, the scores alone decide; without scores the order is random. Equal arguments give equal
+    orders.
 
     Args:
-        features: of all records.
-        scores: of all records, 0 to 1, higher for inclusion. None (no score) counts as 0.5.
-        labels: people's decisions by row, True for included.
+        features: the text features of all records.
+        scores: the model's scores of all records, 0 to 1, higher for inclusion. None counts as `UNDECIDED`.
+        labels: row -> people's decision, True for included.
         seed: decides the order of ties, and the folds of the text model's test.
 
     Raises:
-        ValueError: the arguments do not fit together.
+        ValueError: there is not one score per record, or a score or the row of a label is out of range.
         ConfigurationError: the extra `order` is not installed.
     """
     _check(features, scores, labels)
@@ -101,10 +101,11 @@ def rank(
 
 
 def _why(fused: Fused) -> list[ReadingReason]:
-    """Return the reason for each record's place in the order: its text, the model's score, or both.
+    """Return the reason for each record's place in the order: its text, the model's score, both, or chance.
 
-    The figure that orders the records is a sum of two parts. The reason is both if the smaller part is at least half
-    the larger part.
+    The figure that orders the records is the sum of a part from the text and a part from the model's score. The reason
+    is "both" if both parts are positive, and the smaller part is at least half the larger. Without scores and a text
+    model, the reason is chance.
     """
     if fused.text is None:
         return [ReadingReason.EXPLORATION if fused.model is None else ReadingReason.MODEL] * len(fused.rows)
@@ -173,12 +174,12 @@ def _text_weight(unseen: Unseen | None, model: "np.ndarray", included: int) -> f
 def judge_unseen(
     features: TextFeatures, unread: "np.ndarray", labels: Mapping[int, bool], *, folds: int, seed: int
 ) -> Unseen:
-    """Return the decided records, each judged by a text model that was not trained on the record's fold.
+    """Return the decided records, each judged by a text model that was trained on the other folds.
 
     Args:
-        features: of all records.
+        features: the text features of all records.
         unread: the rows without a label.
-        labels: by row, True for included. There must be at least as many of each kind as folds.
+        labels: row -> people's decision, True for included; at least `folds` includes and `folds` excludes.
         folds: the number of parts into which the decided records are divided, two or more.
         seed: decides the fold of each record.
     """

@@ -1,4 +1,4 @@
-"""The computation of a reading order from the ledger, and its storage: one at a time per batch."""
+"""The computation of a reading order from the ledger. The computations of a batch run one after another."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ KEPT = 100_000  # records whose features a process keeps; 50,000 abstracts need 
 
 
 class FeatureCache:
-    """The text features of the batches whose orders were computed last. Texts never change, so features stay valid."""
+    """The text features of the most recently ordered batches. Features stay valid, because texts never change."""
 
     def __init__(self, records: int = KEPT) -> None:
         self._records = records
@@ -45,8 +45,8 @@ class FeatureCache:
 def refit(engine: Engine, batch_id: UUID, terms: OrderTerms, cache: FeatureCache, *, cold: bool = False) -> None:
     """Compute a batch's order and store it, unless the stored order is current.
 
-    With `cold`, the order ignores people's decisions, and is stored only if no order with these terms is stored. A
-    second caller for the batch waits for the first.
+    `terms`: the settings of the order. With `cold`, the order ignores people's decisions, and is stored only if no
+    order with these terms is stored. A second caller for the batch waits until the first has finished.
 
     Raises:
         InvalidRequest: the operation makes no decisions to include or exclude.
@@ -78,9 +78,10 @@ def _worked_out(
 def reading_order(
     features: TextFeatures, records: Sequence[Candidate], labels: Mapping[int, bool], terms: OrderTerms
 ) -> ReadingOrder:
-    """Return the order: unread records, then unread records that a rule excluded, then decided records.
+    """Return all records in order: undecided without a rule, undecided but excluded by a rule, decided.
 
-    `labels`: index in `records` -> people's decision, True for included. Rule exclusions are never drawn at random.
+    `labels`: index in `records` -> people's decision, True for included. Records that a rule excluded are never drawn
+    at random.
     """
     ranking = rank(features, [record.score for record in records], labels, seed=terms.seed)
     ranked = {record.row: record for record in ranking.records}

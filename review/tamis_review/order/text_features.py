@@ -1,9 +1,9 @@
 """The words of records as numbers, and a text model of them.
 
 The numbers are TF-IDF of words and of pairs of neighbouring words. The text model measures how much a record's title
-and abstract resemble people's includes. It has two support vector machines, which alternate in the order. The broad
-machine finds records that resemble the includes as a whole. The sharp machine fits the decisions closely, and finds
-what distinguishes single includes from excludes.
+and abstract resemble people's includes. It has two support vector machines, whose best records alternate in the order.
+The broad machine finds records that resemble the includes as a whole. The sharp machine fits the decisions closely, and
+finds what distinguishes single includes from excludes.
 """
 
 import re
@@ -48,7 +48,7 @@ class TextFeatures:
             (1 + ln f) * (1 + ln((1 + n) / (1 + d))) / length
 
         f is the term's frequency in the record, n the number of records, and d the number of records with the term.
-        `length` is the record's Euclidean length, in which terms of a single record still count.
+        `length` is the record's Euclidean length, which also counts the terms that no other record has.
 
         Raises:
             ConfigurationError: the extra `order` is not installed.
@@ -100,7 +100,10 @@ def _pairs(words: "np.ndarray", ends: "np.ndarray") -> "tuple[np.ndarray, np.nda
 
 
 def _weighted(terms: "np.ndarray", ends: "np.ndarray") -> "tuple[csr_array, np.ndarray]":
-    """Return the weights of terms that two or more records have, and each record's sum of squares over all terms."""
+    """Return the weights of the terms that two or more records have, and each record's sum of squared weights.
+
+    The sum is over all terms of the record. The terms of record i are terms[ends[i]:ends[i + 1]].
+    """
     import numpy as np
     from scipy.sparse import csr_array
 
@@ -127,15 +130,15 @@ class Margins:
     sharp: "np.ndarray"
 
     def places(self, rows: "np.ndarray", turn: int) -> "np.ndarray":
-        """Return the rank of each row among `rows`, from 1: the better of its ranks by the two machines.
+        """Return the rank of each row among `rows`, from 1, by the better of the row's ranks by the two machines.
 
-        If the machines give equal ranks to two rows, the preferred machine's row comes first. Rows that are still equal
-        share a mean rank.
+        If the better ranks of two rows are equal, but from different machines, the preferred machine's row comes first.
+        Rows that are still equal share a mean rank.
 
         Args:
             rows: rows that had no label in the training, because a machine ranks training rows by their labels.
-            turn: the number of records read. The broad machine is preferred at even numbers, the sharp machine at odd
-                numbers.
+            turn: the number of decided records. The broad machine is preferred at even numbers, the sharp machine at
+                odd numbers.
         """
         import numpy as np
         from scipy.stats import rankdata
@@ -148,7 +151,7 @@ class Margins:
 def train(features: TextFeatures, labels: Mapping[int, bool]) -> Margins:
     """Train two linear support vector machines on the labelled records. Return all records' distances from the borders.
 
-    `labels`: row -> decision, True for included; both kinds must occur.
+    `labels`: row -> people's decision, True for included. Both decisions must occur.
     """
     with needs(EXTRA):
         import numpy as np

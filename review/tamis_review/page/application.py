@@ -103,7 +103,7 @@ def _contents() -> dict[str, bytes]:
 
 @cache
 def _version() -> str:
-    """Return one version for all files together, because the files load each other."""
+    """Return a hash of all files of the page. They share one version, because they load each other."""
     return hashlib.sha256(repr(sorted(_contents().items())).encode()).hexdigest()[:16]
 
 
@@ -138,5 +138,5 @@ class Screening:
         app.state.dry_runs = anyio.CapacityLimiter(preview_routes.RENDERED_AT_ONCE)
 
     def sight(self, key: ApiKey) -> PersonalSight:
-        """Return the rule that hides decisions from the holder of this API key, where people read blind."""
+        """Return the rule that hides decisions from this key's holder, in batches that people read blind."""
         return PersonalSight(key.label)

@@ -62,7 +62,7 @@ class Decision(BaseModel):
 
 
 class DecisionTerms(BaseModel):
-    """The reviewer of a file's decisions, and how to read the file. The answer shows how Tamis guessed the rest."""
+    """The reviewer of a file's decisions, and how to read the file. The answer shows how Tamis read it."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reviewer": "Reviewer A"}]})
 
@@ -122,7 +122,7 @@ def decide_copies(batch_id: BatchId, new: NewVerdict, client: Of, key: Reviewer)
     responses=problems.OF_BODIES | problems.OF_TYPES,
 )
 async def import_decisions(batch_id: BatchId, request: Request, client: Of, _: Reviewer) -> Imported:
-    """Record a file's decisions, all or none. Rows that match no record, or several, are listed and skipped."""
+    """Record a file's decisions, all or none. Rows that match no record, or several records, are listed and skipped."""
     return await answered_by_files(request, client, DecisionTerms, partial(_imported, batch_id), only="decisions")
 
 
@@ -206,7 +206,7 @@ class LabelCount(Frozen):
 
 @label_router.get("/labels", summary="List the labels of a batch, with the number of items that have each")
 def list_labels(batch_id: BatchId, client: Of, _: Reader, wanted: Wanted) -> ListPage[LabelCount, int]:
-    """Return how many items have each label. On records that are read blind, only the caller's own labels count."""
+    """Return how many items have each label. On records that people read blind, only the caller's own labels count."""
     return wanted.of([LabelCount(label=label, n=n) for label, n in count_labels(client.batch(batch_id)).items()])
 
 

@@ -254,7 +254,7 @@ def identified_of(client: Client, terms: FileTerms, called: Mapping[Path, str]) 
 
 
 def notes_of(identified: Identified) -> dict[str, Any]:
-    """Return the fields of the answer for skipped lines, lost records, and the first notes."""
+    """Return fields of an answer: the counts `skipped` and `lost`, and the first `NOTES_TOLD` notes on the files."""
     notes = [FileNote(file=file.name, **asdict(note)) for file in identified.files for note in file.intake.notes]
     counts = {name: sum(getattr(file.intake, name) for file in identified.files) for name in ("skipped", "lost")}
     return {**counts, "notes": tuple(notes[:NOTES_TOLD])}

@@ -74,7 +74,7 @@ SEALED = {"Content-Security-Policy": "sandbox allow-downloads"}  # a page of fig
 
 
 class EvaluationForm(StrEnum):
-    """The form of an evaluation."""
+    """The file format in which an evaluation is returned."""
 
     JSON = "json"
     HTML = "html"
@@ -93,7 +93,7 @@ class NewPilot(BaseModel):
 
 
 class PilotRecord(Frozen):
-    """One record of a pilot, without any decision on it."""
+    """One record of a pilot (a random sample to label), without any decision on the record."""
 
     index: int
     id: str
@@ -141,7 +141,7 @@ LABELS = "The screened file with a column of labels, or a table of ids and label
 def draw_pilot(
     batch_id: BatchId, wanted: NewPilot, client: Of, _: Reader, form: TableForm = TableForm.JSON
 ) -> PilotView | Response:
-    """Draw a random sample to label. As CSV, it is the table to fill in for `evaluation` and `calibration`."""
+    """Draw a random sample to label. As CSV, it is the table that people fill in for `evaluation` and `calibration`."""
     batch = client.batch(batch_id)
     check_decides(batch.id, batch.status().operation, "A pilot")
     drawn = evaluation.draw_pilot(batch, wanted.n, seed=seed_or_new(wanted.seed))
@@ -199,7 +199,10 @@ def _evaluated(
 async def calibrate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: TableForm = TableForm.JSON
 ) -> CalibrationView | Response:
-    """Return the threshold. If there is none, `refusal` says why, and a request for the kept records as CSV fails."""
+    """Return the threshold, or as CSV the records that it keeps.
+
+    If there is no threshold, `refusal` says why, and a request for CSV fails.
+    """
     return await answered_by_files(
         request, client, CalibrationTerms, partial(_calibrated, batch_id, form), only="labels"
     )

@@ -1,6 +1,6 @@
 """Routes that read files and submit nothing.
 
-They show what a batch would ask, its cost and its time; the records in the files; and certain or possible duplicates.
+They show the prompts, the cost and the time of a batch, the records in the files, and certain or possible duplicates.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -62,7 +62,7 @@ class Estimate(Frozen):
 
 
 class FurtherStage(Frozen):
-    """An estimate of a later stage of a review. It is an upper bound: every record may pass the earlier stages."""
+    """An estimate of a later stage of a review: an upper bound, as if every record passed the earlier stages."""
 
     name: str
     dry_run: Estimate | None = Field(description="null for a judge, whose items do not exist yet.")
@@ -113,7 +113,8 @@ def rehearsable(asked: Iterable[Item]) -> list[Item]:
 def estimated(planned: Planned, records: int, max_cost: Decimal | None, rehearse: Rehearse) -> Estimate:
     """Return the estimate of a planned batch. Raise the errors that submitting the batch would raise.
 
-    `records`: the number of its records, also those that no model is asked about. `rehearse`: renders the prompts.
+    `records`: the number of the batch's records, including records that no model is asked about. `rehearse`: renders
+    the prompts.
     """
     together = PanelRehearsal.of(planned, rehearse)
     first, *others = together.models
@@ -240,7 +241,7 @@ class PairView(Frozen):
 
     kind: PairKind
     reason: str
-    record: RecordFacts  # the excluded record, if the pair is a copy
+    record: RecordFacts  # the excluded record, if the two are copies
     stays: RecordFacts
 
 
@@ -268,7 +269,7 @@ async def find_duplicates(
     form: TableForm = TableForm.JSON,
     limit: Annotated[int | None, Query(ge=1, description="The most pairs of each kind in JSON. Default: all.")] = None,
 ) -> PairsView | Response:
-    """Return the duplicates and the doubtful pairs among the records of all files together, as in a screening."""
+    """Return the pairs of records that are or may be copies, among all files together, as a screening finds them."""
     return await answered_by_files(request, client, DuplicateTerms, partial(_found, form, limit))
 
 

@@ -32,7 +32,7 @@ from .preview_routes import Estimate, Rehearse, estimated, rehearsable
 
 
 class PanelWords(Frozen):
-    """A panel's figures in words: sentences, a table of its models, and a table of its pairs of models."""
+    """The figures of a panel of models in words: sentences, a table of models, and a table of pairs of models."""
 
     sentences: tuple[str, ...]
     member_heads: tuple[str, ...]
@@ -77,7 +77,7 @@ def get_agreement_records(
     "/failures", summary="Count the failures of each round, and test whether they depend on length, year or neighbours"
 )
 def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
-    """Return the failures of each round. The list of rounds is empty if no record ever failed."""
+    """Return the failures of the first round and of each retry round. The list is empty if no record ever failed."""
     return read_failures(client.batch(batch_id))
 
 
@@ -85,7 +85,7 @@ def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
     "/panel", summary="Measure how far a panel's models agree, whether they make the same errors, and what each adds"
 )
 def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
-    """Return the figures of a panel; people's decisions show its errors. For a single model, the answer is 422."""
+    """Return the figures of a panel, with its errors by people's decisions. For a single model, the answer is 422."""
     figures = measure_panel(client.batch(batch_id))
     part = panel_part(figures)
     words = PanelWords(
@@ -95,7 +95,7 @@ def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
 
 
 class JudgementTerms(Terms):
-    """The terms of a batch that judges another batch's results, with the evidence that counts."""
+    """The terms of a batch that judges another batch's results. The operation states which evidence counts."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"operation": {"operation": "judge", **Judge.example}}]}
@@ -127,7 +127,7 @@ def judge(
     _: Reader,  # the new batch contains the model's reasons
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> BatchStatusView:
-    """Submit a batch that judges the results. Results without a reasoning, or changed by people, are not judged."""
+    """Submit a batch that judges the results, except results that have no reasoning or that people changed."""
     judged = client.batch(batch_id)
     return submit_terms(
         client,

@@ -101,9 +101,9 @@ def get_team(batch_id: BatchId, client: Of, key: Reader) -> Team:
 
 @work_router.get("/next", summary="List the records that a person should read next, each with the reason for its place")
 def get_next_records(batch_id: BatchId, client: Of, _: Reader, wanted: Annotated[NextPart, Query()]) -> NextRecords:
-    """Return the records from the stored order, at once. `current` says whether the order includes every decision.
+    """Return the next records of the stored order. `current` says whether the order was computed from all decisions.
 
-    If people read blind, the order is by number.
+    If people read blind, the order is by record number.
     """
     return reading.next_records(client.batch(batch_id), **dict(wanted))
 
@@ -113,10 +113,10 @@ def get_next_records(batch_id: BatchId, client: Of, _: Reader, wanted: Annotated
     summary="List the records that the key's holder may read, with their decisions: filtered, in order, in pages",
 )
 def get_work(batch_id: BatchId, client: Of, key: Reader, query: Annotated[WorkQuery, Query()]) -> WorkList:
-    """Return a page of the work list. A hidden record has only its text, and filters by decision skip it.
+    """Return a page of the work list. A record whose decisions are hidden has only its text; decision filters skip it.
 
-    In the mode `model_audited`, the list is an audit's sample in the order drawn. This is the newest audit that has
-    unjudged records. If all audits are judged, this is the newest of all.
+    In the mode `model_audited`, the list is the sample of one audit, in the order drawn. The audit is the newest with
+    unjudged records or, if every audit is judged, the newest of all.
     """
     return reading.list_work(client.batch(batch_id), query, reviewer=key.label)
 

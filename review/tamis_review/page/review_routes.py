@@ -142,7 +142,7 @@ async def get_review_report(
     "/readers", status_code=HTTPStatus.CREATED, summary="Add a reader", responses=problems.CONFLICT | problems.OF_BODIES
 )
 def invite_reader(invitation: Invitation, client: Of, _: Operator, __: Reader, ___: Reviewer) -> Invited:
-    """Make a key with the scopes `read` and `decide`. The caller's key needs both scopes too."""
+    """Make a key with the scopes `read` and `decide`. The caller's key needs these and the scope `control`."""
     return Invited(key=reading.invite_reader(client, invitation.name))
 
 

@@ -141,7 +141,7 @@ HUMAN_ERRORS = "Allow for includes that people overlook, estimated from records 
 
 
 class NewStopSample(BaseModel):
-    """The recall and confidence to confirm with a sample. An open sample is extended."""
+    """The recall and confidence to confirm with a sample of unread records. If a sample is open, it is extended."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"recall": 0.95, "confidence": 0.95}]})
 
@@ -171,7 +171,7 @@ def get_stop_answer(
     human_errors: Annotated[bool, Query(description=HUMAN_ERRORS)] = True,
     form: TableForm = TableForm.JSON,
 ) -> StopAnswer | Response:
-    """Return whether people may stop. As CSV, return the unread records of the open sample, to fill in.
+    """Return whether people may stop reading. As CSV, return the unread records of the open sample, to fill in.
 
     If no sample is open, the answer for CSV is 422.
     """

@@ -37,7 +37,7 @@ MOST_FILES = 100  # in a form; a review searches about a dozen sources
 
 
 def form_body(terms: type[BaseModel], file: str, *, several: bool = False) -> dict[str, Any]:
-    """Return the description of a form's request body for OpenAPI. `file` describes its file, or each of its files."""
+    """Return the OpenAPI description of a form's request body. `file`: describes the form's file, or each file."""
     content: dict[str, Any] = {"type": "string", "format": "binary", "description": file}
     if several:
         content = {"type": "array", "items": content, "minItems": 1, "maxItems": MOST_FILES}

@@ -16,7 +16,7 @@ WRITTEN_AT_ONCE = 2  # for all callers
 
 
 def csv_table(write: Callable[[TextIO], object]) -> Response:
-    """Return a response with the small table that `write` writes."""
+    """Return a response with a small table as CSV. `write`: writes the table to a stream."""
     table = StringIO(newline="")
     write(table)
     return Response(table.getvalue(), media_type="text/csv")

@@ -103,7 +103,7 @@ def read_criteria(path: Path | str) -> SearchCriteria:
 
 
 def criteria_of(file: YamlFile, place: Location = ()) -> SearchCriteria:
-    """Return the criteria in a file, or in one field of the file (`place`). Raise the errors of `read_criteria`."""
+    """Return the criteria in a file, or in one field of the file (`place`). Raise `InputError` if they are invalid."""
     file.check_names(SearchCriteria.model_fields, place)
     for name in LISTS:
         _check_entries(file, (*place, name))

@@ -61,7 +61,7 @@ class PlannedReview:
 
 
 def read_plan(path: Path | str) -> PlannedReview:
-    """Return the plan in a YAML or JSON file, with the criteria, schemas and guidelines in the files that it names.
+    """Return the plan in a YAML or JSON file, with the criteria, schemas and guidelines in files that the plan names.
 
     Raises `InputError` if a file is unreadable or invalid. The message names file, line and field.
     """
@@ -227,7 +227,7 @@ def _validated(model: type[_Model], file: YamlFile, values: object, location: Lo
 
 
 def read_schema(path: Path | str) -> dict[str, Any]:
-    """Return the JSON Schema in a JSON or YAML file. `ExtractFields`, not this function, checks the schema.
+    """Return the JSON Schema in a JSON or YAML file, unchecked. The operation `ExtractFields` checks the schema.
 
     Raises `InputError` with the line if the file is neither JSON nor YAML, or is not a mapping.
     """

@@ -1,4 +1,4 @@
-"""A review: how programs submit, watch and control it."""
+"""The functions with which programs submit, watch and control a review."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ class Review:
         """Yield the review's state until nothing more happens: at first at short intervals, later every second.
 
         Raises:
-            BatchPaused: the current stage cannot continue before a person solves the problem.
+            BatchPaused: the current stage waits until a person corrects something.
             WaitTimeout: `timeout` seconds have passed; the review continues.
             LedgerUnavailable: the ledger does not answer.
         """
@@ -176,7 +176,10 @@ def submit_review(
 
 
 def find_review(client: Session, review_id: str) -> Review:
-    """Return the only review whose id begins with `review_id`. Raise `UnknownBatch`, `LedgerUnavailable`."""
+    """Return the only review whose id begins with `review_id`. May raise `LedgerUnavailable`.
+
+    Raises `UnknownBatch` if there is no such review, and `InvalidRequest` if there are several.
+    """
     with client.reading() as connection:
         return Review(client, ledger.find_review(connection, review_id))
 
@@ -188,7 +191,10 @@ def list_reviews(client: Session, limit: int = 20) -> list[ReviewView]:
 
 
 def find_batch_or_review(client: Session, prefix: str) -> Batch | Review:
-    """Return the only batch or review whose id begins with `prefix`. Raise `UnknownBatch`, `LedgerUnavailable`."""
+    """Return the only batch or review whose id begins with `prefix`. May raise `LedgerUnavailable`.
+
+    Raises `UnknownBatch` if there is none, and `InvalidRequest` if there are several.
+    """
     with client.reading() as connection:
         match = ledger.find_either(connection, prefix)
     if match.review_id is not None:

@@ -12,7 +12,7 @@ from ..intake.cell_rows import rows_of_table
 
 @dataclass(frozen=True)
 class TableRow:
-    """A row: its cells by column name, without surrounding white space."""
+    """A row of a table: the cells by column name, without surrounding white space."""
 
     line: int
     cells: Mapping[str, str]

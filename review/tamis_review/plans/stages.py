@@ -67,18 +67,18 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
 def advance(engine: Engine, batch_id: UUID) -> UUID | None:
     """Begin the stage after this batch, in a new transaction, and return the id of the stage's batch.
 
-    Return None if no stage follows now (`begin_next`). May raise `LedgerUnavailable`.
+    Return None if the batch is not completed, or if no stage follows it. May raise `LedgerUnavailable`.
     """
     with ledger_errors(), engine.begin() as connection:
         return begin_next(connection, batch_id)
 
 
 def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
-    """Return the id of the next stage's batch. If the stage has not begun, begin it with this batch's passed records.
+    """Return the id of the next stage's batch. If there is none, begin it with the records that passed this batch.
 
-    Return None if the batch belongs to no review, or is not completed. Also return None if it is the last stage, or if
-    no record passed; then the review is marked as finished. Repeated and concurrent calls begin a single batch. The
-    function runs in the caller's transaction.
+    Return None if the batch belongs to no review, or is not completed. Also return None if the batch is the last stage,
+    or if no record passed. In these two cases, mark the review as finished. Repeated and concurrent calls begin a
+    single batch. The function runs in the caller's transaction.
     """
     of_batch = (
         select(batches, reviews.c.plan, reviews.c.label.label("review"), reviews.c.finished_at.label("ended"))

@@ -5,13 +5,13 @@ exclude nearly all records, chance explains most of the agreement, and kappa is 
 for records that are hard to judge, so it stays high.
 
 For two categories the intervals use the profile likelihood. A value is inside the interval if 2 * (log L(best) - log
-L(value)) <= limit. L(value) is the largest likelihood of a table with this value. The interval exists even if the
-raters agree on everything, and stays within -1 to 1.
+L(value)) <= limit. L(value) is the largest likelihood of the observed table, if kappa or AC1 has this value. The
+interval exists even if the raters agree on everything, and stays within -1 to 1.
 
     limit = chi2 + (-2 log(1 - level) - chi2) / (1 + y),   y = min(agreed yes, agreed no, disagreed)
 
 For large samples, chi2 is the right limit: the chi-square quantile with one degree of freedom. For an empty cell, -2
-log(1 - level) is right (the rule of three). The limit between the two is not derived: `python -m
+log(1 - level) is right (the rule of three). The formula for tables between the two cases is not derived: `python -m
 benchmarks.calibration` measures its coverage.
 
 Source: Venzon, D. J., Moolgavkar, S. H. (1988), A method for computing profile-likelihood-based confidence intervals,
@@ -127,9 +127,9 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
         slope: Callable[[str, str], float],
         likelihood_at: Callable[[Table, float], float],
     ) -> None:
-        """Add a figure with its interval.
+        """Add kappa or AC1 (`name`) with its interval to `figures`.
 
-        `slope`: the derivative of the chance agreement with respect to a cell's share.
+        `chance`: the agreement expected by chance. `slope`: its derivative with respect to a cell's share.
         """
         value = (observed - chance) / (1 - chance)
         if table is not None:
@@ -163,7 +163,9 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
 def deviance_limit(table: Table, level: float) -> float:
     """Return the largest 2 * (log L(best) - log L(value)) of a value inside the interval, for this table.
 
-    The formula is at the top of the module.
+    L(value) is the largest likelihood of the table, if kappa or AC1 has this value. For a large table, the result is
+    near the chi-square quantile with one degree of freedom. If the raters never agree on "yes", never agree on "no" or
+    never disagree, the result is -2 log(1 - level).
     """
     large = NormalDist().inv_cdf((1 + level) / 2) ** 2
     return large + (-2 * log(1 - level) - large) / (1 + min(table.both, table.neither, table.disagreed))
@@ -173,7 +175,7 @@ def deviance_limit(table: Table, level: float) -> float:
 def profile_interval(
     table: Table, value: float, level: float, likelihood_at: Callable[[Table, float], float]
 ) -> tuple[float, float]:
-    """Return the interval around `value`, the table's kappa or AC1.
+    """Return the profile-likelihood interval around `value`, the table's kappa or AC1.
 
     `likelihood_at`: `likelihood_at_kappa`, which needs a table with both categories, or `likelihood_at_ac1`, which
     needs at least one record.
@@ -201,7 +203,7 @@ def profile_interval(
 
 
 def likelihood_at_ac1(table: Table, ac1: float) -> float:
-    """Return the largest log likelihood of shares with this AC1.
+    """Return the largest log likelihood of the table, under shares of verdicts with this AC1.
 
     The search runs over m, the mean of the raters' shares of "yes". For each m, the share of agreement is po = AC1 + (1
     - AC1) * 2 m (1 - m). Both raters say "yes" for the share m - (1 - po) / 2, and "no" for (1 + po) / 2 - m.
@@ -218,7 +220,7 @@ def likelihood_at_ac1(table: Table, ac1: float) -> float:
 
 
 def likelihood_at_kappa(table: Table, kappa: float) -> float:
-    """Return the largest log likelihood of shares with this kappa.
+    """Return the largest log likelihood of the table, under shares of verdicts with this kappa.
 
     The search runs over the mean m and the difference b of the raters' shares of "yes". For each m and b, both raters
     say "yes" for the share (1 - kappa) (m^2 - b^2 / 4) + kappa m.
@@ -255,7 +257,7 @@ def _widest(mean: float, kappa: float) -> float:
 
 
 def _log_likelihood(*cells: tuple[int, float]) -> float:
-    """Return the sum of count * log(share). A share below 0 gives a penalty, which grows with the distance from 0."""
+    """Return the sum of count * log(share). Shares below 0 give a penalty, which grows with their distance from 0."""
     total = wrong = 0.0
     impossible = False
     for count, share in cells:
@@ -270,7 +272,7 @@ def _log_likelihood(*cells: tuple[int, float]) -> float:
 
 
 def _largest(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return the largest value of a function with one peak, by Brent's method: parabolas and golden sections.
+    """Return the largest value from `low` to `high` of a function with one peak, by Brent's method.
 
     Source: Brent, R. P. (1973), Algorithms for Minimization without Derivatives, Prentice-Hall, chapter 5.
     """

@@ -3,7 +3,7 @@
     recall >= F / T
 
 F is the number of includes found. T is the largest number of includes that the samples leave possible. The bound is
-wrong in at most the share 1 - confidence of reviews, in any reading order and however often people look. Each sample
+wrong in at most the share 1 - confidence of reviews, in any reading order and however often it is computed. Each sample
 bounds T (`sampling_frame`), and the smallest bound counts.
 
 If two people read some records, T also counts includes that readers overlook. Then the allowed doubt, 1 - confidence,
@@ -49,8 +49,8 @@ class DoubleRead:
     def miss_rate(self, level: float, readers: int = 1) -> float:
         """Return an upper bound on the probability that all of `readers` independent readers overlook an include.
 
-        The bound is right with the probability `level`. It is 1 if no include was read by two people. If `one_sided`,
-        it is the bound of the second reader alone.
+        The bound is right with at least the probability `level`. The bound is 1 if no include was read by two people.
+        If `one_sided`, `readers` is ignored, and the bound is for the second reader alone.
         """
         # Theta is the share of includes seen by only one reader, among the includes seen by at least one. If each
         # reader overlooks an include with the probability mu, theta = 2 mu (1 - mu) / (1 - mu^2) = 2 mu / (1 + mu), so
@@ -64,7 +64,8 @@ class DoubleRead:
 def may_have_been(total: int, seen: int, miss_rate: float, doubt: float) -> bool:
     """Return whether readers with this miss rate may have seen only `seen` of `total` includes.
 
-    This is possible if P(Bin(total, 1 - miss_rate) <= seen) > doubt, or if the miss rate is 1.
+    This is possible if the binomial probability P(Bin(total, 1 - miss_rate) <= seen) exceeds `doubt`, or if the miss
+    rate is 1.
     """
     return total <= seen or miss_rate >= 1 or beta_below(miss_rate, total - seen, seen + 1) > doubt
 
@@ -89,7 +90,7 @@ def most_true_includes(seen: int, miss_rate: float, doubt: float) -> int | None:
 class Reading:
     """The reading progress of a review."""
 
-    found: int  # includes by people, inside and outside the samples
+    found: int  # records that people included, inside and outside the samples
     unread: int  # undecided records, without duplicates
     frames: tuple[SamplingFrame, ...] = ()  # in the order of opening; the last is open
     double_read: DoubleRead | None = None  # None: no record was read by two people, or they are not counted
@@ -104,7 +105,7 @@ class Reading:
     def with_new_frame(self) -> "Reading":
         """Return this reading with one more sampling frame, which contains all unread records.
 
-        The prices of a new sample are computed from the result.
+        From the result, `price_list` computes how many records of a new sample people must read.
         """
         return replace(self, frames=(*self.frames, SamplingFrame(self.unread, (), self.found)))
 
@@ -116,7 +117,7 @@ class Certificate(Frozen):
     reason: str | None  # completes "cannot be promised, because ..."
     recall: float  # the wanted recall
     confidence: float
-    found: int  # includes by people
+    found: int  # records that people included
     unread: int
     missed: int  # the most includes that readers could still find among the unread records
     includes: int | None  # the most includes in all, even overlooked ones; None: no limit
@@ -152,9 +153,10 @@ def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) ->
 
 
 def price_list(reading: Reading, expected: float | None = None) -> tuple[StopPrice, ...]:
-    """Return how many more records of the sample to read, for each of `RECALLS` at each of `CONFIDENCES`.
+    """Return how many more records of the sample people must read, for each of `RECALLS` at each of `CONFIDENCES`.
 
-    If no sample is open, the prices are for a new sample. `expected`: includes expected among the unread records.
+    If no sample is open, the prices are for a new sample. `expected`: the number of includes expected among the unread
+    records.
     """
     promises = (_Promise(reading, recall, confidence) for recall, confidence in product(RECALLS, CONFIDENCES))
     return tuple(_price(promise, expected) for promise in promises)
@@ -198,7 +200,7 @@ class _Promise:
 
     @cached_property
     def most_seen(self) -> int:
-        """Return the most includes that the readers could find if they read everything."""
+        """Return the largest number of includes that readers could find if they read everything."""
         bounds = [
             frame.includes(frame_doubt(self.sample_doubt, number))
             for number, frame in enumerate(self.reading.frames, start=1)

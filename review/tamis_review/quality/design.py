@@ -69,7 +69,7 @@ def intraclass_correlation(blocks: Sequence[int], outcomes: Sequence[bool]) -> f
 
 @dataclass(frozen=True)
 class Design:
-    """The position of the labelled records in the batch, which decides the confidence intervals of figures."""
+    """How the labelled records were drawn, at random, in blocks or selected, which decides the intervals of figures."""
 
     sampling: Sampling
 
@@ -93,7 +93,13 @@ class Design:
     def agreement(
         self, make: Callable[[float], Agreement], records: Sequence[Judged], counted: Callable[[Judged], bool]
     ) -> Agreement:
-        """Return kappa and AC1 with the intervals that the design allows."""
+        """Return kappa and AC1 with the intervals that the design allows.
+
+        Args:
+            make: computes both figures for a confidence level.
+            records: the records behind the figures.
+            counted: whether the system was right about the record.
+        """
         level = self.level(records, counted)
         made = make(LEVEL if level is None else level)
         ends = {} if level is not None else dict.fromkeys(("kappa_low", "kappa_high", "ac1_low", "ac1_high"))
@@ -102,9 +108,10 @@ class Design:
     def reliability(
         self, records: Sequence[Judged], confidence: Callable[[Judged], float | None], right: Callable[[Judged], bool]
     ) -> Reliability:
-        """Return the reliability curve, with the design's intervals. Records without a confidence are omitted.
+        """Return the reliability curve (how often decisions of each confidence are right), with the design's intervals.
 
-        `right`: whether the human agrees with the decision that has this confidence.
+        Records whose `confidence` is None are omitted. `right`: whether the human agrees with the decision that has
+        this confidence.
         """
         sure = [(value, record) for record in records if (value := confidence(record)) is not None]
         return reliability(

@@ -11,7 +11,8 @@ the level ignores that many values of s are tested.
 
 **Includes in the next records** are estimated by the yield of the last records read, with Wilson's interval.
 
-Both need the order in which people read. Decisions recorded together, for example from a file, have no such order.
+Both estimates need the order in which people read. Decisions recorded together, for example from a file, have no such
+order.
 
 Source: Callaghan, M. W., Müller-Hansen, F. (2020), Statistical stopping criteria for automated screening in systematic
 reviews, Systematic Reviews 9:273.
@@ -77,10 +78,10 @@ def _runs(decisions: Sequence[bool]) -> Iterator[tuple[int, int]]:
 
 
 def expected_from_yield(decisions: Sequence[bool], unread: int) -> ExpectedIncludes:
-    """Return the expected includes among the next `NEXT` records, from their share among the last `RECENT` decisions.
+    """Return the number of includes expected in the next `NEXT` records, from the yield of the last `RECENT` decisions.
 
-    In a good order this share falls, so the estimate tends to be too high. Without decisions there is no estimate, and
-    the interval covers all possible numbers.
+    In a good order, the share of includes falls, so the estimate tends to be too high. Without decisions there is no
+    estimate, and the interval covers all possible numbers.
 
     Args:
         decisions: people's decisions in reading order; True for an include.

@@ -43,7 +43,7 @@ def upper_bound(count: float, total: float, level: float = 0.95) -> float:
     """Return the upper Clopper-Pearson bound of a proportion, after `count` of `total` observations.
 
     The true proportion is at most this bound with at least the probability `level`. Without observations the bound is
-    1. Counts may be fractions: a sample in blocks is divided by its design effect.
+    1. Counts may be fractions, because the counts of a sample in blocks are divided by the design effect.
 
     Raises `ValueError` if not 0 <= count <= total, or not 0 < level < 1.
     """
@@ -115,9 +115,10 @@ def _kept_from_zero(number: float) -> float:
 
 
 def most_in_population(found: int, sample: int, population: int, level: float = LEVEL) -> int:
-    """Return an upper bound on the number of records of a kind in a population. A random sample has `found` of them.
+    """Return an upper bound on the number of records of a kind in a population.
 
-    The bound is right with at least the probability `level`, and is computed without rounding.
+    `found`: the number of records of this kind in a random sample of `sample` records. The bound is right with at least
+    the probability `level`, and is computed without rounding.
 
     Raises `ValueError` if not 0 <= found <= sample <= population, or not 0 < level < 1.
     """
@@ -137,8 +138,8 @@ def most_in_population(found: int, sample: int, population: int, level: float = 
 def probability_up_to(found: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
     """Return the probability that a random sample has at most `found` records of a kind (hypergeometric).
 
-    `sample` of the `population` records are drawn; `kind` of the population are of the kind. The relative error is
-    about 1e-10. A result of `above` or more only means that the probability is at least `above`.
+    `sample` of the `population` records are drawn. `kind` records of the population are of this kind. The relative
+    error is about 1e-10. A result of `above` or more only means that the probability is at least `above`.
     """
     fewest, most = max(0, sample - (population - kind)), min(sample, kind)
     if found < fewest or found >= most:
@@ -160,7 +161,8 @@ def convolved(first: Sequence[float], second: Sequence[float]) -> list[float]:
 def log_probability(found: int, sample: int, population: int, kind: int) -> float:
     """Return the logarithm of the probability that a sample has exactly `found` records of a kind.
 
-    `sample` of the `population` records are drawn; `kind` of the population are of the kind. `found` must be possible.
+    `sample` of the `population` records are drawn. `kind` records of the population are of this kind. `found` must be a
+    possible number.
     """
     others = population - kind
     return log_comb(kind, found) + log_comb(others, sample - found) - log_comb(population, sample)
@@ -172,9 +174,11 @@ def log_comb(n: int, k: int) -> float:
 
 
 def _tail(first: int, last: int, step: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
-    """Return the probability that a sample has i records of a kind, summed over i from `first` to `last`.
+    """Return the probability that a sample has between `first` and `last` records of a kind.
 
-    The terms must decrease, and negligible terms are omitted. The sum may end as soon as it is at least `above`.
+    `sample` of the `population` records are drawn. `kind` records of the population are of this kind. The probabilities
+    are summed from `first` to `last` in steps of `step`, 1 or -1. They must decrease, and negligible terms are omitted.
+    The sum may end as soon as it is at least `above`.
     """
     others = population - kind
     term = exp(log_probability(first, sample, population, kind))
@@ -191,7 +195,10 @@ def _tail(first: int, last: int, step: int, sample: int, population: int, kind: 
 
 
 def _ways_up_to(count: int, sample: int, population: int, kind: int) -> int:
-    """Return how many samples of this size have at most `count` of the population's `kind` records of a kind."""
+    """Return how many of all possible samples have at most `count` records of a kind.
+
+    `sample` of the `population` records are drawn. `kind` records of the population are of this kind.
+    """
     first = max(0, sample - (population - kind))
     if first > count:
         return 0

@@ -189,7 +189,7 @@ class Bin(Frozen):
     high: float
     n: int
     confidence: float | None  # mean confidence of the decisions; None if there are no decisions
-    right: Proportion  # decisions that the human shares
+    right: Proportion  # share of these decisions that the human agrees with
 
 
 class Reliability(Frozen):
@@ -205,9 +205,9 @@ class Reliability(Frozen):
 def reliability(
     decisions: Sequence[tuple[float, bool]], level_of: Callable[[Sequence[int]], float | None] = lambda _: LEVEL
 ) -> Reliability:
-    """Return the reliability curve of decisions, in ten bins of equal width.
+    """Return the reliability curve of decisions, in `BINS` bins of equal width.
 
-        ECE = sum over bins of n(b) / n * |share right(b) - mean confidence(b)|
+        ECE = sum over bins of n(b) / n * |share right(b) - mean confidence(b)|,  n(b) of the n decisions in bin b
 
     Args:
         decisions: for each decision, its confidence and whether the human agreed; in any order.

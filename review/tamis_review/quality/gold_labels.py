@@ -29,7 +29,7 @@ class GoldLabel:
     item_id: str
     included: bool | None  # None: the cell is empty
     line: int | None = None  # in the file
-    index: int | None = None  # the record's place in the batch, if the file is a pilot's
+    index: int | None = None  # the record's place in the batch, if the file is from `tamis pilot`
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class GoldLabels:
     labels: tuple[GoldLabel, ...]
     path: Path | None = None
     column: str | None = None
-    seed: int | None = None  # of the draw by `tamis pilot`, if the file is a pilot's
+    seed: int | None = None  # of the random draw, if the file is from `tamis pilot`
 
     @classmethod
     def of(cls, labels: Mapping[str, bool]) -> "GoldLabels":
@@ -63,8 +63,8 @@ def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int =
     Args:
         path: a file that `read_file` can read, or a CSV or TSV file with neither a title column nor an abstract column.
             Such a table needs a column `id`, `pmid`, `nct_id`, or a name that exports of databases use for these.
-        column: the column of the labels: 1, true, yes or include; 0, false, no or exclude; empty for unlabelled
-            records. None: the only column whose name is in `USUAL`.
+        column: the column of the labels. Its cells are 1, true, yes or include; 0, false, no or exclude; or empty for
+            unlabelled records. None: the only column whose name is in `USUAL`.
         max_bytes: the largest file to read.
 
     Raises:
@@ -109,7 +109,7 @@ def _number(record: Mapping[str, Any], field: str, path: Path) -> int:
 
 
 def _bare(path: Path, max_bytes: int) -> list[dict[str, Any]] | None:
-    """Return the rows of a file of `tamis pilot`, or of a file with only ids and labels. None: it is another file."""
+    """Return the rows of a file of `tamis pilot` or of a file with only ids and labels, or None for any other file."""
     text = read_decoded(path, max_bytes=max_bytes).text
     if recognise(text) not in {Format.DELIMITED, None}:
         return None

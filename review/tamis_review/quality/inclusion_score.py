@@ -21,7 +21,7 @@ ENOUGH = 0.99  # share of the decided records
 
 
 class ScoreScale(StrEnum):
-    """The source of a batch's scores."""
+    """The kind of number that a batch's scores come from."""
 
     PROBABILITY = "probability"
     RELEVANCE = "relevance"
@@ -38,7 +38,10 @@ class ScoreBasis(Frozen):
 
     @classmethod
     def counted(cls, decided: int, with_probability: int, with_relevance: int) -> "ScoreBasis":
-        """Return the score basis of a batch with these counts of decided records."""
+        """Return the score basis of a batch with these counts.
+
+        The scores are a kind of number that at least the share `ENOUGH` of the decided records have.
+        """
         scale = ScoreScale.CONFIDENCE
         if decided and with_probability >= ENOUGH * decided:
             scale = ScoreScale.PROBABILITY

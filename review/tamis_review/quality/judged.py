@@ -13,7 +13,7 @@ from .inclusion_score import ScoreScale, inclusion_score
 
 
 class Stand(StrEnum):
-    """The system's decision on a record. Undecided records go to a human: a failure excludes nothing."""
+    """The system's decision on a record. Undecided and failed records are referred to a human."""
 
     INCLUDE = "include"
     EXCLUDE = "exclude"

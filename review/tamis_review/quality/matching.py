@@ -41,7 +41,7 @@ class Matched:
     records: tuple[Judged, ...]  # with a label
     others: tuple[Judged, ...]  # without a label
     matching: Matching
-    seed: int | None = None  # of the draw, if `tamis pilot` drew exactly the labelled records
+    seed: int | None = None  # of the random draw, if `tamis pilot` drew exactly the labelled records
     score: ScoreBasis = field(default_factory=ScoreBasis)  # for the whole batch
 
 
@@ -109,14 +109,14 @@ def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
 
 
 def _score_basis(records: Sequence[Judged]) -> ScoreBasis:
-    """Return the kind of the batch's scores. All its records decide the kind, with or without a label."""
+    """Return the kind of the batch's scores. All records of the batch decide the kind, with or without a label."""
     decided = [record for record in records if record.confidence is not None and record.stand is not Stand.REFERRED]
     probabilities = sum(record.probability is not None for record in decided)
     return ScoreBasis.counted(len(decided), probabilities, sum(record.relevance is not None for record in decided))
 
 
 def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool | None] | None:
-    """Return the labels of a file of `tamis pilot`: record number in the batch -> label. None: it is another file.
+    """Return the labels of a file of `tamis pilot`: record number in the batch -> label. Return None for another file.
 
     Raises `InvalidRequest` if the file does not fit the batch.
     """
@@ -137,7 +137,7 @@ def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool |
 
 
 def _drawn(records: Sequence[Judged], seed: int | None) -> bool:
-    """Return whether a draw with this seed gives exactly the labelled records."""
+    """Return whether a random draw with this seed gives exactly the labelled records."""
     if seed is None:
         return False
     labelled = {record.index for record in records if record.human is not None}

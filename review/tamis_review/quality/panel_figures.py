@@ -32,7 +32,7 @@ class PanelMember(Frozen):
     failed: int
     tokens: int
     cost: Cost | None  # dollars; None: no price is known
-    missed: Proportion  # excluded by the model, of people's includes; 0 of 0 if labels are not like all records
+    missed: Proportion  # share of people's includes that the model excludes; 0 of 0: labels do not represent all
 
 
 class CriterionAgreement(Frozen):
@@ -67,13 +67,13 @@ class Brought(Frozen):
     kept_without: int
     found: int  # people's includes that the panel would exclude without the model
     lost: int  # people's includes that the panel excludes because of the model
-    recall_with: Proportion  # share of includes that the panel keeps; 0 of 0 if labels are not like all records
+    recall_with: Proportion  # share of people's includes that the panel keeps; 0 of 0: labels do not represent all
     recall_without: Proportion
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def nothing(self) -> bool:
-        """Return whether the model adds nothing: without it, the panel loses no include, and people read no more.
+        """Return whether the panel would lose no include without the model, and people would not read more records.
 
         If the recall is not known, return whether the model changed no decision.
         """
@@ -97,7 +97,7 @@ class PanelFigures(Frozen):
     models: tuple[str, ...]
     policy: PanelPolicy
     records: int  # records put to the panel
-    complete: int  # records that every model asked decided
+    complete: int  # records that every model decided
     unanimous: int  # complete records with equal decisions
     labelled: int  # records that people decided
     recall: PanelRecall
@@ -188,8 +188,8 @@ def _strata(labelled: Sequence[tuple[bool, bool, Word, Word]], odds: float, *, i
 
     The result has two strata: the records that another model keeps, and the rest. If `odds` is 1, all are in the rest.
     `labelled`: for each record, people's decision, whether another model keeps it, and the two answers. `odds`: the
-    rate of labels in the rest, divided by that of the first stratum. `include`: True for the records that people
-    included. An uncertain vote counts as keeping a record.
+    rate of labels in the rest, divided by the rate of labels in the first stratum. `include`: True for the records that
+    people included. An uncertain vote counts as keeping a record.
     """
     errors: dict[bool, list[tuple[bool, bool]]] = {True: [], False: []}
     for yes, keeps, a, b in labelled:

@@ -1,8 +1,8 @@
-"""What people's labels show about a panel's recall: nothing without a random sample of its joint exclusions.
+"""The recall of a panel (several models that judge the same records), as far as people's labels show it.
 
-People usually read the records that a panel keeps. An include that all models exclude is not among these, so the panel
-seems to keep every include. The labels show the recall only if they are like a random sample (`sampling`) in both parts
-of the records, those that some model keeps and those that all models exclude:
+People usually read only the records that a panel keeps. They never see an include that all models exclude, so the panel
+seems to keep every include. The labels show the recall only if they are like a random sample (module `sampling`) in two
+parts of the records: the records that some model keeps, and the records that all models exclude.
 
     recall = K / (F + M),   K, F = labelled includes / g,   M = labelled includes / f
 
@@ -27,20 +27,23 @@ STANDS = {InclusionStatus.INCLUDE: Stand.INCLUDE, InclusionStatus.EXCLUDE: Stand
 
 
 class PanelRecall(Frozen):
-    """The share of all includes that a panel keeps, as far as people's labels show it."""
+    """The recall of a panel of models: the share of all includes that it keeps, as far as people's labels show it."""
 
     excluded: int  # records that all models exclude
     labelled: int  # of `excluded`
-    missed: int  # of `labelled`: included by people
+    missed: int  # of `labelled`: the records that people included
     unknown: str | None = None  # why the recall is not known; None: it is known
     recall: float | None = None
-    low: float | None = None  # lower bound, with 95 % confidence; None also if it cannot be computed
+    low: float | None = None  # lower bound of `recall`, with 95 % confidence; None: it cannot be computed
     like_all: bool = False  # the labels are like a random sample of all records
-    odds: float = 1.0  # f / g; 1 if the labels are like a random sample of all records
+    odds: float = 1.0  # share of labels among `excluded` / among the other records; 1 if `unknown` or `like_all`
 
 
 def panel_recall(panel: Panel, records: Sequence[PanelRecord], human: Mapping[int, bool]) -> PanelRecall:
-    """Return the recall of a panel. `human`: record number in the batch -> people's decision, True for included."""
+    """Return the recall of a panel of models, or the reason why it is unknown.
+
+    `human`: record number in the batch -> people's decision, True for included.
+    """
     parts: dict[bool, list[Judged]] = {True: [], False: []}
     for record in records:
         parts[some_keeps(record.words)].append(_judged(panel, record, human))
@@ -67,12 +70,15 @@ def panel_recall(panel: Panel, records: Sequence[PanelRecord], human: Mapping[in
 
 
 def some_keeps(words: Sequence[Word]) -> bool:
-    """Return whether some model keeps a record with these answers: a model failed, or decided other than exclude."""
+    """Return whether some model did not exclude the record. A model that failed did not exclude the record.
+
+    `words`: the models' answers on the record.
+    """
     return any(word.status is not InclusionStatus.EXCLUDE for word in words)
 
 
 def _why_not(part: Sequence[Judged], labels: Sequence[bool], *, kept: bool) -> str | None:
-    """Return why the labels do not represent a part of the records, or None if they do."""
+    """Return why the labels of a part of the records do not represent this part, or None if they represent it."""
     which = f"{len(part):,} records that {'some model keeps' if kept else 'all models exclude'}"
     if part and not labels:
         return f"people decided none of the {which}"

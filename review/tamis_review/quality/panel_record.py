@@ -22,7 +22,7 @@ class Word:
     """A model's answer on a record: its vote, and its verdicts on the criteria."""
 
     vote: Vote | None  # None: the model failed
-    verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # by label; "not met by silence" is `not met`
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # by the criterion's label, such as I1
     tokens: int = 0
     cost: Decimal | None = None  # dollars; None: unknown
 
@@ -34,7 +34,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class PanelRecord:
-    """A record with the votes of the models asked, in the panel's order."""
+    """A record with the answers of a panel's models, in the panel's order."""
 
     index: int
     item_id: str
@@ -46,19 +46,20 @@ class PanelRecord:
         return tuple(word.status for word in self.words)
 
     def status(self, panel: Panel) -> InclusionStatus | None:
-        """Return the panel's decision, or None if a failed model could change the decision."""
+        """Return the panel's decision, or None if the decision depends on a model that failed."""
         return decision(panel.policy, [word.vote for word in self.words])
 
     def without(self, panel: Panel, place: int) -> InclusionStatus | None:
-        """Return the panel's decision without one model, or None if a failed model could change the decision.
+        """Return the decision that the panel would make without one of its models.
 
-        `place`: the model's position in the panel, from 0.
+        Return None if this decision depends on another model that failed. `place`: the position in the panel, from 0,
+        of the model to leave out.
         """
         return decision(panel.policy, [word.vote for other, word in enumerate(self.words) if other != place])
 
 
 def panel_record(index: int, item_id: str, panel: PanelResult | Mapping[str, Any]) -> PanelRecord:
-    """Return a record with a panel's votes. `panel`: the panel's result in the ledger."""
+    """Return a record with the answers of a panel's models. `panel`: the panel's result, as the ledger stores it."""
     return PanelRecord(
         index,
         item_id,
@@ -79,16 +80,17 @@ def _plain(verdict: Verdict) -> Verdict:
 
 
 def read_panel_records(connection: Connection, batch_id: UUID) -> Iterator[PanelRecord]:
-    """Yield every record of the batch that has a panel's votes, in order, even if some models failed."""
+    """Yield every record of the batch that a panel of models answered, in order, even if some of the models failed."""
     statement = _of_panel(batch_id, items.c.idx, items.c.item_id, WORDS.label("panel")).order_by(items.c.idx)
     for row in connection.execute(statement.execution_options(yield_per=AT_ONCE)):
         yield panel_record(row.idx, row.item_id, row.panel)
 
 
 def read_disputed(connection: Connection, batch_id: UUID) -> Sequence[int]:
-    """Return the numbers of the records on which models differ, in the order for reading them.
+    """Return the numbers of the records on which a panel's models differ, in the order for people to read them.
 
-    Records with a larger share of differing pairs of models come first. Ties begin with the score nearest to 1/2.
+    Records with a larger share of differing pairs of models come first. If this share is equal, records with a score
+    nearer to 1/2 come first.
     """
     apart, score = (cast(WORDS.op("->>")(name), Float) for name in ("disagreement", "score"))
     doubt = func.abs(func.round(cast(score - HALF, Numeric), 9))
@@ -97,7 +99,7 @@ def read_disputed(connection: Connection, batch_id: UUID) -> Sequence[int]:
 
 
 def _of_panel(batch_id: UUID, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Return the query for `columns` of all records that have a panel's votes, decided or failed."""
+    """Return the query for `columns` of all decided or failed records that have the votes of a panel's models."""
     there = (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx)
     ended = items.c.state.in_([ItemStatus.DECIDED.value, ItemStatus.FAILED.value])
     return select(*columns).join(results, there).where(items.c.batch_id == batch_id, ended, WORDS.is_not(None))

@@ -34,7 +34,7 @@ def shared_count(one: Proportion) -> str:
 
 
 def panel_sentences(figures: PanelFigures) -> tuple[str, ...]:
-    """Return the sentences on a panel, in reading order."""
+    """Return sentences that explain the figures of a panel of models: the models, pairs of models, and the recall."""
     differ = figures.complete - figures.unanimous
     opening = (
         f"{figures.records:,} records were given to {len(figures.models)} models ({', '.join(figures.models)}). The "
@@ -70,9 +70,9 @@ def _pair(pair: PanelPair) -> str:
 
 
 def shared_words(errors: SharedErrors, decided: str, err: str) -> str:
-    """Return a sentence on the joint errors of two models and their meaning.
+    """Return two sentences: the number of joint errors of two models, and its meaning.
 
-    `decided`: people's decision on the records. `err`: a verb for the models' error.
+    `decided`: people's decision on the records, such as "included". `err`: a verb for the error, such as "miss".
     """
     sentence = (
         f"Of {errors.records:,} records that people {decided}, they {err} {errors.first:,} and {errors.second:,}, and "

@@ -35,7 +35,7 @@ MOST_INCLUDES = 1_000_000  # end of the search for a pilot's size
 
 
 class Threshold(Frozen):
-    """The threshold of a pilot: records whose score is at least `value` are kept."""
+    """The score threshold from a pilot (a labelled random sample). Records whose score is at least `value` are kept."""
 
     recall: float  # the wanted recall
     delta: float  # the allowed probability of a lower recall
@@ -50,11 +50,11 @@ class Threshold(Frozen):
 def choose_threshold(
     ranks: Sequence[float], recall: float = 0.95, delta: float = 0.05, weight: float = 1.0
 ) -> Threshold:
-    """Return the strictest threshold whose recall is at least `recall` with probability 1 - `delta`.
+    """Return the highest score threshold whose recall is at least `recall` with probability 1 - `delta`.
 
     Args:
-        ranks: a number for each include of the pilot, a random sample of the records that the threshold is for. The
-            number is the record's score; `inf` if people read the record at any score; `-inf` if a rule excludes it.
+        ranks: a number for each include of the pilot, which is a random sample of the records that the threshold is
+            for. The number is the include's score; `inf` if people read it at any score; `-inf` if a rule excludes it.
         recall: the share of includes to keep, between 0 and 1.
         delta: the allowed probability of keeping a smaller share, between 0 and 1.
         weight: how many includes count as one independent include, at least 1: the design effect.
@@ -81,9 +81,11 @@ def choose_threshold(
 
 
 def includes_needed(recall: float, delta: float, missed: int = 0, weight: float = 1.0) -> int:
-    """Return the smallest number of includes with which a pilot allows a threshold that misses `missed` of them.
+    """Return how many includes a pilot must have, at least, to allow a threshold that misses `missed` of its includes.
 
-    Without misses, this is the smallest n with recall ** n <= delta.
+    The threshold keeps the share `recall` of all includes with probability 1 - `delta`. `weight`: how many includes
+    count as one independent include. Without misses, and with `weight` 1, the result is the smallest n with recall ** n
+    <= delta.
     """
 
     def bound(includes: int) -> float:
@@ -103,7 +105,7 @@ class Calibration(Frozen):
     score: ScoreBasis  # scale of the threshold
     threshold: Threshold
     saved: Figure  # share of the pilot's records below the threshold, which no person reads
-    below: int  # records of the whole batch below it
+    below: int  # records of the whole batch below the threshold
     of: int = Field(description="Records of the whole batch, without copies.")
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
@@ -130,19 +132,21 @@ class Calibration(Frozen):
 
 @dataclass(frozen=True)
 class Calibrated:
-    """The result of a pilot, with the records behind it."""
+    """The threshold that a pilot (a labelled random sample) allows, with the records of the batch."""
 
     calibration: Calibration
     records: tuple[Judged, ...]  # of the whole batch in order, without duplicates
 
     def kept(self, record: Judged) -> bool:
-        """Return whether the threshold keeps a record. If there is no threshold, only rule exclusions are dropped."""
+        """Return whether the threshold keeps a record. Without a threshold, a record is kept if no rule excludes it."""
         value = self.calibration.threshold.value
         return record.rank >= (0.0 if value is None else value)
 
 
 def calibrate(matched: Matched, recall: float = 0.95, delta: float = 0.05) -> Calibrated:
-    """Return the threshold that keeps `recall` of the includes with probability 1 - `delta`, from labelled records.
+    """Return the score threshold that keeps the share `recall` of all includes with probability 1 - `delta`.
+
+    The threshold is computed from the labelled records. If no threshold is possible, the result says why.
 
     Raises:
         InvalidRequest: no record has a label.

@@ -20,23 +20,23 @@ from tamis_schemas.values.frozen import Frozen
 
 
 class Repetition(Frozen):
-    """Records with two answers: the models that gave them, and the share of records with the same value in both."""
+    """Records with two answers: the models that answered, and the share of records whose two answers are equal."""
 
-    first: str | None  # model, as the endpoint names it
-    again: str | None
-    same: Proportion
+    first: str | None  # model of the first answers, as the endpoint names it
+    again: str | None  # model of the second answers
+    same: Proportion  # records with equal answers
 
 
 def ask_again(client: Client, batch: Batch, n: int, *, seed: int, max_cost: Decimal | None = None) -> Batch:
-    """Submit a random sample of the batch's decided records as a new batch, without cached answers, and return it.
+    """Submit a random sample of `n` decided records as a new batch that uses no cached answers. Return the new batch.
 
-    The question and the steering are those of the batch. The same seed draws the same sample, and returns the same
-    batch. `max_cost` is the new batch's budget in dollars.
+    The new batch has the same question and the same request options (the steering). The same `n` and `seed` draw the
+    same sample, and return the same new batch. `max_cost` is the new batch's budget in dollars.
 
     Raises:
         InvalidParameters: `n` is below 1, or the seed is invalid.
         InvalidRequest: no record is decided.
-        IdempotencyConflict: other records are decided than when this seed was first used.
+        IdempotencyConflict: this `n` and `seed` were used before, when other records were decided.
         LedgerUnavailable: the ledger does not answer.
     """
     operation = batch.operation()
@@ -62,9 +62,10 @@ def ask_again(client: Client, batch: Batch, n: int, *, seed: int, max_cost: Deci
 
 
 def compare_again(batch: Batch, again: Batch, n: int, *, seed: int) -> list[Repetition]:
-    """Return how many second answers, from `ask_again`, equal the first answers, for each pair of models that answered.
+    """Return how many second answers equal the first answers, for each pair of a first and a second model.
 
-    Records without a second answer are not counted. May raise `LedgerUnavailable`.
+    `again`: the batch that `ask_again` returned for the same `n` and `seed`. Records without a second answer are not
+    counted. May raise `LedgerUnavailable`.
     """
     with batch.session.reading() as connection:
         places = _drawn(connection, batch.uuid, n, seed)

@@ -43,7 +43,7 @@ NEIGHBOURS = 0.5  # times the mean gap: closer records share a block, if there a
 
 
 class Lie(StrEnum):
-    """How the labelled records lie in the batch: all of it, at random, in blocks, or selected."""
+    """The position of the labelled records in the batch: everywhere, at random, in blocks, or selected."""
 
     CENSUS = "census"  # every record of the batch is labelled
     RANDOM = "random"  # like a random sample, as far as tests show
@@ -56,11 +56,11 @@ class SampleFlaw(Frozen):
 
     test: str
     p: float  # probability of this finding or worse in a random sample
-    words: str  # with the figures
+    words: str  # the finding as text, with its figures
 
 
 class Sampling(Frozen):
-    """How the labelled records lie in the batch, and the findings of the tests."""
+    """The position of the labelled records in the batch, and the findings of the tests for a random sample."""
 
     lie: Lie
     labelled: int
@@ -122,12 +122,14 @@ def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
 
 
 def rank_sum(drawn: Sequence[float], others: Sequence[float]) -> tuple[float, float]:
-    """Return the share of pairs whose drawn value is larger, and its two-sided p. A tie counts half.
+    """Return the share of pairs whose drawn value is larger, and the share's two-sided p value.
+
+    A pair has a drawn value and another value. If both are equal (a tie), the pair counts half.
 
         z = (|U - m n / 2| - 1/2) / s,  s^2 = m n / 12 * (N + 1 - sum over ties of (t^3 - t) / (N (N - 1)))
 
-    There are m drawn values, n others, and N = m + n. U is the number of pairs whose drawn value is larger, and t the
-    number of equal values in a tie.
+    m is the number of drawn values, n the number of other values, and N = m + n. U is the number of pairs whose drawn
+    value is larger, and t the number of equal values in a tie.
     """
     m, n = len(drawn), len(others)
     total = m + n
@@ -142,9 +144,10 @@ def rank_sum(drawn: Sequence[float], others: Sequence[float]) -> tuple[float, fl
 def chosen_by_kind(kinds: Sequence[str], drawn: Sequence[bool]) -> bool:
     """Return whether the drawn records seem to be chosen by their kind.
 
-    This is so if all are of one kind while others exist, or if chance does not explain the drawn number of some kind.
+    Return True if all drawn records are of one kind while other kinds exist, or if chance does not explain how many
+    records of some kind were drawn.
 
-    `kinds`, `drawn`: for each record, its kind, and whether it was drawn.
+    `kinds`: the kind of each record. `drawn`: for each record, whether it was drawn.
     """
     of_drawn = set(compress(kinds, drawn))
     return len(of_drawn) == 1 < len({*kinds}) or _groups("decisions", "{}", kinds, drawn) is not None
@@ -163,7 +166,7 @@ def stretch_probability(stretch: int, sample: int, population: int) -> float:
 
 
 def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[SampleFlaw | None]:
-    """Yield the flaw that each test finds, or None if it finds none. `drawn`: for each record, whether it was drawn."""
+    """Yield for each test the flaw that it finds, or None. `drawn`: for each record, whether it was drawn."""
     if not any(drawn) or all(drawn):
         return
     yield _stretch(records, drawn)
@@ -210,7 +213,11 @@ def _ranks(
 
 
 def _groups(test: str, says: str, names: Sequence[str], drawn: Sequence[bool]) -> SampleFlaw | None:
-    """Return the flaw of the group whose number of drawn records is least probable, or None if chance explains it."""
+    """Return the flaw of the group whose number of drawn records is least probable.
+
+    Return None if chance explains this number, or if there is only one group. `names`: the group of each record.
+    `drawn`: for each record, whether it was drawn.
+    """
     of, n = len(drawn), sum(drawn)
     sizes, labelled = Counter(names), Counter(name for name, yes in zip(names, drawn, strict=True) if yes)
     if len(sizes) == 1:

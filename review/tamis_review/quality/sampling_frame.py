@@ -36,7 +36,7 @@ ROUNDING = 1e-9  # of logarithms of factorials, on the safe side
 
 @dataclass(frozen=True)
 class SamplingFrame:
-    """A random order of the records that were unread when the frame was opened, with the decisions so far."""
+    """A random order of the records that were unread when the frame was opened, with people's decisions so far."""
 
     population: int  # records in the frame
     sample: tuple[bool, ...]  # decisions on the frame's first records, in order, without a gap
@@ -62,20 +62,20 @@ class SamplingFrame:
     def most(self, doubt: float) -> int:
         """Return the largest number of includes that the sample leaves possible in the frame.
 
-        `doubt`: the allowed probability that the result is too small, however often people look.
+        `doubt`: the allowed probability that the result is too small, even if people ask for it after every record.
         """
         ends, most = self._ends(), self.population - (self.read - self.found)
         return largest(self.found, most, lambda kind: not _given_up(ends, self.population, kind, doubt))
 
     def needed(self, most: int, doubt: float, further: int = 0) -> int:
-        """Return the sample size at which at most `most` includes are possible in the frame.
+        """Return how many records of the frame must be read to show that it has at most `most` includes.
 
-        If no sample is enough, the result exceeds the frame's size.
+        If even the whole frame is not enough, the result exceeds the frame's size.
 
         Args:
             most: the wanted bound on the frame's includes, found and unfound.
             doubt: the allowed probability that the bound is too small.
-            further: includes among the records still to read in the sample.
+            further: the number of includes to expect among the records still to read.
         """
         finds = self.found + further
         if most >= self.population:
@@ -87,11 +87,14 @@ class SamplingFrame:
         return max(self.read, next(islice(_boundaries(self.population, most + 1, doubt), finds, None)))
 
     def includes(self, doubt: float) -> int:
-        """Return the largest possible number of includes among all records, in the frame and outside."""
+        """Return the largest possible number of includes among all records, in the frame and outside.
+
+        `doubt`: the allowed probability that the result is too small.
+        """
         return self.found_outside + self.unread_outside + self.most(doubt)
 
     def _ends(self) -> tuple[int, ...]:
-        """Return how many records were read before each include found, and how many up to now."""
+        """Return how many records were read before each include found, followed by the number of all records read."""
         return (*(place for place, include in enumerate(self.sample) if include), self.read)
 
 
@@ -104,17 +107,19 @@ def frame_doubt(doubt: float, number: int) -> float:
 
 
 def _given_up(ends: tuple[int, ...], population: int, kind: int, doubt: float) -> bool:
-    """Return whether the sample has rejected the hypothesis "`kind` or more includes" at any time.
+    """Return whether the sample has at any time rejected the hypothesis that `kind` or more records are includes.
 
-    `ends`: how many records were read before each include found, and how many up to now.
+    `ends`: how many records were read before each include found, followed by the number of all records read.
+    `population`: the number of records in the frame. `doubt`: the allowed probability of a wrong rejection.
     """
     return any(end >= place for end, place in zip(ends, _boundaries(population, kind, doubt), strict=False))
 
 
 def _boundaries(population: int, kind: int, doubt: float) -> Iterator[int]:
-    """Yield for k = 0, 1, ... includes found the sample size that rejects the hypothesis "`kind` or more includes".
+    """Yield sample sizes that reject the hypothesis that `kind` or more of the `population` records are includes.
 
-    The size is c(k) in the formula of the module. `doubt`: the allowed probability of a wrong rejection.
+    The first size is valid for a sample without includes, the next for a sample with one include, and so on. Each size
+    is a c(k) in the formula of the module. `doubt`: the allowed probability of a wrong rejection.
     """
     # The left side of the formula is the probability that k includes lie among the first c(k-1) records and none after
     # these up to n: the hypothesis is rejected now, not before. These probabilities sum to at most the doubt over all

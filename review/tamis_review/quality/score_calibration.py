@@ -1,6 +1,6 @@
 """Calibration of a score: the probability of inclusion, from the records decided so far.
 
-Of the records with a score of 0.9, fewer than nine in ten may be included. Decided records show the true share:
+Of the records with a score of 0.9, people may include fewer than nine in ten. Decided records show the true share:
 
 | decided so far | fitted curve |
 |---|---|
@@ -70,7 +70,10 @@ class Isotonic:
     shares: tuple[float, ...]  # share of includes at each of these scores
 
     def probability(self, score: float) -> float:
-        """Return the probability of inclusion of a record with this score. Outside the fitted scores it is constant."""
+        """Return the probability of inclusion of a record with this score.
+
+        Below the lowest fitted score and above the highest, the probability is constant.
+        """
         after = bisect_right(self.scores, score)
         if after == 0:
             return self.shares[0]
@@ -85,7 +88,10 @@ Calibrator: TypeAlias = Platt | Isotonic  # a rising curve from a score to the p
 
 
 def method_for(labels: Sequence[bool]) -> Method | None:
-    """Return the method for decided records, or None if there are too few. `labels`: True for an include."""
+    """Return the calibration method that the number of decided records allows, or None if there are too few.
+
+    `labels`: for each decided record, True for an include and False for an exclude.
+    """
     includes = sum(labels)
     rarer = min(includes, len(labels) - includes)
     if rarer < FEWEST:
@@ -94,9 +100,9 @@ def method_for(labels: Sequence[bool]) -> Method | None:
 
 
 def fit(scores: Sequence[float], labels: Sequence[bool]) -> Calibrator | None:
-    """Return the curve from score to probability of inclusion, fitted to decided records. None: they are too few.
+    """Return the curve from score to probability of inclusion, fitted to decided records.
 
-    `scores`: from 0 to 1. `labels`: True for an include.
+    Return None if there are too few records. `scores`: from 0 to 1. `labels`: True for an include.
     """
     method = method_for(labels)
     return None if method is None else _fit(method, scores, labels)
@@ -112,8 +118,8 @@ def cross_fitted(
     Args:
         scores: from 0 to 1.
         labels: True for an include.
-        indices: unique numbers of the records. Together with the seed, they decide each record's fold.
-        seed: decides the folds.
+        indices: unique numbers of the records.
+        seed: together with `indices`, it decides each record's fold.
     """
     method = method_for(labels)
     if method is None:
@@ -127,7 +133,7 @@ def cross_fitted(
 
 
 def _folds(labels: Sequence[bool], indices: Sequence[int], seed: int) -> list[int]:
-    """Return the fold of each record. Each fold gets includes and excludes."""
+    """Return the number of each record's fold. Each fold gets includes and excludes."""
     dealt: dict[int, int] = {}
     for included in (True, False):
         members = [index for index, label in zip(indices, labels, strict=True) if label is included]
@@ -140,10 +146,10 @@ def _fit(method: Method, scores: Sequence[float], labels: Sequence[bool]) -> Cal
 
 
 def _isotonic(scores: Sequence[float], labels: Sequence[bool]) -> Isotonic:
-    """Return the curve by pooling adjacent violators.
+    """Return the curve of isotonic regression, computed by pooling adjacent violators.
 
-    Equal scores form a block. Neighbouring blocks are joined as long as a block's share of includes does not exceed the
-    previous block's.
+    Records with equal scores form a block. A block is joined with the previous block as long as its share of includes
+    is not larger than the previous block's share.
     """
     tied: dict[float, list[bool]] = {}
     for score, label in sorted(zip(scores, labels, strict=True)):
@@ -160,9 +166,9 @@ def _isotonic(scores: Sequence[float], labels: Sequence[bool]) -> Isotonic:
 
 
 def _platt(scores: Sequence[float], labels: Sequence[bool]) -> Platt:
-    """Return the sigmoid, fitted to Platt's softened targets by Newton's method with halved steps.
+    """Return Platt's sigmoid. Newton's method with halved steps fits it to Platt's softened targets.
 
-    If includes become rarer as the score rises, the curve is constant.
+    If includes become rarer as the score rises, the result is a constant curve.
     """
     includes = sum(labels)
     excludes = len(labels) - includes
@@ -225,20 +231,20 @@ class CalibratedPoint(Frozen):
 
 
 class CalibratedScore(Frozen):
-    """How well the score was calibrated by the labels, from the labelled records that have a score."""
+    """The calibration of the score by people's labels, from the labelled records that have a score."""
 
     includes: int  # by the human, among the records with a score
     excludes: int
     folds: int = FOLDS
     method: Method | None = None  # None: not calibrated
     reason: str | None = None  # reason for no calibration
-    before: Reliability  # of the raw score; `right` are included by the human
+    before: Reliability  # of the raw score; `right` counts the records that the human included
     after: Reliability | None = None  # of the cross-fitted probability
     points: tuple[CalibratedPoint, ...] = ()  # of the curve from all labelled records
 
 
 def calibrated(scored: Sequence[Judged], design: Design, *, seed: int = 0) -> CalibratedScore:
-    """Return the calibration from records that all have a label and a score."""
+    """Return the calibration of the score by people's labels. `scored`: records that all have a label and a score."""
     scores = [record.score for record in scored if record.score is not None]
     labels = [record.included for record in scored]
     includes = sum(labels)

@@ -5,11 +5,13 @@ more joint errors is hypergeometric (Fisher's exact test):
 
     P(X >= k; n, a, b) = sum over i = k .. min(a, b) of C(a, i) * C(n - a, b - i) / C(n, b)
 
-Missed includes and false includes are tested apart: their joint errors have different causes. Strata are the records
-that other models keep, and the rest. Joint errors are added over the strata, and their distributions are convolved.
+Missed includes and false includes are tested separately, because their joint errors have different causes. There are
+two strata: the records that other models keep, and the rest. Joint errors are added over the strata, and the
+distributions of the strata are convolved.
 
-If people labelled the records that all models exclude at another rate, term i has the factor `odds` ** i (Fisher's
-noncentral hypergeometric distribution). `odds` is this rate divided by the rate of the other records.
+People may have labelled a different share of the records that all models exclude. Then term i has the factor
+`odds` ** i (Fisher's noncentral hypergeometric distribution). `odds` is this share divided by the share of the other
+records.
 
     phi = sum of (joint - expected) / sum of n * sqrt(p * (1 - p) * q * (1 - q)),   p = a / n, q = b / n of each stratum
 
@@ -34,7 +36,7 @@ WRONG = 0.05  # probability of calling independent errors shared, over all pairs
 
 
 class Sharing(StrEnum):
-    """The conclusion from the number of two models' joint errors."""
+    """The conclusion whether two models share errors, drawn from the number of their joint errors."""
 
     SHARED = "shared"  # more than independent errors would give
     NO_SIGN = "no sign of sharing"
@@ -43,13 +45,13 @@ class Sharing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JointErrors:
-    """The errors of two models in one stratum, of records that people included, or of records that they excluded."""
+    """The errors of two models on one part (stratum) of the records: only missed includes, or only false includes."""
 
     records: int
     first: int  # errors of the first model
     second: int  # errors of the second model
     both: int  # errors on the same records
-    odds: float = 1.0  # rate of labels among records that all models exclude / among the others
+    odds: float = 1.0  # share of labelled records among those that all models exclude / among the others
 
     @property
     def single(self) -> int:
@@ -72,8 +74,8 @@ class SharedErrors(Frozen):
 def shared_errors(strata: Sequence[JointErrors], *, pairs: int = 1) -> SharedErrors:
     """Return the joint errors of two models over all strata, and whether the models share errors.
 
-    `pairs`: the number of tested pairs of models. Each pair is tested at the level `WRONG` / pairs / 2, because misses
-    and false includes are two tests.
+    `pairs`: the number of tested pairs of models. The constant `WRONG` is the level of all tests together. Each test
+    has the level `WRONG` / pairs / 2, because each pair has two tests: of misses, and of false includes.
     """
     strata = [stratum for stratum in strata if stratum.records]
     joint = sum(stratum.both for stratum in strata)

@@ -45,7 +45,10 @@ class FigureRow:
 
 
 def shown(figure: Figure, *, percent: bool = False) -> str:
-    """Return a figure as text: `31 of 36 = 86.1% (71.3% to 93.9%)`, `0.552 (0.442 to 0.646)`, or why there is none."""
+    """Return a figure as text, such as `31 of 36 = 86.1% (71.3% to 93.9%)` or `0.552 (0.442 to 0.646)`.
+
+    If there is no figure, return the reason, such as `none: no record has a label`.
+    """
     if figure.value is None:
         return f"none: {figure.reason}"
 
@@ -58,14 +61,15 @@ def shown(figure: Figure, *, percent: bool = False) -> str:
 
 
 def stands(evaluation: GoldEvaluation) -> list[tuple[str, Stands]]:
-    """Return the two rows of the matrix: the human's includes and excludes, with the system's decisions on them."""
+    """Return the two rows of the confusion matrix: the human's includes and excludes, with the system's decisions."""
     return [("included by the human", evaluation.included), ("excluded by the human", evaluation.excluded)]
 
 
 def rates(evaluation: GoldEvaluation) -> list[FigureRow]:
     """Return a row for each figure of a confusion matrix.
 
-    Each row has two values: with undecided records counted as kept, and without these records.
+    Each row has two values. For the first, records that the system did not decide count as kept; for the second, they
+    are omitted.
     """
     pair = (evaluation.screening, evaluation.decided)
     return [
@@ -77,7 +81,7 @@ def rates(evaluation: GoldEvaluation) -> list[FigureRow]:
 def more(evaluation: GoldEvaluation) -> list[FigureRow]:
     """Return a row for each figure that does not come from a confusion matrix.
 
-    Rows for the probability and the calibrated score are included only if the batch has them.
+    The rows on the probability of inclusion and on the calibrated score are left out if the batch has no such values.
     """
     calibration = evaluation.calibration
     figures = [
@@ -105,7 +109,10 @@ def more(evaluation: GoldEvaluation) -> list[FigureRow]:
 
 
 def score_remark(score: ScoreBasis) -> str:
-    """Return where the batch's score for inclusion comes from, and how many records have none."""
+    """Return text on the origin of the score for inclusion.
+
+    The text also gives the number of records that have no score, or that also have a score of another kind.
+    """
     lacking = f"; {score.without:,} of {score.decided:,} decided records have none"
     others = f"{lacking}, and a person reads them in any case" if score.without else ""
     match score.scale:
@@ -151,7 +158,7 @@ def remarks(matching: Matching) -> list[str]:
 
 
 def sampling_remark(sampling: Sampling) -> str | None:
-    """Return a sentence on how the labels' position limits the figures, or None if there is no limit."""
+    """Return a sentence on how the labelled records' position limits the figures, or None if there is no limit."""
     match sampling.lie:
         case Lie.SELECTED:
             return (
@@ -194,7 +201,7 @@ def threshold_rows(calibration: Calibration) -> list[FigureRow]:
 
 
 def holds_for(sampling: Sampling) -> str | None:
-    """Return a sentence that says for which records a threshold is valid.
+    """Return a sentence that says for which records the threshold's guarantee holds.
 
     Return None if the labelled records are not a random sample.
     """

@@ -50,7 +50,10 @@ svg{background:#14191c}text{fill:#a0abb2}.grid{stroke:#2d363b}.axis{stroke:#5662
 
 
 def histogram(series: tuple[ConfidenceSeries, ...], names: dict[str, str]) -> str:
-    """Return a histogram of records by confidence: ten columns, stacked by outcome. `names`: outcome -> its name."""
+    """Return an SVG histogram of records by confidence: ten columns, stacked by outcome.
+
+    `series`: the records with each outcome, by tenths of confidence. `names`: outcome -> its name for people.
+    """
     plot, most = HISTOGRAM, max((sum(row.bins[place] for row in series) for place in range(BINS)), default=0)
     step = grid_step(most)
     top = max(step, -(-most // step) * step)
@@ -81,7 +84,10 @@ def histogram(series: tuple[ConfidenceSeries, ...], names: dict[str, str]) -> st
 
 
 def interval(share: Proportion, name: str = "interval", title: str = "Pass rate") -> str:
-    """Return a drawing of a proportion and its interval, on a line from 0 to 100 %."""
+    """Return an SVG drawing of a proportion and its interval, on a line from 0 to 100 %.
+
+    Return "" if the proportion has no estimate or no interval.
+    """
     if share.estimate is None or share.low is None or share.high is None:
         return ""
     width, inset = 360, 20
@@ -98,7 +104,7 @@ def interval(share: Proportion, name: str = "interval", title: str = "Pass rate"
 
 
 def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
-    """Return the curve of finding: the number of includes found, by the number of records read.
+    """Return an SVG drawing of the curve of finding: the number of includes found, by the number of records read.
 
     `name`: unique among the drawings of a page.
     """
@@ -134,7 +140,11 @@ def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
 
 
 def _corners(plot: Plot, finding: FindingFigures, top: int, across: int) -> list[str]:
-    """Return the corners of the curve, which rises by one at each include. If the order is unknown, return its ends."""
+    """Return the corners of the curve of finding as texts `x,y`. The curve rises by one at each include.
+
+    If the order of reading is unknown, return only the curve's two ends. `top`, `across`: the numbers of includes and
+    records at the plot's top and right edges.
+    """
     corners = [(0, 0)]
     for nth, read in enumerate(finding.finds if finding.ordered else (), 1):
         corners += [(read, nth - 1), (read, nth)]
@@ -158,11 +168,11 @@ def _finding_words(finding: FindingFigures) -> str:
 class CurveWords:
     """The labels of a reliability curve."""
 
-    said: str  # the measure, written under the axis
-    counted: str  # the things counted
+    said: str  # the name of the measure, written under the axis
+    counted: str  # the noun for what is counted, such as "records"
     title: str
     caption: str
-    shared: str  # the words before a share
+    shared: str  # the words before a bin's share
 
 
 OF_CONFIDENCE = CurveWords(
@@ -182,10 +192,10 @@ OF_PROBABILITY = CurveWords(
 
 
 def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE, *, standalone: bool = True) -> str:
-    """Return the reliability curve, above columns with the number of decisions in each tenth of confidence.
+    """Return the reliability curve as SVG. Columns below the curve show the number of decisions in each bin.
 
-    The result is an SVG document or, if `standalone` is False, an element for a page whose style sheet defines the
-    classes.
+    If `standalone` is False, the result is an element for a page whose style sheet defines the classes. Otherwise it is
+    a whole SVG document.
     """
     plot, used = RELIABILITY, [group for group in reliability.bins if group.n]
     drawn = [f"<style>{STYLE}</style>"] if standalone else []
@@ -210,9 +220,9 @@ def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE
 
 
 def _curve(plot: Plot, used: list[Bin], words: CurveWords) -> list[str]:
-    """Return the curve, with a point and an interval for each bin.
+    """Return the SVG elements of a reliability curve, with a point and an interval for each bin of confidence.
 
-    A point's height is the bin's share of right decisions; its x coordinate is the bin's mean confidence.
+    A point's height is the share of right decisions in the bin. A point's x coordinate is the bin's mean confidence.
     """
     places: list[str] = []
     drawn: list[str] = []
@@ -253,7 +263,10 @@ def _bin_words(group: Bin, words: CurveWords) -> str:
 
 
 def svg_element(name: str, title: str, words: str, width: int, height: int, drawn: list[str]) -> str:
-    """Return a drawing with a name, a title, and a description for screen readers."""
+    """Return an `<svg>` element with a title, and with a description for screen readers (`words`).
+
+    `name`: unique among the drawings of a page, for ids and a CSS class. `drawn`: the elements inside.
+    """
     return (
         f'<svg class="chart {name}" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
         f'aria-labelledby="{name}-title {name}-words"><title id="{name}-title">{escape(title)}</title>'
@@ -262,7 +275,7 @@ def svg_element(name: str, title: str, words: str, width: int, height: int, draw
 
 
 def grid_step(most: int) -> int:
-    """Return the distance of grid lines: 1, 2 or 5 times a power of ten, for at most five lines."""
+    """Return the distance between grid lines: 1, 2 or 5 times a power of ten. Five distances are at least `most`."""
     step = 1
     while most > 5 * step:
         step = step * 5 // 2 if str(step)[0] == "2" else step * 2
@@ -270,7 +283,10 @@ def grid_step(most: int) -> int:
 
 
 def _grid(plot: Plot, values: range, top: int) -> list[str]:
-    """Return a horizontal line for each value, with the value at its left. `top`: the value at the plot's top edge."""
+    """Return a horizontal line for each value, with the value as text at the line's left end.
+
+    `top`: the value at the plot's top edge.
+    """
     return [part for value in values for part in _grid_line(plot, plot.y(value / top), f"{value:,}")]
 
 

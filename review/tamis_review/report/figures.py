@@ -44,9 +44,9 @@ class SubjectKind(StrEnum):
 
 
 class ReportWay(StrEnum):
-    """The final state of a report (the full text of a record), by people's decisions."""
+    """The state of a report (the full text of a record) after people's decisions so far."""
 
-    AWAITED = "awaited"  # no decision on its retrieval
+    AWAITED = "awaited"  # no decision on its retrieval yet
     LOST = "not retrieved"
     UNASSESSED = "not assessed yet"  # retrieved
     EXCLUDED = "excluded"
@@ -71,7 +71,7 @@ class ReportRow(Frozen):
 
     @property
     def identifiers(self) -> list[Identifier]:
-        """Return the identifiers of the report's record and its full text, each as text with an address or None."""
+        """Return the identifiers of the report's record and of its full text, each as text with an address or None."""
         return identifiers(self.item_id, self.doi or "", self.pmid or "", self.full_text)
 
 
@@ -79,7 +79,7 @@ BINS = 10  # bins of the confidence histogram, each 0.1 wide; 1.0 belongs to the
 
 
 class ConfidenceSeries(Frozen):
-    """The confidence of the records with one outcome: a count for each tenth."""
+    """The number of records with one outcome in each tenth of confidence."""
 
     outcome: str  # passed, excluded, uncertain
     bins: tuple[int, ...] = Field(min_length=BINS, max_length=BINS)
@@ -118,9 +118,9 @@ class BatchCosts(PossiblyUnbilled):
 
 
 class Quotes(Frozen):
-    """The results of looking up the model's quotes in the records."""
+    """How many of the model's quotes were found in the records."""
 
-    given: int = 0
+    given: int = 0  # quotes in the model's answers
     found: int = 0
     altered: int = 0  # nearly the record's text: some tokens differ
     flagged: int = 0  # records with at least one altered or missing quote
@@ -133,8 +133,8 @@ class Quotes(Frozen):
 class Prompts(Frozen):
     """Hashes of the prompts that were sent.
 
-    Each record's prompt hash covers model, messages, response schema and sampling parameters. `sha256` is the hash of
-    these hashes as hexadecimal text, one per line, in the order of the records.
+    A record's prompt hash covers model, messages, response schema and sampling parameters. `sha256` is the hash of a
+    text with these hashes in hexadecimal form, one per line, in the order of the records.
     """
 
     records: int = 0  # records with a prompt hash
@@ -175,7 +175,7 @@ class FindingFigures(Frozen):
 
 
 class OrderFigures(Frozen):
-    """The reading order that was computed last, and from which people read."""
+    """The stored reading order of a batch, and the number of records that people read in a reading order."""
 
     read: int  # records with a current decision that a person made when reading in an order
     seed: int
@@ -189,7 +189,7 @@ class ReadingFigures(Frozen):
 
     finding: FindingFigures
     order: OrderFigures | None = None  # None: no person read in a stored order
-    stop: StopAnswer | None = None  # None: no sample was drawn; without its price list
+    stop: StopAnswer | None = None  # without its price list; None: no sample was drawn
 
 
 class BatchFigures(Frozen):
@@ -281,7 +281,7 @@ class Figures(Frozen):
 
     @property
     def called(self) -> int:
-        """Return how many records left the screening because a person called them copies."""
+        """Return how many records were removed from the screening because a person judged them to be copies."""
         return sum(pair.verdict == "copies" for pair in self.screening.copies)
 
     @property

@@ -34,7 +34,7 @@ OfRecords: TypeAlias = Callable[[ColumnElement[Any]], ColumnElement[bool]]
 
 @dataclass(frozen=True)
 class Tallied:
-    """The counts of a batch's items, by outcome and reason. The most frequent come first."""
+    """The counts of a batch's items, by outcome and reason. The largest counts come first."""
 
     # Columns: `outcome`, `system`, `human`, `by_human`, `reason` as in `outcomes`; counts `n`, `marked`, `unverified`.
     rows: tuple[Any, ...]
@@ -57,14 +57,15 @@ class Tallied:
 
     @property
     def taken_back(self) -> int:
-        """Return the number of records that the software excluded before screening, and people brought back."""
+        """Return the number of records that the software excluded before screening, but that people brought back."""
         return sum(row.n for row in self.rows if row.system in BEFORE_SCREENING and row.outcome not in BEFORE_SCREENING)
 
 
 def tally(connection: Connection, batch: Row[Any], of: OfRecords | None = None) -> Tallied:
-    """Return the counts of a batch's items.
+    """Return the counts of a batch's items, by outcome and reason.
 
-    `of`: a condition on each item's number in the review's first batch. None: all items count.
+    `batch`: the batch's row in the ledger. `of`: a condition on each item's number in the review's first batch. None:
+    all items count.
     """
     item = outcomes(batch.id).subquery("each")
     alike = (item.c.reason, item.c.system, item.c.outcome, item.c.human, item.c.by_human)
@@ -105,7 +106,7 @@ def read_reports(connection: Connection, batch: Row[Any], of: OfRecords | None =
 
 
 def read_report_rows(connection: Connection, batch: Row[Any]) -> tuple[ReportRow, ...]:
-    """Return each report that was sought, in the order of the records, with people's decisions."""
+    """Return each report (full text) that people sought, in the order of the records, with the outcome so far."""
     item = _each_report(batch, None).subquery("each_report")
     # For a join, Postgres may read the view once for each record.
     of_item = (payloads.c.batch_id == batch.id, payloads.c.idx == item.c.idx)
@@ -128,7 +129,11 @@ def read_report_rows(connection: Connection, batch: Row[Any]) -> tuple[ReportRow
 
 
 def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
-    """Return the query whose rows are the reports sought, with the outcome, the reason for it and the study."""
+    """Return the query for the reports (full texts) that people sought: a row for each report.
+
+    A row has the report's outcome, the reason for this outcome, the study, and people's decisions. `of`: a condition on
+    the records' numbers in the review's first batch; None: all records.
+    """
     item = outcomes(batch.id).subquery("each")
     stages = (HumanStage.RETRIEVAL, HumanStage.FULL_TEXT)
     got, read = (standing_at(batch.id, item.c.idx, stage=stage) for stage in stages)
@@ -157,7 +162,7 @@ def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
 
 
 def _ways(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
-    """Return the query that counts reports by outcome and reason, and the studies among the included reports."""
+    """Return the query that counts reports by outcome and reason, and also counts the studies of included reports."""
     item = _each_report(batch, of).subquery("each_report")
     alone = literal("of record ") + cast(item.c.record, String)
     study = func.coalesce(literal("named ") + func.lower(item.c.study), alone)
@@ -195,8 +200,8 @@ def _counted(rows: Sequence[Any]) -> ReportFlow:
 def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[FlowSource, ...]:
     """Return a batch's sources, each with its numbers of identified records, duplicates and screened records.
 
-    Records in neither of the last two numbers were removed for other reasons. A duplicate that a human restored counts
-    as screened.
+    Identified records that are neither duplicates nor screened were removed for other reasons. A duplicate that a human
+    restored counts as screened.
     """
     sources = read_sources(batch)
     if not sources:
@@ -236,7 +241,7 @@ def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tal
 
 
 def _previous(connection: Connection, batch: Row[Any]) -> PreviousVersion | None:
-    """Return the totals of all earlier versions of a batch or review.
+    """Return the totals of all earlier versions of a batch or review together.
 
     Return None if this is the first version, or the earlier version was purged.
     """
@@ -262,7 +267,10 @@ def _previous(connection: Connection, batch: Row[Any]) -> PreviousVersion | None
 
 
 def _columns(connection: Connection, rows: Sequence[Any], whole: Flow, last: Row[Any] | None) -> tuple[Flow, ...]:
-    """Return two flows, of databases and registers, and of other methods. Return () if all records are in one flow."""
+    """Return two flows: of the records from databases and registers, and of the records from other methods.
+
+    Return () if the sources are all of one of these two groups.
+    """
     other = [place for place, source in enumerate(whole.sources) if source.kind is SourceKind.OTHER]
     searched = [place for place in range(len(whole.sources)) if place not in other]
     if not other or not searched:
@@ -326,7 +334,10 @@ def _stage(
 
 
 def _between(connection: Connection, before: Row[Any], batch: Row[Any], of: OfRecords | None) -> tuple[int, int]:
-    """Return how many records are in `batch` but did not pass `before`, and how many passed but are not in `batch`."""
+    """Return two counts: records in `batch` that did not pass `before`, and records that passed but are not in `batch`.
+
+    `before`: the previous stage's batch. `of`: a condition on the records' numbers in the review's first batch.
+    """
     earlier = outcomes(before.id).subquery("earlier")
     item = outcomes(batch.id).subquery("each")
     later = select(item.c.record).where(item.c.outcome.not_in(BEFORE_SCREENING)).subquery("later")
@@ -341,16 +352,16 @@ def _between(connection: Connection, before: Row[Any], batch: Row[Any], of: OfRe
 
 
 def _found_in(first: Row[Any], places: Sequence[int]) -> OfRecords:
-    """Return a condition that selects the records of some sources of a review's first batch.
+    """Return a function that makes the SQL condition that a record comes from one of these sources.
 
-    `places`: the sources' positions in the batch's list, from 0.
+    `first`: the review's first batch. `places`: the sources' positions in this batch's list of sources, from 0.
     """
     there = select(payloads.c.idx).where(payloads.c.batch_id == first.id, payloads.c.source.in_(places))
     return lambda record: record.in_(there)
 
 
 def _told(sources: Sequence[Source]) -> bool:
-    """Return whether the ledger has more on the sources than the name of a single file."""
+    """Return whether the ledger knows more about the sources than the name of a single file."""
     return len(sources) > 1 or any(
         source.name != source.file
         or source.kind is not SourceKind.DATABASE

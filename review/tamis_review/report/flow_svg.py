@@ -50,14 +50,14 @@ class _Run:
 
 @dataclass(frozen=True)
 class Placed:
-    """A box at its position, with its text in lines."""
+    """A box at its position in the drawing, with its text broken into lines."""
 
     box: Box
     x: float
     y: float
     width: float
     style: str
-    least: float = 0.0  # minimum height
+    least: float = 0.0  # minimum height of the box
 
     @cached_property
     def runs(self) -> tuple[_Run, ...]:
@@ -87,7 +87,7 @@ class Placed:
 
 
 def box_svg(placed: Placed) -> str:
-    """Return a drawing of the box, with its lines vertically centred."""
+    """Return the SVG elements of a box, with its lines vertically centred."""
     drawn = [
         f'<rect class="{placed.style}" x="{placed.x:g}" y="{placed.y:g}" width="{placed.width:g}" '
         f'height="{placed.height:g}" rx="3"/>'
@@ -101,7 +101,7 @@ def box_svg(placed: Placed) -> str:
 
 
 def band_svg(phase: str, top: float, bottom: float) -> str:
-    """Return the band with a phase's name, along the boxes of the phase."""
+    """Return the SVG elements of the band at the left that names a phase. `top`, `bottom`: its y coordinates."""
     at = f'transform="translate({BAND / 2 + 5:g} {(top + bottom) / 2:g}) rotate(-90)"'
     return _label(phase, (1, top, BAND, bottom - top), at)
 
@@ -115,9 +115,9 @@ def _label(text: str, room: tuple[float, float, float, float], at: str) -> str:
 
 
 def arrow_svg(x: float, y: float, to_x: float, to_y: float) -> str:
-    """Return an arrow from (x, y) to (to_x, to_y).
+    """Return an arrow from (x, y) to (to_x, to_y), as SVG elements.
 
-    The arrow goes straight down, or first down, then across if its end is to the side.
+    The arrow goes straight down. If its end is to the side, the arrow goes down first, then across.
     """
     if x == to_x:
         head = f"{to_x:g},{to_y:g} {to_x - 4:g},{to_y - 8:g} {to_x + 4:g},{to_y - 8:g}"
@@ -136,7 +136,10 @@ def xml_text(text: str) -> str:
 
 
 def _counted(text: str, n: int | None, size: float, room: float, style: str, indent: float) -> list[_Run]:
-    """Return the lines of a text followed by `(n = 12)`. Only the text is cut, never the number."""
+    """Return the lines of a text, with a number such as `(n = 12)` at the end. Only the text is cut, never the number.
+
+    `size`: the font size. `room`: the width available. `n`: None for a text without a number.
+    """
     hanging = 0 if style == "flow-title" else HANGING
     lines = wrapped(text, size, room - hanging, MOST_LINES)
     if n is not None:
@@ -191,9 +194,9 @@ class _Column:
 
 
 def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: bool = True) -> str:
-    """Return the flow as an SVG document, or as an `<svg>` element of a page.
+    """Return the flow as an SVG document.
 
-    If `standalone` is False, the result is an element, and the page's style sheet must define its classes.
+    If `standalone` is False, return an `<svg>` element for a page. The page's style sheet must define its classes.
     """
     template = flow_template(flow, MOST)
     columns = _columns(len(template.columns))
@@ -269,9 +272,9 @@ def _branch(main: Placed, side: Placed) -> str:
 
 
 def _down(above: list[Placed], mains: list[Placed]) -> list[str]:
-    """Return the arrows from each box to the box below.
+    """Return the arrows from each main box in `above` to the main box below it, in `mains`.
 
-    If several columns end in one box, the first column's arrow enters from above, the others from the side.
+    If several columns end in one box, the first column's arrow enters it from above, the other arrows from the side.
     """
     arrows = [arrow_svg(box.centre, box.bottom, box.centre, main.y) for box, main in zip(above, mains, strict=False)]
     end = mains[-1]
@@ -293,12 +296,15 @@ def _document(drawn: str, size: tuple[float, float], kind: str, texts: tuple[str
 
 
 def width(text: str, size: float) -> float:
-    """Return an upper bound for the width of a line, in the units of `size`."""
+    """Return an upper bound for the width of a line of text. The font size and the width have the same unit."""
     return sum(_thousandths(character) for character in text) * size / 1000 * SLACK
 
 
 def wrapped(text: str, size: float, room: float, lines: int = 3) -> list[str]:
-    """Return the text in at most `lines` lines that fit into `room`. A cut text ends with an ellipsis."""
+    """Return the text in at most `lines` lines, each at most `room` wide. A text that is cut ends with an ellipsis.
+
+    `size`: the font size.
+    """
     words = _broken(" ".join(text.split()), size, room)
     wrapped_lines: list[str] = []
     line = ""
@@ -315,7 +321,10 @@ def wrapped(text: str, size: float, room: float, lines: int = 3) -> list[str]:
 
 
 def _broken(text: str, size: float, room: float) -> list[str]:
-    """Return the words of a text. A word wider than `room` (an address, a script without spaces) is split."""
+    """Return the words of a text. A word wider than `room`, such as an address, is split.
+
+    `size`: the font size.
+    """
     pieces: list[str] = []
     for word in text[:2000].split(" "):
         piece = ""

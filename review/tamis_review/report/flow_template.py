@@ -64,7 +64,7 @@ class Step:
 
 @dataclass(frozen=True)
 class FlowTemplate:
-    """The figure of a flow: columns side by side, and below them their shared last steps."""
+    """A flow diagram as data: columns side by side, and below the columns their shared last steps."""
 
     columns: tuple[tuple[Step, ...], ...]
     headings: tuple[str, ...]  # one for each column; empty if the sources are unknown
@@ -77,16 +77,16 @@ class FlowTemplate:
 
     @property
     def boxes(self) -> list[tuple[str, Box]]:
-        """Return every box after the name of its phase (and column), in the order of a table."""
+        """Return a pair for each box, in the order of a table: the name of its phase (with its column), and the box."""
         return [(step.place, box) for step in self.steps for box in step.boxes]
 
 
 def flow_template(flow: Flow, most: int | None = None) -> FlowTemplate:
     """Return the boxes of a flow, arranged in columns and steps.
 
-    `most`: in a drawing, the maximum number of lines for reasons, rules or kinds of errors; the rarest share the last
-    line. None: all lines, for a table. A drawing with full texts ends with the included studies, as in PRISMA's
-    template.
+    `most`: for a drawing, the maximum number of lines for reasons, rules or kinds of errors; the rarest ones share the
+    last line. None: all lines, for a table. A drawing of a flow with full texts ends with the included studies, as in
+    PRISMA's template.
     """
     if not flow.sources and flow.reports is None and flow.previous is None:
         return FlowTemplate((tuple(_screening_alone(flow, most)),), ("",))
@@ -115,7 +115,7 @@ def flow_lines(flow: Flow) -> Iterator[BoxLine]:
 
 
 def _screening_alone(flow: Flow, most: int | None) -> Iterator[Step]:
-    """Yield the flow of one file: its records, and the model's stages."""
+    """Yield the steps of a flow without recorded sources or full texts: the records, and the model's stages."""
     rules = _rules(flow)
     removed = (
         BoxLine("duplicate records", flow.duplicates),
@@ -152,7 +152,7 @@ def _referred(stage: FlowStage, most: int | None) -> Box:
 
 
 def _column(flow: Flow, most: int | None) -> Iterator[Step]:
-    """Yield the steps of a column, up to the end of screening or to the assessment of reports."""
+    """Yield the steps of a column, up to the end of screening or, if there are full texts, up to their assessment."""
     yield Step(IDENTIFICATION, _identified(flow), (_removed(flow, most),))
     stages = flow.stages if flow.screening is None else flow.stages[: flow.screening + 1]
     several = sum(stage.decides for stage in stages) > 1
@@ -167,7 +167,10 @@ def _column(flow: Flow, most: int | None) -> Iterator[Step]:
 
 
 def _joint(flow: Flow, most: int | None) -> tuple[Step, ...]:
-    """Return the boxes below the columns: included records, then the model's later stages."""
+    """Return the steps below the columns.
+
+    These are the included records, the model's later stages, and the totals with an earlier version of the review.
+    """
     included: list[Step] = []
     rest = () if flow.screening is None else flow.stages[flow.screening + 1 :]
     further = [step for stage, later in _with_next(rest) for step in _evaluation(stage, later, most)]
@@ -216,7 +219,10 @@ def _removed(flow: Flow, most: int | None) -> Box:
 
 
 def _excluded(stage: FlowStage, flow: Flow, most: int | None) -> Box:
-    """Return the box of excluded records, with a heading above the model's reasons if people confirmed some of them."""
+    """Return the box of excluded records.
+
+    If people confirmed some of the model's exclusions, a heading says that the reasons are the model's.
+    """
     detail = _detail(stage.excluded, flow, most)
     confirmed = BoxLine("reasons that the model gave", total(stage.excluded))
     lines = (
@@ -229,7 +235,7 @@ def _excluded(stage: FlowStage, flow: Flow, most: int | None) -> Box:
 
 
 def _detail(tallies: tuple[Tally, ...], flow: Flow, most: int | None) -> tuple[BoxLine, ...]:
-    """Return lines for the rules and reasons of screening. In a drawing with full texts there are none."""
+    """Return a line for each rule or reason. Return () for a drawing (`most` is given) of a flow with full texts."""
     return () if most is not None and flow.reports is not None else _parts(tallies, 1, most)
 
 
@@ -283,14 +289,20 @@ def _evaluation(stage: FlowStage, later: FlowStage | None, most: int | None) -> 
 
 
 def _passed(stage: FlowStage, later: FlowStage | None) -> Box:
-    """Return the box of a screening's inclusions. `later`: the next stage; None if people continue with the records."""
+    """Return the box of the records that a screening included.
+
+    `later`: the next stage. None: there is no further stage, so people continue with the records.
+    """
     so_far = "" if stage.open == 0 else " so far"
     sought = [BoxLine("reports to be sought for full-text assessment")] if later is None else []
     return Box(f"Records included by screening{so_far}", stage.passed, (*_by_human(stage), *sought))
 
 
 def _entered(stage: FlowStage) -> tuple[BoxLine, ...]:
-    """Return lines on records that entered a stage without passing the previous stage."""
+    """Return lines on two kinds of records that entered a stage.
+
+    These are records that did not pass the previous stage, and records that software removed but a human decided.
+    """
     return _counted(
         ("of these, not passed by the previous stage", stage.admitted),
         ("of these, removed by software and decided by a human", stage.taken_back),
@@ -298,7 +310,7 @@ def _entered(stage: FlowStage) -> tuple[BoxLine, ...]:
 
 
 def _by_human(stage: FlowStage) -> tuple[BoxLine, ...]:
-    """Return a line on records that passed by a human's decision."""
+    """Return a line on records that passed by a human's decision, or () if there are none."""
     return _counted(("of these, by a human", stage.passed_by_human))
 
 
@@ -307,13 +319,13 @@ def _unverified(stage: FlowStage) -> tuple[BoxLine, ...]:
 
 
 def _waiting(stage: FlowStage) -> tuple[Box, ...]:
-    """Return a box for records without a result, if there are any."""
+    """Return a box for records without a result, or () if there are none."""
     lines = _counted(("waiting or in progress", stage.open), ("cancelled", stage.cancelled))
     return _if_any(f"Records not {'screened' if stage.decides else 'evaluated'}", stage.open + stage.cancelled, lines)
 
 
 def _held_back(later: FlowStage | None) -> tuple[Box, ...]:
-    """Return a box for records that passed but are missing from the next stage, if there are any."""
+    """Return a box for records that passed but are missing from the next stage, or () if there are none."""
     return () if later is None or not later.held_back else (Box("Not taken to the next stage", later.held_back),)
 
 
@@ -334,7 +346,10 @@ def _with_next(stages: Sequence[FlowStage]) -> Iterator[tuple[FlowStage, FlowSta
 
 
 def _parts(tallies: tuple[Tally, ...], depth: int, most: int | None) -> tuple[BoxLine, ...]:
-    """Return a line for each tally. If there are more than `most`, the rarest share the last line."""
+    """Return a line for each tally (a name with its number).
+
+    If there are more than `most` tallies, the rarest ones share the last line.
+    """
     lines = [BoxLine(tally.name, tally.n, depth) for tally in tallies]
     if most is None or len(lines) <= most:
         return tuple(lines)
@@ -343,5 +358,5 @@ def _parts(tallies: tuple[Tally, ...], depth: int, most: int | None) -> tuple[Bo
 
 
 def _counted(*lines: tuple[str, int], depth: int = 0) -> tuple[BoxLine, ...]:
-    """Return a line for each number that is not 0."""
+    """Return a box line for each text whose number is not 0."""
     return tuple(BoxLine(text, n, depth) for text, n in lines if n)

@@ -207,10 +207,12 @@ def write_report(engine: Engine, subject_id: str, form: ReportForm, stream: Text
 
 
 def write_report_file(engine: Engine, subject_id: str, path: Path | str, form: ReportForm | None = None) -> Figures:
-    """Write the report to a file, and return its figures. By default the file's ending decides the form.
+    """Write the report of a batch or a review to a file, and return its figures.
 
-    An existing file is replaced when the new report is complete. Raises the errors of `write_report` and `form_of`, and
-    `InputError` if the file cannot be written.
+    `subject_id`: an id, or the beginning of an id. `form`: None if the file's ending decides the form.
+
+    An existing file is replaced when the new report is complete. Raises `InvalidRequest` for an unknown ending,
+    `InputError` if the file cannot be written, and the errors of `write_report`, such as `UnknownBatch`.
     """
     form = form_of(path) if form is None else ReportForm(form)
     with replacing(path) as stream:
@@ -218,7 +220,7 @@ def write_report_file(engine: Engine, subject_id: str, path: Path | str, form: R
 
 
 def form_of(path: Path | str) -> ReportForm:
-    """Return the form for a file's ending. No ending means HTML. Raise `InvalidRequest` for an unknown ending."""
+    """Return the form for a file's ending, or HTML if there is none. Raise `InvalidRequest` for an unknown ending."""
     ending = Path(path).suffix.lower()
     if ending and ending not in ENDINGS:
         raise InvalidRequest(
@@ -246,7 +248,7 @@ class MethodText(Frozen):
 
 
 class ReportDocument(Figures):
-    """Every figure of a report, the boxes of its flow with their totals, and the methods as text."""
+    """A report as data for JSON: every figure, the boxes of the flow with their totals, warnings, and the methods."""
 
     boxes: tuple[ReportBox, ...]
     warnings: tuple[str, ...]

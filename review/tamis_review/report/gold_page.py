@@ -17,7 +17,7 @@ from .sections import MEMBERS, PAIRS, panel_part
 
 
 class EvaluationWords(Frozen):
-    """An evaluation in words."""
+    """The table rows and sentences of an evaluation's page."""
 
     rates: tuple[FigureRow, ...] = Field(description="Two values each: referred counts as kept; referred is omitted.")
     more: tuple[FigureRow, ...]
@@ -28,7 +28,7 @@ class EvaluationWords(Frozen):
 
     @classmethod
     def of(cls, found: GoldEvaluation) -> Self:
-        """Return the rows and sentences for an evaluation."""
+        """Return the table rows and sentences for an evaluation."""
         return cls(
             rates=tuple(words.rates(found)),
             more=tuple(words.more(found)),
@@ -42,14 +42,14 @@ class EvaluationWords(Frozen):
 def write_gold_page(
     evaluation: GoldEvaluation, stream: TextIO, *, name: str, batch_id: str, labels: str, written: datetime
 ) -> None:
-    """Write the page of a batch's evaluation.
+    """Write the evaluation of a batch as an HTML page.
 
     Args:
         evaluation: the figures.
-        stream: where the page is written.
+        stream: the stream that receives the page.
         name: the batch's name, for people.
         batch_id: the batch's id.
-        labels: the origin of the labels.
+        labels: the origin of the labels, as text for people.
         written: the time when the batch was read.
     """
     weighed = evaluation.probability

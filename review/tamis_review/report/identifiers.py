@@ -19,9 +19,10 @@ _FULL_TEXT = re.compile(r"^\s*full text\s*:\s*(\S.*?)\s*$", re.IGNORECASE | re.M
 
 
 def identifiers(item_id: str, doi: str, pmid: str, full_text: str | None = None) -> list[Identifier]:
-    """Return a record's identifiers, each as text with a safe address or None.
+    """Return a record's identifiers. Each is a pair of a text and a safe address; the address may be None.
 
-    An empty text is no identifier. An id that is the DOI or PMID is not repeated.
+    Empty identifiers are omitted, and so is an item id that equals the DOI or PMID. `full_text`: an address or a file
+    name.
     """
     bare = bare_doi(doi)
     of_doi = f"https://doi.org/{quote(bare, safe='/:;()')}" if _DOI.fullmatch(bare) else None
@@ -36,6 +37,9 @@ def identifiers(item_id: str, doi: str, pmid: str, full_text: str | None = None)
 
 
 def full_text_of(notes: Iterable[str]) -> str | None:
-    """Return the address or file name of a record's full text from the record's notes. The last such note counts."""
+    """Return the address or file name of a record's full text from the record's notes. The last name in them counts.
+
+    Return None if no note names a full text.
+    """
     names = [name for note in notes for name in _FULL_TEXT.findall(note)]
     return names[-1] if names else None

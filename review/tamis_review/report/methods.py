@@ -109,7 +109,7 @@ def _agree(pair: PairAgreement, place: str) -> str:
 
 
 def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
-    """Return the paragraph on the reports that people sought and assessed, or () if there are none."""
+    """Return the paragraph on the reports (full texts) that people sought and assessed, or () if there are none."""
     reports = figures.flow.reports
     if reports is None:
         return ()
@@ -234,7 +234,7 @@ def _replaced(sources: Sequence[Source]) -> list[str]:
 
 
 def _groups(sources: Sequence[FlowSource]) -> Iterator[str]:
-    """Yield the words for the sources of each kind: `two databases (A, n = 12; B, n = 7)`."""
+    """Yield a text for each kind of source: `two databases (A, n = 12; B, n = 7)`."""
     for kind in SourceKind:
         if names := [f"{source.name}, n = {source.identified:,}" for source in sources if source.kind is kind]:
             yield f"{small(len(names), *_NOUNS[kind])} ({'; '.join(names)})"
@@ -269,7 +269,7 @@ def _how_copies_were_found(sources: Sequence[Source]) -> Iterator[str]:
 
 
 def _line(source: Source, counted: FlowSource) -> str:
-    """Return a source in a line: its kind, its date, its numbers and its files."""
+    """Return a line of text on a source: its kind, its search date, its numbers and its files."""
     when = "" if source.searched is None else f", searched on {day(source.searched)}"
     copies = f", {counted.duplicates:,} of them removed as duplicates" if counted.duplicates else ""
     files = f"read from {listed([_read(file) for file in source.files])}"
@@ -277,7 +277,7 @@ def _line(source: Source, counted: FlowSource) -> str:
 
 
 def reading_paragraphs(figures: Figures) -> Iterator[Paragraph]:
-    """Yield a paragraph for each stage that people read in a reading order, or that has a stop sample."""
+    """Yield a paragraph for each stage whose records people read in a reading order, or that has a stop sample."""
     for place, batch in figures.staged(" in stage {}"):
         if batch.reading is not None:
             yield Paragraph(f"Reading order and stop rule{place}", " ".join(_sentences(batch.reading)))
@@ -327,7 +327,7 @@ DEMONSTRATION_MODEL = "SmolLM2-135M"
 
 
 def methods(figures: Figures) -> tuple[Paragraph, ...]:
-    """Return the paragraphs in the order of a methods section, as plain text."""
+    """Return the paragraphs of a methods section, in order and as plain text."""
     return (
         identification(figures),
         before_screening(figures),
@@ -345,7 +345,7 @@ def methods(figures: Figures) -> tuple[Paragraph, ...]:
 
 
 def warnings(figures: Figures) -> tuple[str, ...]:
-    """Return the warnings to read before any number: an unfinished batch, other models, a demonstration model."""
+    """Return the warnings that a reader needs before any number, such as an unfinished batch or a changed model."""
     notes = []
     counts = [batch.counts for batch in figures.batches]
     open_items = sum(count.pending + count.running for count in counts)

@@ -32,7 +32,7 @@ with needs("cli"):
 
 @cache
 def template(path: Path, *more: Path) -> Template:
-    """Return the template in a file. It may include templates of its own folder and of the folders `more`."""
+    """Return the template in a file. The template may include files of its own folder and of the folders `more`."""
     environment = Environment(
         loader=FileSystemLoader([path.parent, *more]),
         autoescape=True,
@@ -44,7 +44,7 @@ def template(path: Path, *more: Path) -> Template:
 
 
 def policy_hash(text: str) -> str:
-    """Return the hash of an inline script or style for a content security policy."""
+    """Return the SHA-256 of an inline script or style in base64, for a content security policy."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
@@ -69,9 +69,9 @@ class Headline:
 
 
 def write_page(figures: Figures, rows: Iterable[Row], stream: TextIO) -> None:
-    """Write the page row by row; only the current row is in memory.
+    """Write the page with a row for each record. Only the row that is being written is in memory.
 
-    With more than `MOST_ROWS` records, the page shows the figures without the rows.
+    With more than `MOST_ROWS` records, the page has the figures but no rows.
     """
     for piece in template(ASSETS / "page.html.jinja").generate(_context(figures, rows)):
         stream.write(piece)
@@ -143,7 +143,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def particulars(batch: BatchFigures) -> list[tuple[str, str]]:
-    """Return a batch's identity and inputs, as names and values."""
+    """Return a batch's identity, dates and inputs, as pairs of name and value."""
     lines = [
         ("Batch", batch.id),
         ("Operation", batch.operation),
@@ -196,7 +196,7 @@ def _headline(figures: Figures) -> list[Headline]:
 
 
 def _readings(figures: Figures) -> list[tuple[str, ReadingFigures, Markup]]:
-    """Return the heading, the figures and the curve of each stage with a reading order or a stop sample."""
+    """Return a heading, the figures and the curve of finding for each stage with a reading order or a stop sample."""
     return [
         (
             stage,
@@ -209,6 +209,6 @@ def _readings(figures: Figures) -> list[tuple[str, ReadingFigures, Markup]]:
 
 
 def _script_json(value: object) -> Markup:
-    """Return JSON for a script element. Without `<`, the text cannot end the element or begin a comment."""
+    """Return a value as JSON for a script element. Without `<`, the JSON cannot end the element or begin a comment."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - made safe in this line

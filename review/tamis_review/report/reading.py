@@ -49,7 +49,7 @@ from .flow_reading import Tallied, read_flow, read_report_rows, tally
 
 @dataclass(frozen=True)
 class ReportSubject:
-    """The batches of a report, in the order of their stages."""
+    """The subject of a report: a batch, or a review with its batches in the order of their stages."""
 
     kind: SubjectKind
     id: UUID
@@ -85,7 +85,7 @@ def _review(connection: Connection, review_id: UUID) -> ReportSubject:
 
 
 def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
-    """Return the figures of people's decisions on a batch. Without decisions, all are 0."""
+    """Return the figures of people's decisions on a batch. Without decisions and audits, all counts are 0."""
     counts, audits = read_human_counts(connection, batch.id), read_audits(connection, batch.id)
     if counts is None and not audits:
         return HumanFigures()
@@ -106,7 +106,10 @@ def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
 
 
 def read_reading_figures(connection: Connection, batch: Row[Any]) -> ReadingFigures | None:
-    """Return the figures of people's reading, or None if there is neither a used reading order nor a stop sample."""
+    """Return the figures of people's reading.
+
+    Return None if people used no reading order and drew no stop sample, or if the operation makes no decisions.
+    """
     if not kind_of(batch.operation).decides():
         return None
     order = _order(connection, batch)
@@ -144,7 +147,7 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
 
 
 def read_figures(connection: Connection, subject: ReportSubject) -> Figures:
-    """Return the figures of a batch or a review. The figures are consistent if the connection is a `snapshot`.
+    """Return the figures of a batch or a review. The figures are consistent if `snapshot` opened the connection.
 
     Raises `OperationFailed` if the ledger's own numbers do not add up.
     """
@@ -255,6 +258,6 @@ def _prompts(connection: Connection, batch: Row[Any]) -> Prompts:
 
 
 def parameters_sha256(parameters: dict[str, Any]) -> str:
-    """Return the sha256 of an operation's parameters as JSON with sorted names, without spaces, in UTF-8."""
+    """Return the SHA-256 of an operation's parameters, written as JSON with sorted names, without spaces, in UTF-8."""
     canonical = json.dumps(parameters, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()

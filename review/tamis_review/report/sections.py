@@ -31,12 +31,12 @@ class PanelPart:
 
 
 def panel_parts(figures: Figures) -> tuple[PanelPart, ...]:
-    """Return a part for every stage with a panel of models."""
+    """Return a part of the report for every stage with a panel of models."""
     return tuple(panel_part(batch.panel, stage) for stage, batch in figures.staged() if batch.panel is not None)
 
 
 def panel_part(panel: PanelFigures, heading: str = "") -> PanelPart:
-    """Return the tables and sentences of one panel."""
+    """Return the tables and sentences on one panel of models."""
     return PanelPart(
         heading=heading,
         sentences=panel_sentences(panel),
@@ -64,14 +64,14 @@ def _pair(pair: PanelPair) -> tuple[str, ...]:
 
 
 def source_rows(figures: Figures) -> list[tuple[FlowSource, str]]:
-    """Return each source, in order, with the day of its search. Return [] if the sources are not known."""
+    """Return each source, in order, with the date of its search as text. Return [] if the sources are not known."""
     pairs = zip(figures.flow.sources, figures.screening.sources, strict=False)
     return [(flow, NONE if source.searched is None else source.searched.isoformat()) for flow, source in pairs]
 
 
 @dataclass(frozen=True)
 class AgreementRow:
-    """A row of the table of agreement."""
+    """A row of the table of agreement between two people, or between people and the software."""
 
     name: str
     n: int
@@ -96,7 +96,7 @@ class HumanPart:
 
 
 def human_parts(figures: Figures) -> tuple[HumanPart, ...]:
-    """Return a part for every stage with human decisions or a judged sample."""
+    """Return a part of the report for every stage with human decisions or an audit."""
     return tuple(
         _part(stage, batch) for stage, batch in figures.staged() if batch.humans.reviewers or batch.humans.audits
     )
@@ -150,7 +150,7 @@ def _row(name: str, agreement: Agreement) -> AgreementRow:
 
 
 def range_words(low: float | None, high: float | None) -> str:
-    """Return an interval as text: `0.41 to 0.67`; "" without an interval."""
+    """Return an interval as text, such as `0.41 to 0.67`. Return "" if a bound is None."""
     return "" if low is None or high is None else f"{two_places(low)} to {two_places(high)}"
 
 
@@ -164,7 +164,7 @@ ABOUT_ROUNDS = (
 
 @dataclass(frozen=True)
 class RoundPart:
-    """The report's part on one round of one stage."""
+    """The report's part on one round of one stage. A retry of failed records begins a new round."""
 
     heading: str
     text: str
@@ -172,7 +172,7 @@ class RoundPart:
 
 
 def round_parts(figures: Figures) -> tuple[RoundPart, ...]:
-    """Return the rounds of every batch that has a failure or several rounds."""
+    """Return a part of the report for each round of the batches that have a failure or several rounds."""
     return tuple(
         RoundPart(f"{stage or 'Round'} {row.round}", _round_text(row), row.comparisons)
         for stage, batch in figures.staged("Stage {}, round")

@@ -41,13 +41,16 @@ _UNVERIFIED = {
 
 
 def costs(spending: BatchCosts) -> str:
-    """Return a sentence on the cost of the answers, and a sentence on possibly unbilled costs, if there are any."""
+    """Return a sentence on the cost of the answers. Add a sentence on possibly unbilled costs if there are any."""
     unbilled = f" Possibly unbilled: {spending.unbilled_words}." if spending.possibly_unbilled else ""
     return _paid(spending) + unbilled
 
 
 def stage_paragraphs(figures: Figures, batch: BatchFigures, number: int) -> tuple[Paragraph, Paragraph]:
-    """Return two paragraphs: one on the questions, and one on the model, the prompts and the dates."""
+    """Return two paragraphs on a stage: one on the questions, and one on the model, the prompts and the dates.
+
+    `batch`: the figures of the stage. `number`: the stage's position among the stages, from 0.
+    """
     stage = figures.flow.stages[number]
     noun = kind_of(batch.operation).report_noun
     sentences = [f"{were(batch.counts.decided + batch.counts.failed)} submitted to a language model, each separately."]

@@ -65,7 +65,10 @@ def _word(value: str | bool | None) -> str:
 
 
 def table_facts(labelled: Sequence[Criterion], operations: Sequence[str]) -> dict[str, Any]:
-    """Return the data that the table's script needs besides rows: criteria by label, and words for each stage."""
+    """Return the data that the table's script needs besides rows: criteria by label, and words for each stage.
+
+    `labelled`: the criteria. `operations`: the operation of each stage.
+    """
     return {
         "names": outcome_names(operations[0]),
         "criteria": {c.label: {"text": c.text, "excludes": c.excludes} for c in labelled},
@@ -78,13 +81,13 @@ class DecisionRows(Frozen):
 
     operation: str
     facts: dict[str, Any]  # criteria by label, and words for each outcome
-    left_out: int  # records of a batch that is too large for a table of all records; it has no rows
+    left_out: int  # records of a batch that is too large for a table, which then has no rows; otherwise 0
     rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True)
 class DecisionTable:
-    """The JSON text of a batch's table of decisions, in parts: beginning, rows, end."""
+    """A batch's table of decisions as JSON text in three parts: beginning, rows and end."""
 
     begins: str
     operation: str
@@ -93,7 +96,7 @@ class DecisionTable:
     hidden: Collection[int] = frozenset()  # places of records with hidden decisions
 
     def rows(self, results: list[ItemResult], first: bool) -> str:
-        """Return the rows of some results as JSON text. `first`: whether these are the table's first rows."""
+        """Return the rows for some results as JSON text. `first`: True for the first rows of the table."""
         text = ",\n".join(_json(self._row(result)) for result in results)
         return text if first or not text else ",\n" + text
 
@@ -104,10 +107,11 @@ class DecisionTable:
 
 
 def read_table(batch: Batch, *, whole: bool) -> DecisionTable:
-    """Return the table of a batch, without its rows. Its rows omit decisions that the caller must not see yet.
+    """Return a batch's table without its rows. The table's method `rows` makes these later.
 
-    `whole`: whether all records are wanted. Then a batch of more than `MOST_ROWS` records gets no rows. Raises
-    `LedgerUnavailable`, and `Blinded` if the batch would reveal decisions that are hidden in an earlier stage.
+    The rows omit decisions that the caller must not see yet. `whole`: all records are wanted; a batch of more than
+    `MOST_ROWS` records then gets no rows. Raises `LedgerUnavailable`, and `Blinded` if the list of the batch's records
+    would reveal hidden decisions of an earlier stage.
     """
     with batch.session.snapshot() as connection:
         operation, hidden = read_operation(connection, batch.uuid), visible(connection, batch).hidden
@@ -174,7 +178,7 @@ def _present(row: Row) -> Row:
 
 
 def _in_the_end(operation: str, result: ItemResult) -> Row:
-    """Return a record's final result, as parts of its row. If a human decided, `system` has the software's result."""
+    """Return a record's final result as keys of its row. If a human decided, `system` has the software's outcome."""
     row = _said(operation, result)
     human = result.override
     if result.conflict:
@@ -198,7 +202,7 @@ def _in_the_end(operation: str, result: ItemResult) -> Row:
 
 
 def _voices(result: ItemResult) -> list[Row]:
-    """Return each reviewer's decision."""
+    """Return each reviewer's decision on a record, as JSON objects."""
     return [
         _present(
             {
@@ -282,9 +286,10 @@ def _inclusion(decision: InclusionDecision) -> Row:
 
 
 def _verdict(verdict: CriterionVerdict) -> list[Any]:
-    """Return a verdict as a list. A quote adds its text, state and field. An altered quote also adds its differences.
+    """Return a verdict as a list: the verdict; with a quote, also the quote's text, state and field.
 
-    Each difference is a range of characters of the quote, and the record's words there.
+    An altered quote adds a list of its differences. Each difference has the start and end of a range of the quote's
+    characters, and the record's words for this range.
     """
     quote = verdict.quote
     if quote is None:
@@ -295,7 +300,10 @@ def _verdict(verdict: CriterionVerdict) -> list[Any]:
 
 
 def _marks(result: ItemResult) -> Marks:
-    """Return the passages that decided the record: field -> start, end (exclusive) and label of each, in characters."""
+    """Return the passages that decided the record: field -> for each passage, its start, end (exclusive) and label.
+
+    Start and end are counted in characters. An altered quote has a fourth entry, True.
+    """
     marks: Marks = {}
 
     def mark(passage: Exclusion | Quote, label: str, *, altered: bool = False) -> None:
@@ -315,8 +323,8 @@ def _marks(result: ItemResult) -> Marks:
 def _fields(item: Mapping[str, Any], marks: Marks, called: Mapping[str, str] | None = None) -> list[Row]:
     """Return the fields to show with a record, each with its marked passages.
 
-    The abstract and the fields with marks are shown. All fields are shown if the item has neither title nor abstract,
-    or `called` is given. `called`: field -> another name to show.
+    These are the abstract and the fields with marks. All fields but those in `HEAD` are added if the item has neither
+    title nor abstract, or if `called` is given. `called`: field -> the name to show instead.
     """
     names = [name for name in item if name in SHOWN or name in marks]
     if called or not any(item.get(name) for name in SHOWN):

@@ -26,7 +26,7 @@ from . import work_filter
 
 
 class Pace(Frozen):
-    """How much a person has read in a batch, and how fast."""
+    """How many records of a batch a person has decided, in all and in the last week, and the last decision's time."""
 
     reviewer: str
     read: int  # records with a decision of this person, not withdrawn
@@ -35,7 +35,7 @@ class Pace(Frozen):
 
 
 class Team(Frozen):
-    """How far people have read a batch, and the work left for them. No number reveals a decision."""
+    """How far people have read a batch, and the work left for them. No number reveals a hidden decision."""
 
     mode: ScreeningMode = ScreeningMode.SINGLE
     to_read: int = 0  # records for people: those that reached the screening, or the sample of the audit
@@ -48,7 +48,7 @@ class Team(Frozen):
     @computed_field  # type: ignore[prop-decorator] # as pydantic has it
     @property
     def open(self) -> bool:
-        """True while people have work: then the batch is not completed, even if the model is finished."""
+        """Return True while people have work. The batch is then not completed, even if the model is finished."""
         return self.read < self.to_read or self.conflicts > 0 or self.audit_due
 
 
@@ -57,8 +57,8 @@ def read_team(connection: Connection, view: BatchView, me: str | None, *, people
 
     The result is empty if the operation makes no decisions, or if the stage would reveal hidden decisions to `me`.
 
-    `me`: the person who asks; None for a program, which may see everything. Then `todo` counts the records that wait
-    for any person. `people`: also return how much each person has read.
+    `me`: the person who asks; None for a program, which may see everything. For a program, `todo` counts the records
+    that wait for any person. `people`: also return how much each person has read.
     """
     batch_id, own, judged = UUID(view.id), human_decisions.c, audit_decisions.c
     closed = view.stage and me is not None and is_closed(connection, batch_id, me)
@@ -91,7 +91,10 @@ def read_team(connection: Connection, view: BatchView, me: str | None, *, people
 
 
 def _paces(connection: Connection, decided: Select[str, datetime]) -> tuple[Pace, ...]:
-    """Return how much each person has read, by name. `decided`: the reviewer and the time of each decision."""
+    """Return how much each person has read, sorted by name.
+
+    `decided`: the query for the reviewer and the time of each decision.
+    """
     row = decided.subquery("decided").c
     recent = func.count().filter(row.created_at > func.now() - timedelta(days=7)).label("last_week")
     sums = (func.count().label("read"), recent, func.max(row.created_at).label("last_at"))

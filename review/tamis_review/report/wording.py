@@ -43,12 +43,12 @@ def listed(words: Sequence[str]) -> str:
 
 
 def tallied(tallies: tuple[Tally, ...]) -> str:
-    """Return names with their numbers: `title pattern (2), date range (1)`."""
+    """Return names with their numbers as text: `title pattern (2), date range (1)`."""
     return ", ".join(f"{spaced(tally.name)} ({tally.n:,})" for tally in tallies)
 
 
 def moment(at: datetime) -> str:
-    """Return a time to the minute, with its zone."""
+    """Return a time as text, to the minute and with the time zone: `2026-03-03 14:05 UTC`."""
     return f"{at:%Y-%m-%d %H:%M} {at:%Z}".strip()
 
 
@@ -91,5 +91,5 @@ _KINDS: Mapping[str, str] = {
 
 
 def error_words(kind: str) -> str:
-    """Return a kind of error in words. An unknown kind is returned unchanged."""
+    """Return a kind of error in words. In an unknown kind, only underscores are replaced by spaces."""
     return _KINDS.get(kind, spaced(kind))

@@ -1,6 +1,6 @@
 """The queries of a batch's work list, and the SQL that finds the matching records.
 
-The functions return numbers of records in the batch, from 0, never texts.
+The functions identify a record by its number in the batch, from 0. They never return the texts of records.
 """
 
 import json
@@ -71,7 +71,7 @@ class WorkShow(StrEnum):
 
 
 class WorkQuery(BaseModel):  # not `Frozen`: FastAPI reads a query into a complete model
-    """The filters of a work list, and the page wanted. A record must pass every filter."""
+    """The filters, the order and the wanted page of a work list. A record must pass every filter."""
 
     order: WorkOrder = Field(
         default=WorkOrder.NUMBER,
@@ -107,12 +107,15 @@ class Said:
     reason: str | None = None  # the person's reason in the decision that counts
 
     def waits(self, mode: ScreeningMode, me: str | None) -> bool:
-        """Return whether the record still needs a decision of the reviewer `me`; None: of any person."""
+        """Return whether the record still needs a decision by the person `me`, or by any person if `me` is None.
+
+        `mode`: the screening mode, which says how many people must decide on a record.
+        """
         return me not in self.reviewers and not self.settled and len(self.reviewers) < _READERS[mode]
 
 
 def cursor(index: int) -> str:
-    """Return the cursor, a text, of the page that begins after the record with this number."""
+    """Return the cursor (a text) of the page that begins after the record with this number."""
     return urlsafe_b64encode(f"{_CURSOR}{index}".encode()).decode().rstrip("=")
 
 
@@ -126,12 +129,15 @@ def place_of(text: str) -> int:
 
 
 def ranked(first: Iterable[int], count: int) -> list[int]:
-    """Return all record numbers of a batch of `count` items: those in `first` without repeats, then the others."""
+    """Return all record numbers of a batch of `count` items: first the numbers in `first`, then the others.
+
+    Repeated numbers, and numbers that the batch does not have, are omitted.
+    """
     return list(dict.fromkeys(chain((place for place in first if place < count), range(count))))
 
 
 def page(order: Sequence[int], found: Collection[int], after: int | None, limit: int) -> tuple[list[int], int | None]:
-    """Return a page of record numbers, and the last of them if another page follows.
+    """Return a page of record numbers, and the page's last number if another page follows, else None.
 
     The page has at most `limit` numbers of `found`, sorted as in `order`. `after`: the last number of the previous
     page; None for the first page.
@@ -144,10 +150,11 @@ def page(order: Sequence[int], found: Collection[int], after: int | None, limit:
 def reading_first(
     sample: Sequence[int], said: dict[int, Said], order: Sequence[int], ruled: Collection[int], *, pairs: bool
 ) -> Iterable[int]:
-    """Return record numbers in reading order, with decided records.
+    """Return record numbers in reading order, including decided records. A number may occur twice.
 
-    The order is: the open stop sample; if people read in `pairs`, the records that one of them has read; the others in
-    the given `order`; the records that a rule excluded (`ruled`).
+    The records of the open stop sample (`sample`) come first. If people read in `pairs`, the records that they have
+    decided come next, by the time of the first decision. The records in `order` follow. Of these, the records that a
+    rule excluded (`ruled`) come last. `said`: record number -> people's decisions.
     """
     read = sorted(said, key=lambda place: said[place].first) if pairs else ()
     return chain(sample, read, (place for place in order if place not in ruled), (p for p in order if p in ruled))
@@ -182,20 +189,24 @@ for _one in _LETTERS:
 
 
 def like_pattern(word: str) -> str:
-    """Return a LIKE pattern that matches the word in lower-case text without accents."""
+    """Return an SQL LIKE pattern for a text that contains the word. The text must be in lower case, without accents."""
     return "%" + "".join(_written(letter, _LIKE) for letter in _small(word)) + "%"
 
 
 def exact_pattern(word: str) -> str:
-    """Return a Postgres regular expression for the word in a JSON value. Case and accents are ignored.
+    """Return a Postgres regular expression that finds the word in the values of a JSON text, not in its field names.
 
-    The expression does not match field names, which precede `":`.
+    A field name is recognised by the `":` after it. Case and accents are ignored.
     """
     return "".join(map(_exact, _small(word))) + r'(?![^"\\]*":)'
 
 
 def probe_of(reason: str) -> str:
-    """Return the longest run of letters and digits that every JSON text with this reason contains, or ""."""
+    """Return the longest run of ASCII letters and digits in a reason, or "" if there is none.
+
+    Every JSON text with the reason contains this run. A prefix that only some releases put before the reason does not
+    count.
+    """
     bare = reason.removeprefix(_REWORDED).removeprefix(_REWORDED.replace(" ", "_"))
     return max(_PLAIN_RUN.findall(bare), key=len, default="")
 
@@ -216,7 +227,10 @@ def _written(letter: str, special: re.Pattern[str]) -> str:
 
 
 def marked_words(texts: Iterable[str]) -> list[str]:
-    """Return the criteria's words that are worth highlighting in a record, in lower case and in order."""
+    """Return the words of `texts` (criteria) that are worth highlighting in a record, in lower case and in order.
+
+    Short and common words are omitted.
+    """
     words = (word for text in texts for word in WORD.findall(text.lower()))
     return list(dict.fromkeys(word for word in words if len(word) >= SHORTEST and word not in COMMON))
 
@@ -225,7 +239,10 @@ BEGINS = f'{{"status": "{InclusionStatus.EXCLUDE.value}"%'
 
 
 def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str]) -> list[Select[tuple[int]]]:
-    """Return queries that together select the numbers of the records that the software excluded for these reasons."""
+    """Return queries for the numbers of the records that the software excluded for these reasons.
+
+    A record counts if any of the queries selects it.
+    """
     # Decided items of an inclusion have a separate query: joining them with all items would load whole answers into the
     # database's memory.
     software = software_outcomes(batch_id).subquery("software")
@@ -239,7 +256,10 @@ def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str])
 def _decided(
     batch_id: UUID, operation: Inclusion, reasons: Collection[str], probes: Collection[str]
 ) -> Select[tuple[int]]:
-    """Return the query for the numbers of the records that the model excluded for one of these reasons."""
+    """Return the query for the numbers of the records that the model excluded for one of these reasons.
+
+    `probes`: a part of the text of each reason. An answer that contains none of these parts is not parsed.
+    """
     # The query tests an answer's text before its JSON, which is slower.
     within, excluded = cast(results.c.detail, Text), is_value(results.c.value, operation.excludes)
     begins = within.like(BEGINS)  # as workers write it; any other form is parsed
@@ -260,7 +280,10 @@ def _decided(
 
 
 def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
-    """Return people's decisions: record number -> decisions. Decisions on retrieval and full texts are omitted."""
+    """Return people's decisions on the records of a batch: record number -> the decisions on this record.
+
+    Records without a decision are omitted, and so are decisions on retrieval and full texts.
+    """
     human = standing(batch_id).c
     alone, several = human.reviewers == 1, cast(human.decisions, JSONB)
     names = case(
@@ -281,12 +304,15 @@ def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
 
 
 def read_kept_out(connection: Connection, batch_id: UUID) -> set[int]:
-    """Return the numbers of records that need no reading: duplicates, and records that the initial filter excluded."""
+    """Return the numbers of the records that need no reading.
+
+    These are the records that were excluded before screening, and the records that people judged to be copies.
+    """
     return _places(connection, select(items.c.idx).where(items.c.batch_id == batch_id, needs_no_reading(batch_id)))
 
 
 def read_ruled(connection: Connection, batch_id: UUID) -> set[int]:
-    """Return the numbers of the duplicates, and of the records that the initial filter excluded."""
+    """Return the numbers of the records that a rule excluded before screening, such as duplicates."""
     return _places(connection, select(exclusions.c.idx).where(exclusions.c.batch_id == batch_id))
 
 
@@ -300,8 +326,8 @@ def read_matching(
 ) -> set[int] | None:
     """Return the numbers of the records that pass the query's filters on outcome, reason, label and flag.
 
-    Return None if none of these filters is set. `reasons`: the texts of the requested reason. `said`: record number ->
-    people's decisions.
+    Return None if none of these filters is set. `reasons`: the texts under which the ledger may store the requested
+    reason. `said`: record number -> people's decisions.
     """
     parts: list[set[int]] = []
     final = outcomes(batch_id).subquery("final")
@@ -330,7 +356,7 @@ def read_matching(
 
 
 def search(connection: Connection, batch_id: UUID, words: Iterable[str], places: Sequence[int]) -> set[int]:
-    """Return the record numbers in `places` whose record contains all words."""
+    """Return those of the record numbers `places` whose record contains all words."""
     of: ColumnElement[bool]
     if isinstance(places, range):
         of = (payloads.c.idx >= places.start) & (payloads.c.idx < places.stop)
@@ -340,7 +366,10 @@ def search(connection: Connection, batch_id: UUID, words: Iterable[str], places:
 
 
 def _holds(words: Iterable[str]) -> ColumnElement[bool]:
-    """Return the search condition. The condition tests the longest word first, because fewer records contain it."""
+    """Return the SQL condition that a record contains all words.
+
+    The condition tests longer words first, because fewer records contain them.
+    """
     # A CASE tests the words in this order. Postgres's own order is slower.
     text, rarest_first = cast(payloads.c.payload, Text), sorted({*words}, key=len, reverse=True)
     small = func.lower(text.collate("C"))

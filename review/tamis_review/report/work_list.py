@@ -1,6 +1,6 @@
 """The work list of a batch: the records for a person to read, filtered, sorted and in pages, with counts.
 
-A record has the same row as in the report. Decisions that the caller must not see yet are omitted.
+A record has the same data as its row in the report. Decisions that the caller must not see yet are omitted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,7 +42,7 @@ class MyDecision(Frozen):
 
 
 class WorkRecord(Frozen):
-    """A record of a work list."""
+    """A record of a work list, as the caller may see it."""
 
     number: int  # from 1
     index: int  # place in the batch, from 0
@@ -56,9 +56,9 @@ class WorkRecord(Frozen):
 def _work_record(
     operation: str, result: ItemResult, me: str, *, hidden: bool, judged: Mapping[int, MyDecision] | None
 ) -> WorkRecord:
-    """Return a record as `me` sees it. A hidden record has only its text and the caller's own remarks.
+    """Return a record as the person `me` may see it. A hidden record has only its text and this person's own remarks.
 
-    `judged`: record number -> the caller's judgement, for an audit's records. None: the list shows no audit.
+    `judged`: record number -> this person's decision in the audit that the list shows. None: the list shows no audit.
     """
     own = next((entry for entry in result.decisions if entry.reviewer == me and entry.stage is HumanStage.OWN), None)
     mine = own and MyDecision(value=own.value, reason=own.reason, note=own.note, settles=own.settles, at=own.created_at)
@@ -81,7 +81,7 @@ class WorkAudit(Frozen):
     seed: int
     sample: int  # records drawn
     judged: int
-    words: str | None  # upper bound of missed records; None: records are not all judged yet
+    words: str | None  # a sentence with the upper bound of missed records; None: some records are not judged yet
 
 
 def _of_audit(audit: Audit) -> WorkAudit:
@@ -90,7 +90,7 @@ def _of_audit(audit: Audit) -> WorkAudit:
 
 
 def _judged(drawn: Iterable[AuditItem], me: str, operation: Operation) -> dict[int, MyDecision]:
-    """Return the judgements of the reviewer `me` on an audit's sample: record number -> value of the operation."""
+    """Return the decisions of the person `me` on an audit's sample: record number -> decision."""
     values = {True: operation.includes, False: operation.excludes}
     return {
         item.index: MyDecision(value=values[item.include], reason=None, note=item.note, at=item.decided_at)
@@ -104,17 +104,17 @@ AT_ONCE = 4_000  # records that a search of a larger batch reads before it reads
 
 
 class WorkCounts(Frozen):
-    """Counts of the batch's records."""
+    """The numbers of records in a work list, for all pages together."""
 
-    records: int
+    records: int  # records of the batch, or of the audit's sample
     todo: int  # records that wait for the caller
     mine: int  # records that the caller has decided
     conflicts: int  # unsettled conflicts between people
-    found: int | None  # matches on all pages; None: a search of over 20,000 records stopped at a full page
+    found: int | None  # records that pass the filters; None: a search of over 20,000 records stopped at a full page
 
 
 class WorkReason(Frozen):
-    """A criterion that excludes records."""
+    """A criterion by which a record can be excluded."""
 
     label: str
     text: str  # the reason that an exclusion by this criterion has
@@ -138,11 +138,12 @@ class WorkList(Frozen):
 
 
 def read_work(engine: Engine, batch_id: UUID, me: str, query: WorkQuery, refits: OrderRefits) -> WorkList:
-    """Return a page of the work list of the reviewer `me`.
+    """Return a page of the work list of the person `me`.
 
     Raises:
         InvalidParameters: the cursor is invalid.
-        InvalidRequest: the operation neither includes nor excludes.
+        InvalidRequest: the operation does not include or exclude records.
+        Blinded: the list would reveal hidden decisions of an earlier stage.
         ConfigurationError: the reading order needs the extra `order`, which is not installed.
         LedgerUnavailable: the ledger does not answer.
     """
@@ -220,9 +221,10 @@ def _order(
     conflicts: set[int],
     count: int,
 ) -> list[int]:
-    """Return all record numbers of the batch in the requested order. Records that the order lacks come last.
+    """Return all record numbers of the batch in the requested order. Records that the order does not have come last.
 
-    For people who read blind, the reading order is by number, because the stored order depends on hidden decisions.
+    A person who reads blind gets the order of numbers in place of the stored reading order, because the stored order
+    depends on hidden decisions.
     """
     match order:
         case WorkOrder.NUMBER:
@@ -242,9 +244,10 @@ def _order(
 def _page(
     connection: Connection, batch_id: UUID, query: WorkQuery, order: list[int], matching: set[int], after: int | None
 ) -> tuple[list[int], int | None, int | None]:
-    """Return three values: the page's record numbers; the last number, if another page follows, else None; the count.
+    """Return three values: a page's record numbers, the last of these numbers, and the number of all matches.
 
-    The count is the number of all matches. It is None if a search in more than `COUNTED` records fills the page early.
+    The second value is None if no further page follows. The third value is None if a search in more than `COUNTED`
+    records stopped because the page was full.
     """
     if query.words and len(order) > COUNTED:
         wanted, _ = work_filter.page(order, matching, after, AT_ONCE)
@@ -257,7 +260,10 @@ def _page(
 
 
 def _reasons(labelled: list[Criterion], reason: str | None) -> list[str]:
-    """Return the texts that a reason may have in the ledger. `reason`: a criterion's label, or the reason's words."""
+    """Return the texts under which the ledger may store an exclusion reason.
+
+    `labelled`: the criteria. `reason`: a criterion's label, such as I1, or the reason's words.
+    """
     if reason is None:
         return []
     text = next((criterion.reason for criterion in labelled if criterion.label == reason), reason)
@@ -265,7 +271,10 @@ def _reasons(labelled: list[Criterion], reason: str | None) -> list[str]:
 
 
 def _marked(operation: Operation) -> dict[str, list[str]]:
-    """Return the words to highlight, without words that occur in both including and excluding criteria."""
+    """Return the words to highlight: `include` or `exclude` -> words of these criteria.
+
+    Words that occur in both including and excluding criteria are omitted.
+    """
     if not isinstance(operation, Inclusion):
         return {"include": work_filter.marked_words([getattr(operation, "criteria", "")]), "exclude": []}
     criteria = operation.criteria

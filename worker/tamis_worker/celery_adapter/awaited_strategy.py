@@ -1,15 +1,15 @@
 """The strategies for tasks that Celery itself completes: tasks that services send by name, and aggregates.
 
-**Tasks that services send by name.** The event loop awaits their answers, so waiting tasks need no threads. Celery's
-only thread then completes them as usual: results, chords, chained tasks, events, acknowledgements. If the worker ends
-before it acknowledges, another worker gets the message.
+**Tasks that services send by name.** The event loop awaits the answers, so waiting tasks need no threads. Celery's only
+thread then completes each task as usual: its result, chord, chained tasks, events and acknowledgement. If the worker
+ends before the acknowledgement, another worker gets the message.
 
-An **aggregate** is the task that closes a shard, which is a part of a batch. Celery gets a message only if it has the
-form that Tamis writes. For an invalid body Celery would raise an exception on the consumer's thread, so one foreign
-message would stop every worker that fetches it.
+An **aggregate** is the task that closes a shard, which is a part of a batch. Celery gets an aggregate's message only if
+the message has the form that Tamis writes. For an invalid body Celery would raise an exception on the consumer's
+thread. So one foreign message would stop every worker that fetches it.
 
 **No content in Celery's tools.** Arguments, results and errors contain texts of records. So events and `celery inspect`
-show a service's task without them (`SentRequest`). The sender still gets the whole result.
+omit a service's arguments, results and errors (`SentRequest`). The sender still gets the whole result.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ class SentTask:
 
     @classmethod
     def of(cls, message: Any) -> "SentTask":
-        """Return the task in a message. Raise `ValueError`, `TypeError` or `KeyError` if there is no valid task."""
+        """Return the task that a message contains. Raise `ValueError`, `TypeError` or `KeyError` if it is invalid."""
         headers = message.headers
         args, kwargs, _ = message.payload
         if not (isinstance(headers["id"], str) and isinstance(args, list) and isinstance(kwargs, dict)):
@@ -79,7 +79,8 @@ class SentTask:
 class AwaitedStrategy:
     """The strategy for tasks that services send by name. Call all methods on the consumer's thread.
 
-    The strategy awaits the answer on the event loop, then passes the message with the answer to Celery's own strategy.
+    The strategy awaits a task's result on the event loop. Then it passes the message, with that result, to Celery's own
+    strategy.
     """
 
     def __init__(self, loop: LoopThread, answer: Answer) -> None:
@@ -104,7 +105,7 @@ class AwaitedStrategy:
             except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise InvalidTaskError(wrong_arguments(task.name, TAKES, error)) from error
             connection = self._connection
-            message.headers["eta"] = None  # the wait is here
+            message.headers["eta"] = None  # not Celery but `_run` waits until the start time
             without_content(message.headers, sent.args, sent.kwargs)
 
             def released_by(release: Callable[..., None]) -> Callable[..., None]:
@@ -118,7 +119,7 @@ class AwaitedStrategy:
 
             def hand_over(answer: Any) -> None:
                 if connection is not self._connection:
-                    return  # its message comes again, and gets the same answer
+                    return  # the message comes again, and gets the same answer
                 message.headers[ANSWER] = answer
                 self._handed_over += 1
                 usual(
@@ -133,12 +134,12 @@ class AwaitedStrategy:
         return receive
 
     def settle(self) -> None:
-        """Pass answered tasks to Celery, and acknowledge finished tasks."""
+        """Run the waiting actions: pass answered tasks to Celery, and acknowledge the tasks that Celery completed."""
         for do in self.due.take():
             do()
 
     def finish(self) -> None:
-        """Wait until answered tasks are acknowledged, at most 10 seconds."""
+        """Wait until the answered tasks are acknowledged, but at most `HAND_OVER_WITHIN` seconds."""
         until = time.monotonic() + HAND_OVER_WITHIN
         self.settle()
         while self._handed_over and time.monotonic() < until:
@@ -146,7 +147,7 @@ class AwaitedStrategy:
             self.settle()
 
     def forget(self) -> None:
-        """Drop all tasks that came over the present connection, because the connection is lost."""
+        """Drop all tasks that came over the lost connection, and prepare for the next connection."""
         self._connection, self._handed_over = object(), 0
         self._loop.call_soon(self._cancel)
 
@@ -174,10 +175,10 @@ class AwaitedStrategy:
 
 
 def taken_answer(task: Any) -> Any:
-    """Return the answer that the strategy passed to a running task. If the answer is an exception, raise it.
+    """Return the answer that the strategy passed to a running task. If the answer is an exception, raise the answer.
 
-    If a result is already stored, the message came twice. In that case, report the task to its chord once more, and
-    raise `Ignore`. The first report may be lost. The chord counts a task only once.
+    If a result is already stored, the message came twice. Then report the task to its chord once more, because the
+    first report may be lost, and raise `Ignore`. The chord counts a task only once.
     """
     request = task.request
     kept = task.backend.get_task_meta(request.id, cache=False)
@@ -204,7 +205,7 @@ def asked_words(task: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> st
 
 
 def result_words(task: str, kwargs: Mapping[str, Any], result: Any) -> str:
-    """Return a task's result as Celery's tools show it: a decision (`include 0.92`), or a batch's id."""
+    """Return the form of a task's result that Celery's tools show: a decision (`include 0.92`), or a batch's id."""
     if task == wire.SUBMIT:
         return str(result)
     operation = EvaluateRequest.model_validate({**kwargs, "item": {}}).parsed
@@ -253,7 +254,7 @@ def _name(shown: str) -> str:
 
 
 def aggregate_strategy(task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
-    """Return the receiver for an aggregate's messages.
+    """Return the receiver for the messages of an aggregate, a task that closes one part of a batch.
 
     The receiver checks a message's form, then calls Celery's own receiver.
     """
@@ -270,9 +271,10 @@ def aggregate_strategy(task: Any, app: Celery, consumer: Any) -> Callable[..., N
 
 
 def send_aggregated(task: Any, came_to: str) -> None:
-    """Send an aggregate's result (`came_to`) as an event of Celery, on the aggregate's own thread.
+    """Send the result (`came_to`) of an aggregate, a task that closes one part of a batch, as an event of Celery.
 
-    The event is not Celery's `task-succeeded`, because Flower would count the aggregate as an item.
+    Call this function on the aggregate's own thread. The event is not Celery's `task-succeeded`, because Flower would
+    then count the aggregate as an item.
     """
     request = task.request
     if request.id is None:

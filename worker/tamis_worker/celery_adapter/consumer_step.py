@@ -1,11 +1,11 @@
 """Celery's worker and its consumer, with a step that acknowledges finished items in groups.
 
-One process takes the messages of all queues. Celery's pool has one thread, which closes shards (aggregates) and
-completes services' tasks.
+One process takes the messages of all queues. Celery's pool has one thread. That thread closes shards (parts of a
+batch), and completes the tasks that services send.
 
 The channel to Redis is changed too: it can pause, and it survives errors of the server. Kombu ends the process if a
 full Redis refuses to record a delivery, or if messages cannot be returned after a lost connection. Here the process
-continues, because the ledger knows the finished items.
+continues, because the ledger in Postgres records which items are finished.
 """
 
 import json
@@ -52,7 +52,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
     foreign: ForeignMessages  # set by the step that settles, before a message is taken
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
-        """Return the receiver for messages. The receiver survives a message whose task name is a list."""
+        """Return the receiver for messages. The receiver refuses a message whose task name is, for example, a list."""
         usual = super().create_task_handler(*args, **options)
 
         def receive(message: Any) -> None:
@@ -89,7 +89,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
         self.foreign.refuse(message, unreadable(message.content_type, exc))
 
     def tell_not_registered(self, task_id: str, name: str) -> None:
-        """Report the failure of an unregistered task to the result backend and to events."""
+        """Report, in the result backend and in an event, that a task failed because it is not registered."""
         request = SimpleNamespace(name=name, chord=None, errbacks=None)
         try:
             self.app.backend.mark_as_failure(task_id, NotRegistered(name), request=request)
@@ -100,13 +100,13 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
 
 
 class UnrepeatedEvents(EventDispatcher):  # type: ignore[misc] # Celery ships no types
-    """The sender of a worker's events. While the broker is away, events wait for the next connection.
+    """The sender of a worker's events. While the broker is unreachable, events wait for the next connection.
 
-    Celery's own sender would block the thread that must also notice a request to stop.
+    Celery's own sender would block the consumer's thread, which must also notice a request to stop.
     """
 
     def send(self, type: str, *args: Any, retry: bool = False, **fields: Any) -> None:  # noqa: A002 - Celery's name
-        """Send an event, or keep it for the next connection. `retry` is ignored."""
+        """Send an event. Without a connection, keep the event until there is one. `retry` is ignored."""
         super().send(type, *args, **fields)
 
 
@@ -122,8 +122,8 @@ AWAITED_AT_ONCE = 500  # messages of services, in one worker, beside its items
 def install(app: Celery, strategy: ItemStrategy, awaited: AwaitedStrategy, foreign: ForeignMessages) -> None:
     """Add the consumer and the steps of Tamis to the workers of an application.
 
-    `strategy` receives the messages of items, `awaited` the tasks that services send by name. `foreign` refuses
-    messages that no worker understands.
+    `strategy` receives the messages of items. `awaited` receives the tasks that services send by name. `foreign`
+    refuses messages that no worker understands.
     """
     app.conf.worker_consumer = f"{ConsumerWithoutDelayQueues.__module__}:{ConsumerWithoutDelayQueues.__name__}"
     app.events.dispatcher_cls = UnrepeatedEvents
@@ -133,7 +133,7 @@ def install(app: Celery, strategy: ItemStrategy, awaited: AwaitedStrategy, forei
 
 
 def work(app: Celery, *, name: str, items_at_once: int, log_level: str) -> int:
-    """Take messages until the process is asked to stop, and return its exit code."""
+    """Run a worker that takes messages until the process is asked to stop. Return the worker's exit code."""
     worker = app.Worker(
         hostname=name,
         pool="threads",
@@ -191,7 +191,7 @@ class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships n
 
 
 class _Awaiting(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships no types
-    """A step that takes services' messages over its own channel. These messages do not count as items in flight."""
+    """A step that takes services' messages over a separate channel. These messages do not count as items in flight."""
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
     strategy: ClassVar[ItemStrategy]
@@ -225,10 +225,11 @@ def install_resilient_qos(
     refused: Callable[[Exception], None],
     no_message: Callable[[str, bytes, str], None],
 ) -> None:
-    """Make a consumer's channel pause while `holds_back()` is True, and survive refusals and invalid entries of Redis.
+    """Change a consumer's channel to Redis: it pauses while `holds_back()` is True, and survives errors.
 
-    `refused` is called with each refusal, `no_message` with the queue, the bytes and the error of an invalid entry.
-    Call this function before the first message. Only channels to Redis are changed.
+    If Redis refuses a command, `refused` gets the error. If an entry of a queue is not a message, `no_message` gets the
+    queue's name, the entry's bytes and the error. Call this function before the first message. Other channels stay
+    unchanged.
     """
     if not isinstance(channel, redis_transport.Channel):
         return
@@ -305,10 +306,10 @@ class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no 
         self._release(delivery_tag, partial(super().reject, requeue=requeue))
 
     def _release(self, delivery_tag: str, release: Callable[[str], None]) -> None:
-        """Acknowledge or reject a message. If Redis fails, do so in this process only.
+        """Acknowledge or reject a message by calling `release`. If Redis fails, acknowledge it in this process only.
 
-        Redis then delivers the message again. The second delivery costs no call, because the ledger knows the finished
-        items.
+        Redis then delivers the message again. The second delivery costs no model call, because the item's result is
+        already recorded in the ledger.
         """
         try:
             release(delivery_tag)
@@ -319,7 +320,7 @@ class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no 
             QoS.ack(self, delivery_tag)  # otherwise the message would use a place here for ever
 
     def restore_unacked_once(self, stderr: Any = None) -> None:
-        """Return unacknowledged messages to their queues at the end of a connection, if Redis accepts them."""
+        """At the end of a connection, return unacknowledged messages to their queues. If that fails, only log it."""
         try:
             super().restore_unacked_once(stderr)
         except Exception as error:  # including kombu's own errors, which would end the process

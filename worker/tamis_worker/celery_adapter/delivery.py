@@ -2,9 +2,9 @@
 
 Deliveries are settled in groups. To settle means: count the chord parts, send the events, acknowledge the messages.
 
-Items can be revoked by headers, Celery's way to name tasks without their ids: `batch_id=UUID` names the items of a
-batch, `item=UUID/INDEX` one item. Messages do not contain these headers. A worker computes the headers from a message's
-arguments.
+Items can be revoked by headers, which is Celery's way to name tasks without their ids. `batch_id=UUID` names all items
+of a batch; `item=UUID/INDEX` names one item. Messages do not contain these headers. A worker computes the headers from
+a message's arguments.
 """
 
 import logging
@@ -66,7 +66,7 @@ class Delivery:
         self.started = time.time()
 
     def info(self, safe: bool = False) -> dict[str, Any]:
-        """Return the fields for `inspect active` and Flower."""
+        """Return the fields that `celery inspect active` and Flower show."""
         return {
             "id": self.id,
             "name": self.name,
@@ -99,7 +99,7 @@ class Delivery:
             self.eventer.send("task-started", uuid=self.id)
 
     def send_retried(self, kind: ErrorKind) -> None:
-        """Send Celery's event for a failed call that is repeated."""
+        """Send Celery's event for a failed model call that is repeated."""
         if self._eventful:
             self.eventer.send("task-retried", uuid=self.id, exception=kind.value, traceback=None)
 
@@ -115,9 +115,9 @@ class Delivery:
 
 
 def _end_event(end: ItemEnd, seconds: float) -> tuple[str, dict[str, Any]]:
-    """Return the event for the end of an item, with its fields.
+    """Return the name and the fields of the event for the end of an item.
 
-    `task-returned` and `task-skipped` are events of Tamis, so that Celery's counters omit them.
+    `task-returned` and `task-skipped` are events of Tamis, not of Celery, so Celery's counters omit them.
     """
     match end:
         case ItemDecided(words):
@@ -135,12 +135,12 @@ def _end_event(end: ItemEnd, seconds: float) -> tuple[str, dict[str, Any]]:
 
 
 def settle(deliveries: Sequence[Delivery]) -> list[Delivery]:
-    """Count the chord parts of these deliveries, send their events, and acknowledge their messages.
+    """Count these deliveries in their chords, send their events, and acknowledge their messages.
 
     All deliveries come from one connection. Return the deliveries that could not be acknowledged.
 
-    A delivery whose item was not begun is neither counted nor acknowledged, so its message returns to the queue. The
-    reconciler repairs uncounted chord parts.
+    A delivery whose item was not begun is neither counted nor acknowledged, so its message returns to the queue. If
+    the count fails, the reconciler (a periodic task) later completes that part of the batch.
     """
     begun = [delivery for delivery in deliveries if delivery.end is not NoOutcome.NOT_BEGUN]
     _count_parts(begun)
@@ -198,7 +198,7 @@ def _acknowledge(deliveries: Sequence[Delivery]) -> None:
 
 @dataclass(frozen=True)
 class Named:
-    """The items that a revocation's headers name: whole batches, and single items."""
+    """The items that the headers of a revocation name: all items of some batches, and single items."""
 
     batch_ids: frozenset[UUID]
     keys: frozenset[ItemKey]
@@ -215,9 +215,9 @@ def stamps_of(key: ItemKey) -> dict[str, str]:
 def named_by(headers: object) -> Named:
     """Return the items that `headers` name.
 
-    `headers` has Celery's form: a mapping from name to one value or several, or texts `name=value`.
+    `headers` has Celery's form: a mapping from a name to one or more values, or a list of texts `name=value`.
 
-    Raise `ValueError` if a header is unknown or invalid, or if there is no header.
+    Raise `ValueError` if there is no header, or an unknown or invalid one.
     """
     batch_ids: set[UUID] = set()
     keys: set[ItemKey] = set()

@@ -1,6 +1,6 @@
 """Messages that no worker understands: each is counted, described in the log, and acknowledged.
 
-Their content is never loaded or run. Any part of a message may have any type, because any program may have sent it.
+Their content is never loaded or run. Any part of such a message may have any type, because any program can send one.
 
 The log gives the reason in one sentence, which describes the sender's likely mistake.
 """
@@ -32,7 +32,7 @@ ERROR_MOST = 200  # characters of another library's message
 
 @dataclass(eq=False)
 class _Refused:
-    """A refused message of kombu, and whether it is already acknowledged."""
+    """A refused message (an object of kombu). `acknowledged` is True after its acknowledgement."""
 
     message: Any
     acknowledged: bool = False
@@ -64,7 +64,10 @@ class ForeignMessages:
     def __init__(
         self, redact: Redact, *, measures: Measures = NULL_MEASURES, allowance: LogAllowance | None = None
     ) -> None:
-        """Begin without messages. `redact` removes the secrets of this process from log lines."""
+        """Begin without messages.
+
+        `redact` removes the secrets of this process from log lines. `allowance` limits the log lines per minute.
+        """
         self._redact = redact
         self._measures = measures
         self._allowance = allowance or LogAllowance()
@@ -75,18 +78,18 @@ class ForeignMessages:
         self.held = 0  # not acknowledged yet; readable from any thread
 
     def refuse(self, message: Any, why: str) -> None:
-        """Describe a message of kombu in the log. `settle` acknowledges it later."""
+        """Log a message, and the reason (`why`) for its refusal. `settle` acknowledges the message later."""
         headers, delivery = _mapping(message.headers), _mapping(message.delivery_info)
         self._count(why, delivery.get("routing_key"), headers.get("task"), headers.get("id"), message.body)
         self.held += 1
         self.refused.put(_Refused(message))
 
     def refuse_bytes(self, queue: str, raw: bytes, why: str) -> None:
-        """Describe an entry of a queue in the log. The entry is not a message."""
+        """Log an entry of a queue that is not a message, and the reason (`why`) for its refusal."""
         self._count(why, queue, None, None, raw)
 
     def tell_unsaid(self) -> None:
-        """Log the number of messages that the log did not describe because of its limit."""
+        """Log how many refused messages were not described in the log, because its limit was reached."""
         if self._unsaid:
             log.warning("%d more messages that no worker understands", self._unsaid)
             self._unsaid = 0
@@ -114,7 +117,7 @@ class ForeignMessages:
         self.held = 0
 
     def finish(self) -> None:
-        """Acknowledge and report the remaining messages, while the worker stops."""
+        """Acknowledge the remaining messages, and log how many were not described. Call this while the worker stops."""
         self.settle()
         self.acknowledge_again()
         self.tell_unsaid()
@@ -147,7 +150,7 @@ def unknown_task(name: object, version: str) -> str:
 
 
 def unreadable(content_type: object, error: BaseException) -> str:
-    """Return the reason to refuse a body that was not read: its type is not JSON, or its text is not valid JSON."""
+    """Return the reason to refuse a message's body: its content type is not JSON, or its text is not valid JSON."""
     if content_type != JSON:
         return (
             f"its body is of the type {content_type!r}, but workers read only {JSON}: "
@@ -157,7 +160,7 @@ def unreadable(content_type: object, error: BaseException) -> str:
 
 
 def wrong_arguments(task: str, takes: str, error: BaseException) -> str:
-    """Return the reason to refuse wrong arguments of a task. `takes` describes the right arguments."""
+    """Return the reason to refuse a task with wrong arguments. `takes` describes the right arguments."""
     return f"{task} takes {takes}; send it with a client of Tamis, not by hand ({_said(error)})"
 
 

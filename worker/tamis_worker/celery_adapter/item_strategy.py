@@ -1,11 +1,11 @@
-"""The strategy for items: how a worker takes their messages, and settles them after the outcome is committed.
+"""The strategy for items: a worker takes their messages, and settles each message after its outcome is committed.
 
 Celery's own strategy uses a waiting thread and several exchanges with the broker for each item. Here the worker's one
 event loop evaluates the items. The consumer's thread settles them in groups: it counts chord parts, sends events and
 acknowledges messages.
 
-`Revocations` cancels the items of tasks that a user revoked in Celery's tools. If a task's message is not here yet, the
-process remembers the task's id until the message comes.
+`Revocations` cancels the items of tasks that a user revoked in Celery's tools. If a revoked task's message has not
+arrived yet, the process remembers the task's id until the message comes.
 """
 
 import asyncio
@@ -43,12 +43,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class ItemStrategy:
-    """The strategy for items: it takes and settles messages on the consumer's thread, and evaluates items on the loop.
+    """The strategy for items. It takes and settles messages on the consumer's thread.
 
-    Properties may be read from any thread. Methods are called on the consumer's thread, except `ended`.
+    The event loop evaluates the items. Properties may be read from any thread. Methods are called on the consumer's
+    thread, except `ended`.
 
-    `stop_within`: seconds that a stopping worker waits for its items in flight. While `backpressure` reports trouble,
-    no message is taken.
+    `stop_within`: seconds that a stopping worker waits for its items in flight. While `backpressure` reports trouble
+    with a server, no message is taken.
     """
 
     loop: LoopThread
@@ -66,33 +67,33 @@ class ItemStrategy:
 
     def __post_init__(self) -> None:
         self.revocations = Revocations(self.loop, self.cancel, self.forget_item)
-        self._stopped_at: float | None = None  # start of its stop; `time.monotonic`
+        self._stopped_at: float | None = None  # start of the worker's stop, by `time.monotonic`
         self._arrived: Mailbox[Delivery] = Mailbox(lambda: self.loop.call_soon(self._take))
         self._tasks: set[asyncio.Task[None]] = set()
         self.finished: ThreadMailbox[Delivery] = ThreadMailbox()
         self._unsettled: set[Delivery] = set()  # from the present connection
         self._retries: deque[tuple[Delivery, ErrorKind]] = deque()  # for Celery's events
         self._unacknowledged: list[Delivery] = []  # settled ones: the broker did not answer
-        self.progress_at: float | None = None  # time of the last receipt or finished item; `time.monotonic`
+        self.progress_at: float | None = None  # last receipt or finished item, by `time.monotonic`
 
     @property
     def taken(self) -> int:
-        """The number of messages taken so far, including aggregates and messages that no worker understands."""
+        """The number of messages taken so far, including messages of tasks that close shards and refused messages."""
         return self.foreign_taken() + int(state.all_total_count[0])
 
     @property
     def in_flight(self) -> int:
-        """The number of messages in flight. Items that wait without a call (`aside`) are not counted."""
+        """The number of messages in flight. Items that wait without an open model call (`aside`) are not counted."""
         return len(self._unsettled) - self.aside + len(state.reserved_requests) + self.foreign_held()
 
     @property
     def evaluating(self) -> int:
-        """The number of items in evaluation."""
+        """The number of items that this process is evaluating."""
         return len(self._tasks)
 
     @property
     def aside(self) -> int:
-        """The number of items that wait without a call. The worker takes one further item for each of them."""
+        """The number of items that wait without an open model call. For each one, the worker takes another item."""
         return min(self.standing_aside(), MOST_ASIDE)
 
     def __call__(self, task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
@@ -110,7 +111,7 @@ class ItemStrategy:
         return receive
 
     def holds_back(self) -> bool:
-        """Return True if no message may be taken now."""
+        """Return True if the worker must take no message now, because the ledger or the broker is in trouble."""
         return self.backpressure.trouble is not None
 
     def await_broker(self) -> None:
@@ -125,11 +126,11 @@ class ItemStrategy:
             pause.wait(RECONNECT_EVERY)
 
     def refused(self, error: Exception) -> None:
-        """Report a refusal of the broker to the loop."""
+        """Report on the event loop that the broker refused a command with this error."""
         self.loop.call_soon(lambda: self.tell_refused(error))
 
     def settle(self) -> None:
-        """Settle finished items: count their chord parts, send their events, and acknowledge their messages."""
+        """Settle finished items: count the items in their chords, send their events, acknowledge their messages."""
         finished = self.finished.take()
         self.tell_retries()  # before the ends of the same items, which were taken first: so no retry is late
         for start in range(0, len(finished), SETTLED_AT_ONCE):
@@ -144,7 +145,7 @@ class ItemStrategy:
                 self._unacknowledged += settle(mine)
 
     def tell_retries(self) -> None:
-        """Send Celery's events for repeated calls."""
+        """Send Celery's events for the failed model calls that were repeated."""
         while self._retries:
             delivery, kind = self._retries.popleft()
             if delivery in self._unsettled:
@@ -153,7 +154,7 @@ class ItemStrategy:
     def acknowledge_again(self) -> None:
         """Try once more to acknowledge the messages whose acknowledgement failed.
 
-        The consumer counts these messages as in flight, and would in time take no further messages.
+        The consumer counts each of these messages as in flight. At its limit, it would take no other messages.
         """
         if self._unacknowledged:
             late, self._unacknowledged = self._unacknowledged, []
@@ -165,7 +166,7 @@ class ItemStrategy:
         self._unacknowledged.clear()
 
     def make_room(self, consumer: Any) -> None:
-        """Make the broker deliver one more message for each item that waits without a call."""
+        """Make the broker deliver one more message for each item that waits without an open model call."""
         change = consumer.initial_prefetch_count + self.aside - consumer.qos.value
         if change > 0:
             consumer.qos.increment_eventually(change)
@@ -181,10 +182,10 @@ class ItemStrategy:
             log.warning("%d items are still in flight; another worker will evaluate them again", len(self._unsettled))
 
     async def ended(self) -> None:
-        """Wait until no item is in evaluation, or until the time limit.
+        """Wait until no item is being evaluated, or until the time limit.
 
-        Await this method on the loop, before the worker's parts are closed. Unlike `finish`, `ended` also waits for
-        items whose messages came over a lost connection.
+        Await this method on the event loop, before the objects that evaluate items are closed. Unlike `finish`, `ended`
+        also waits for items whose messages came over a lost connection.
         """
         while self._tasks and self._has_time():
             await asyncio.wait(self._tasks, timeout=LOOK_EVERY)
@@ -238,7 +239,8 @@ class Revocations:
 
     `cancel(key, cut)` ends an item as cancelled. If `cut` is True, `cancel` also cuts off the item's call in flight.
 
-    The callbacks and the methods `begins` and `ended` are called on the loop, other methods on the consumer's thread.
+    `cancel`, `forget`, `begins` and `ended` are called on the event loop. All other methods are called on the
+    consumer's thread.
     """
 
     loop: LoopThread
@@ -262,7 +264,7 @@ class Revocations:
     def revoke(self, deliveries: Collection[Delivery], *, cut: bool) -> list[Delivery]:
         """Cancel the items of these deliveries, and return the deliveries that had not ended before.
 
-        `cut`: also cut off the items' calls in flight.
+        If `cut` is True, also cut off the items' calls in flight.
         """
         going_on = [delivery for delivery in deliveries if delivery in self._open]
         for delivery in deliveries:  # the loop takes an unseen delivery before it runs this

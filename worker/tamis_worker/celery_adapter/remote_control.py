@@ -1,7 +1,8 @@
-"""Celery's remote control: each command of `celery control` and `celery inspect` acts on the engine, or is refused.
+"""Remote control: this module replaces or refuses commands of `celery control` and `celery inspect`.
 
-Celery's own commands act on its thread pool, requests and rate limits. Items use none of these, so Celery's commands
-would report success without effect. Commands that this module neither replaces nor refuses are Celery's own.
+Those commands act on Celery's thread pool, requests and rate limits. Items use none of these, so Celery's own commands
+would report success without effect. A replacement acts on the worker's engine, which evaluates items. All other
+commands of Celery stay unchanged.
 """
 
 import io
@@ -64,10 +65,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class EngineControls:
-    """The worker's functions that the commands call, on the consumer's thread.
+    """The functions of the worker that the remote commands call, on the consumer's thread.
 
-    `report`, `cancel_items` and `cancel_waiting` wait for the worker's loop. These three raise `TimeoutError` if the
-    loop takes too long. `cancel_items` and `cancel_waiting` also raise `LedgerUnavailable`.
+    `report`, `cancel_items` and `cancel_waiting` wait for the worker's event loop. These three raise `TimeoutError` if
+    the loop takes too long. `cancel_items` and `cancel_waiting` also raise `LedgerUnavailable`.
     """
 
     report: Callable[[], Mapping[str, Any]]  # returns the engine's present figures
@@ -87,13 +88,13 @@ class RemoteControl:
     engine: EngineControls
 
     def install(self) -> None:
-        """Replace Celery's commands in this process, including their aliases."""
+        """In this process, replace Celery's commands by those that `commands` returns, under all of their aliases."""
         celerys = dict(Panel.data)
         ours = {id(celerys[name]): command for name, command in self.commands().items()}
         Panel.data.update({name: ours[id(usual)] for name, usual in celerys.items() if id(usual) in ours})
 
     def commands(self) -> dict[str, Command]:
-        """Return the commands that replace Celery's, by name."""
+        """Return the replacements of Celery's commands, with the commands' names as keys."""
         return {
             **{name: partial(_refuse, reason) for name, reason in REFUSED.items()},
             "active": self.active,
@@ -116,7 +117,7 @@ class RemoteControl:
     # Items
 
     def revoke(self, _: Any, task_id: object, terminate: bool = False, **__: object) -> Reply:
-        """Cancel the items of these tasks. If `terminate` is True, also cut off their calls in flight."""
+        """Cancel the items of these tasks. If `terminate` is True, also cut off the items' calls in flight."""
         ids = [task_id] if isinstance(task_id, str) else list(dict.fromkeys(_list(task_id)))
         if not ids:
             return _error("name the id of a task")
@@ -136,11 +137,11 @@ class RemoteControl:
         return _ok("; ".join(words))
 
     def terminate(self, panel: Any, signal: object, task_id: object, **_: object) -> Reply:
-        """Revoke items, and cut off their calls in flight. The signal is ignored: no child process could receive it."""
+        """Cancel items, and cut off their calls in flight. The signal is ignored, because there is no child process."""
         return self.revoke(panel, task_id, terminate=True)
 
     def revoke_by_stamped_headers(self, _: Any, headers: object, terminate: bool = False, **__: object) -> Reply:
-        """Cancel the items that headers name: the waiting items of all workers, and the items in this process.
+        """Cancel the items that `headers` name: all items that wait for a worker, and the items in this process.
 
         If `terminate` is True, also cut off calls in flight in this process.
         """
@@ -161,16 +162,19 @@ class RemoteControl:
         return _ok("; ".join(words))
 
     def active(self, _: Any, safe: bool = False, **__: object) -> list[dict[str, Any]]:
-        """Return the claimed items, and the running tasks that close shards."""
+        """Return the items that this process evaluates, and its running tasks that close shards (parts of a batch)."""
         return [request.info(safe=safe) for request in list(state.active_requests) if self._is_active(request)]
 
     def reserved(self, _: Any, **__: object) -> list[dict[str, Any]]:
-        """Return the tasks that were received but not begun: unclaimed items, and queued tasks that close shards."""
+        """Return the tasks that were received but not begun: items not yet claimed, and tasks that close shards."""
         taken = {*state.reserved_requests, *state.active_requests}
         return [request.info() for request in taken if not self._is_active(request)]
 
     def query_task(self, _: Any, ids: object, **__: object) -> dict[str, tuple[str, dict[str, Any]]]:
-        """Return the tasks in this process that have these ids, each with its state: `active` or `reserved`."""
+        """Map each of these ids that a task of this process has to the task's state and fields.
+
+        The state is `active` or `reserved`.
+        """
         wanted = [ids] if isinstance(ids, str) else _list(ids)
         here = [state.requests[id_] for id_ in wanted if id_ in state.requests]
         return {request.id: ("active" if self._is_active(request) else "reserved", request.info()) for request in here}
@@ -183,11 +187,11 @@ class RemoteControl:
     # The worker
 
     def stats(self, panel: Any, **_: object) -> Reply:
-        """Return Celery's figures of the process, and the engine's figures under `tamis`."""
+        """Return Celery's figures of the process and, under the key `tamis`, the figures of the engine."""
         return {**panel.consumer.controller.stats(), "tamis": dict(self.engine.report())}
 
     def conf(self, panel: Any, with_defaults: bool = False, **_: object) -> Reply:
-        """Return Celery's configuration, and the settings of the worker under `tamis`."""
+        """Return Celery's configuration and, under the key `tamis`, the settings of the worker."""
         return {**control.conf(panel, with_defaults=with_defaults), "tamis": dict(self.engine.settings())}
 
     def shutdown(self, _: Any, msg: str = "Got shutdown from remote", **__: object) -> Reply:
@@ -205,7 +209,7 @@ class RemoteControl:
 
 
 def enable_events(panel: Any) -> Reply:
-    """Begin to send the events of tasks."""
+    """Start to send the events of tasks."""
     if (dispatcher := panel.consumer.event_dispatcher) is None:
         return _error("there is no connection for events at the moment")
     sent = not dispatcher.groups or "task" in dispatcher.groups
@@ -214,7 +218,7 @@ def enable_events(panel: Any) -> Reply:
 
 
 def disable_events(panel: Any) -> Reply:
-    """Stop the events of tasks. Events of the worker continue.
+    """Stop sending the events of tasks. The events of the worker continue.
 
     Celery's own command has no effect in the initial state, when events of all groups are sent.
     """
@@ -234,13 +238,13 @@ def heartbeat(panel: Any) -> Reply:
 
 
 def memsample(_: Any, **__: object) -> Any:
-    """Return the resident memory, and remember it for `memdump`."""
+    """Return the resident memory of the process, and keep this sample for `memdump`."""
     sample = debug.sample_mem()
     return _no_psutil() if sample is None else sample
 
 
 def memdump(_: Any, samples: int = 10, **__: object) -> Any:
-    """Return some samples of `memsample`, and the memory after a garbage collection."""
+    """Return a text with some of the samples that `memsample` kept, and the memory after a garbage collection."""
     if debug.ps() is None:
         return _no_psutil()
     out = io.StringIO()

@@ -59,7 +59,7 @@ REFUSED: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """The options of `celery worker` that the worker uses. None: not set."""
+    """The options of `celery worker` that the worker uses. An option that is not set is None."""
 
     name: str | None = None
     log_level: int | None = None
@@ -69,8 +69,8 @@ class WorkerOptions:
     def read(cls, options: Mapping[str, Any], servers: Mapping[str, str]) -> "WorkerOptions":
         """Return the options that the worker uses.
 
-        `servers`: the URLs in the worker's settings, by variable, such as `TAMIS_BROKER_URL`. If an option is not
-        supported, raise `click.UsageError`, which names the option's replacement.
+        `servers` maps a variable, such as `TAMIS_BROKER_URL`, to the URL in the worker's settings. Raise
+        `click.UsageError` if an option is not supported. The error names the option's replacement.
         """
         chosen = _given(options)
         if getattr(chosen.get("pool"), "__module__", None) == POOL:
@@ -86,7 +86,7 @@ class WorkerOptions:
         return cls(chosen.get("hostname"), chosen.get("loglevel"), chosen.get("pidfile"))
 
     def lock(self) -> None:
-        """Write the process's id into the file `pid_file`, if set.
+        """Write the process's id into the file that `pid_file` names, if that option is set.
 
         If another running process owns that file, end this process.
         """
@@ -95,7 +95,7 @@ class WorkerOptions:
 
 
 def write_into_log_file(options: Mapping[str, Any]) -> None:
-    """Redirect this process's output to the file of `--logfile`, if set.
+    """Redirect this process's output to the file that `--logfile` names, if that option is set.
 
     Call this function before any message about the options, because a process in the background has no other output.
     """

@@ -54,7 +54,7 @@ HeadersSetting = Annotated[dict[str, SecretStr], BeforeValidator(_hidden), Befor
 
 @dataclass(frozen=True)
 class Policy:
-    """The time that finished batches and cached answers are kept. None: for ever."""
+    """The times for which finished batches and cached answers are kept. If a time is None, nothing is deleted."""
 
     batches: timedelta | None = None
     answers: timedelta | None = None
@@ -123,7 +123,7 @@ class WorkerSettings(ProducerSettings):
     @field_validator("webhook_secret")
     @classmethod
     def _long_enough(cls, secret: SecretStr | None) -> SecretStr | None:
-        """Return the secret if it is long enough. The error for a short secret never contains the secret."""
+        """Return the secret if its form and length are right. The error for a wrong secret does not contain it."""
         if secret is None:
             return None
         try:
@@ -194,7 +194,7 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def redis_urls(self) -> dict[str, str]:
-        """Return the URLs of all servers, by the names of their settings.
+        """Return the URLs of the broker, the result backend and the limiter, with their variables as keys.
 
         Raise `ConfigurationError` if a URL is missing.
         """
@@ -216,7 +216,7 @@ class WorkerSettings(ProducerSettings):
 
     @cached_property
     def steering(self) -> Steering:
-        """The worker's options for calls. The options of a batch override these options."""
+        """The worker's options for model calls. An option that a batch sets overrides the worker's option."""
         return Steering(
             reasoning_effort=self.reasoning_effort,
             extra_body=self.extra_body or {},
@@ -237,7 +237,7 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def longest_call(self) -> float:
-        """The longest time that a call may take at any tier, in seconds."""
+        """The longest time in seconds that a model call may take at any service tier."""
         return max(self.call_timeout, self.flex_call_timeout)
 
     @cached_property
@@ -251,7 +251,10 @@ class WorkerSettings(ProducerSettings):
 
 
 def is_loopback(address: str) -> bool:
-    """Return True if only this machine can reach a listening address. An empty address means all addresses: False."""
+    """Return True if only this machine can reach a server that listens on `address`.
+
+    An empty address means all addresses, so the result is False.
+    """
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:

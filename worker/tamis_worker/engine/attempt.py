@@ -10,8 +10,8 @@
 | `Fail` | ends the question with an error |
 | `Halt` | pauses the batch and returns the item |
 
-`retry` contains the rules. This file provides their inputs (counted calls, seconds used, earlier errors), and builds
-the next request. This file uses no clock, endpoint or randomness.
+The module `retry` contains the rules. This module provides the inputs of the rules (counted calls, seconds used,
+earlier errors), and builds the next request. It uses no clock, endpoint or randomness.
 
 `read_reply` returns the value that the operation reads from a reply. If an answer is unusable, the question is asked
 once more, with a description of the answer's defect.
@@ -46,7 +46,7 @@ class ReadContent(Generic[T]):
     probability: float | None = None  # that the record is included, from the tokens; None: unknown
 
     def weighed(self, probability: float | None) -> "ReadContent[T]":
-        """Return a copy with the probability of inclusion. If `probability` is None, return the content unchanged."""
+        """Return a copy with the probability that the record is included. If `probability` is None, return `self`."""
         if probability is None:
             return self
         value = replace(self.value, probability=probability) if isinstance(self.value, Decided) else self.value
@@ -63,7 +63,7 @@ class UsableAnswer(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome(Generic[T]):
-    """The end of one call, with the inputs for the next step."""
+    """The result of one call, with the other inputs that determine the next step."""
 
     reply: Reply
     read: UsableAnswer[T] | CallError  # result of `read_reply`
@@ -76,14 +76,14 @@ class CallOutcome(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A step: make this call."""
+    """A step: make a call with this request."""
 
     request: ChatRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A step: wait. The time counts against the item's deadline."""
+    """A step: wait, then make the next call. The wait counts against the item's deadline."""
 
     seconds: float
     then: Ask
@@ -91,7 +91,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class EndpointPause:
-    """A step: block all calls to the endpoint and model. The time counts against no deadline."""
+    """A step: block all calls to the endpoint and model for a time. This time does not count against a deadline."""
 
     seconds: float
     then: Ask
@@ -99,7 +99,7 @@ class EndpointPause:
 
 @dataclass(frozen=True, slots=True)
 class FindCause:
-    """A step: find out whether the call failed by its own fault, or because the endpoint fails for all calls."""
+    """A step: find out if the call itself caused its failure, or if the endpoint fails for all calls."""
 
     error: CallError
 
@@ -136,7 +136,7 @@ class Attempt(Generic[T]):
     """The steps of one question: `first`, then `next` after each `Ask`, and `next_by_cause` after each `FindCause`."""
 
     def __init__(self, request: ChatRequest, policy: RetryPolicy, *, worked: float = 0.0) -> None:
-        """Begin a question. The item's earlier questions used `worked` seconds of its deadline."""
+        """Begin a question. The item's earlier questions used `worked` seconds of the item's deadline."""
         self._request = request
         self._policy = policy
         self._before = self._worked = worked
@@ -173,8 +173,8 @@ class Attempt(Generic[T]):
     def next_by_cause(self, *, own_fault: bool) -> Step[T]:
         """Return the step after `FindCause`.
 
-        If `own_fault` is False, the endpoint failed. Then the failed call does not count, and its time does not count
-        against the item's deadline.
+        If `own_fault` is False, the endpoint failed for all calls. Then neither the failed call nor its time counts
+        against the item's limits.
         """
         outcome, self._unexplained = self._unexplained, None
         if outcome is None or not isinstance(outcome.read, CallError):
@@ -240,7 +240,7 @@ def unusable(reason: Malformed | InvalidAnswer) -> CallError:
 
 
 def repaired(request: ChatRequest, answer: ChatAnswer, error: CallError) -> ChatRequest:
-    """Return the question with the unusable answer and a request to correct the answer's defect."""
+    """Return the request, extended by the unusable answer and a message that demands a corrected answer."""
     return replace(
         request,
         messages=(
@@ -260,7 +260,7 @@ def read_reply(
 ) -> UsableAnswer[T] | CallError:
     """Return the value that `parse` reads from a reply, or the error of an unusable reply.
 
-    If `decision` is set, and the reply's tokens show the probability of inclusion, the value has this probability.
+    If `decision` is set, and the reply's tokens show the probability of inclusion, add this probability to the value.
     """
     if isinstance(reply, CallError):
         return reply
@@ -276,8 +276,8 @@ def checked_reply(request: ChatRequest, reply: Reply) -> Reply:
     """Return the reply, or an error if the endpoint has cut the prompt.
 
     Some servers drop a part of a long prompt without an error (Ollama with a small `num_ctx`). The prompt was cut if
-    the endpoint counts fewer tokens than `TOKENS_OF_WORD` times the words of the user's message. Other messages are
-    ignored, because endpoints may omit cached tokens.
+    the endpoint counts fewer tokens than `TOKENS_OF_WORD` times the words of the user's message. The words of the
+    other messages are not counted, because an endpoint may omit their tokens if it has cached them.
     """
     if not isinstance(reply, ChatAnswer) or len(request.messages) > 2:
         return reply
@@ -325,7 +325,7 @@ def read_content(content: str, schema: Schema, parse: Callable[[object], T]) -> 
 
 
 def _pause(decision: RetryDecision, error: CallError, outcome: CallOutcome[T]) -> Pause:
-    """Return the pause of a batch with its reason: a requested wait, no usable answers, refused calls."""
+    """Return the pause of a batch. The reason is a requested wait, a lack of usable answers, or refused calls."""
     if decision.after:
         return Pause(kind=PauseKind.RATE_LIMITED, message=error.message)
     if outcome.hopeless is not None:

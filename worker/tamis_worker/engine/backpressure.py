@@ -1,9 +1,9 @@
 """Backpressure: no work begins if the ledger or the broker could not accept its result.
 
 The parts of a worker that use the ledger or the broker report success and failure here. While either server is in
-trouble, no item is claimed. While the ledger is in trouble, no call begins either, because its paid answer could not be
-stored. Calls in flight finish, and their answers are kept. Trouble ends when every part that reported it has reported
-success. The log shows the beginning and the end of trouble.
+trouble, no item is claimed. While the ledger is in trouble, no model call begins either, because a paid answer could
+not be stored. Calls in flight finish, and their answers are kept. Trouble ends when every part that reported a failure
+has reported success. The log shows the beginning and the end of trouble.
 
 A probe writes to Redis every second, because a full or read-only Redis still answers pings.
 """
@@ -36,7 +36,7 @@ AWAY = (RedisError, OSError, TimeoutError)
 
 
 class RequiredServer(StrEnum):
-    """A server that a worker cannot work without."""
+    """A server that every worker needs."""
 
     LEDGER = "ledger"
     BROKER = "broker"
@@ -52,7 +52,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Trouble:
-    """The reason why a worker waits."""
+    """A failure of a server, for which a worker waits."""
 
     server: RequiredServer
     reason: str  # one line, without secrets
@@ -60,9 +60,9 @@ class Trouble:
 
 
 class Backpressure:
-    """The state of the servers as seen by one worker process.
+    """The state of the ledger and the broker, as one worker process sees it.
 
-    Use the object on the event loop only. `trouble` alone may be read from any thread.
+    Use the object on the event loop only. The property `trouble` may be read from any thread.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -75,12 +75,12 @@ class Backpressure:
 
     @property
     def trouble(self) -> Trouble | None:
-        """The trouble of the ledger or, if the ledger works, of the broker. None: both work."""
+        """The trouble of the ledger or, if the ledger works, the trouble of the broker. None if both work."""
         return self._troubles.get(RequiredServer.LEDGER) or self._troubles.get(RequiredServer.BROKER)
 
     @property
     def calls_wait(self) -> bool:
-        """True if no call may begin now."""
+        """True if no model call may begin now, because the ledger is in trouble."""
         return RequiredServer.LEDGER in self._troubles
 
     def in_trouble(self, server: RequiredServer) -> bool:
@@ -88,17 +88,17 @@ class Backpressure:
         return server in self._troubles
 
     async def clear(self) -> None:
-        """Wait until both servers work, so that items may be claimed."""
+        """Wait until the ledger and the broker work, so that items may be claimed."""
         while self._troubles:
             await self._over[next(iter(self._troubles))].wait()
 
     async def clear_for_calls(self) -> None:
-        """Wait until the ledger accepts results, so that calls may begin."""
+        """Wait until the ledger accepts results, so that model calls may begin."""
         while self.calls_wait:
             await self._over[RequiredServer.LEDGER].wait()
 
     def failed(self, server: RequiredServer, source: str, reason: object) -> None:
-        """Record that the part `source` could not reach a server. The part must try again, and report success."""
+        """Record that a part of the worker (`source`) could not use a server. The part retries, then calls `worked`."""
         self._failing[server].add(source)
         if server not in self._troubles:
             trouble = Trouble(server, str(reason), self._clock())
@@ -107,7 +107,7 @@ class Backpressure:
             log.warning("%s: %s", NEEDED_FOR[server], trouble.reason)
 
     def worked(self, server: RequiredServer, source: str) -> None:
-        """Record that the part `source` reached a server."""
+        """Record that a part of the worker (`source`) could use a server."""
         failing = self._failing[server]
         if source not in failing:
             return
@@ -122,9 +122,9 @@ class BrokerProbe:
     """The probe that writes a small key to each Redis server."""
 
     def __init__(self, urls: Iterable[str], backpressure: Backpressure) -> None:
-        """Choose the Redis servers among `urls`; the first URL is the broker's.
+        """Select the Redis servers among `urls`. The first URL is the broker's.
 
-        A server with several databases counts once.
+        URLs of several databases on one server count as one server.
         """
         self._backpressure = backpressure
         self._urls: dict[str, str] = {}
@@ -136,7 +136,7 @@ class BrokerProbe:
                 self._broker = place(url) if number == 0 else self._broker
 
     async def run(self) -> None:
-        """Write the key to each server every second, until cancelled."""
+        """Write the key to each server every `LOOK_EVERY` seconds, until this coroutine is cancelled."""
         clients = {
             address: connect_on_loop(
                 url,
@@ -157,7 +157,7 @@ class BrokerProbe:
                     await client.aclose()
 
     def noticed(self, error: Exception) -> None:
-        """Record that the broker refused a request of another part of the worker.
+        """Record an error with which the broker refused a request of another part of the worker.
 
         The trouble lasts until a probe succeeds.
         """

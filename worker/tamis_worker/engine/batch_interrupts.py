@@ -1,8 +1,8 @@
-"""Interrupts: if a worker stops or a batch no longer runs, calls in flight finish, and waiting items are returned.
+"""Interrupts: if a worker stops or a batch no longer runs, calls in flight finish, and waiting items are released.
 
-Any process may pause or cancel a batch, so the worker asks the ledger about its batches. A batch that was halted here
-runs again when the ledger grants a claim that was requested after the halt. If an item is cancelled, or another worker
-has its claim, only that item is halted.
+Any process may pause or cancel a batch, so each worker asks the ledger if its batches still run. A batch that was
+halted in this process runs again when the ledger grants a claim that was requested after the halt. If an item is
+cancelled, or is claimed by another worker, only that item is halted.
 """
 
 import asyncio
@@ -24,21 +24,21 @@ log = logging.getLogger(__name__)
 
 
 class Halted(Exception):
-    """Raised if the worker stops, or the batch or item is halted.
+    """Raised for an item whose evaluation must not continue: the worker stops, or the batch or the item is halted.
 
     The item's claim must then be released. No call was cut off.
     """
 
 
 class CutOff(Exception):
-    """Raised if a call was cut off, because its item was cancelled without waiting for the call."""
+    """Raised if a call in flight was cut off, because its item was cancelled with `cut=True`."""
 
 
 @dataclass(slots=True)
 class _Batch:
     """The state of a batch with items in this process.
 
-    A generation is the serial number of a claim or halt. All batches share one count.
+    A generation is the serial number of a claim or halt. The claims and halts of all batches share one numbering.
     """
 
     items: int = 0
@@ -58,7 +58,7 @@ class _Wait:
 
 
 class BatchInterrupts:
-    """The stop, the pauses and the cancellations of one worker process.
+    """The state of one worker process that ends evaluations: its stop, halted batches and cancelled items.
 
     Use the object on the process's event loop only.
     """
@@ -82,7 +82,7 @@ class BatchInterrupts:
         self._end_waits(self._waiting)
 
     async def pause(self, batch_id: UUID, pause: Pause) -> None:
-        """Pause a batch in the ledger for all workers, and halt it here. If the ledger is unavailable, wait."""
+        """Pause a batch in the ledger for all workers, and halt it here. While the ledger is unavailable, retry."""
         async with self._pausing:  # of many calls with the same cause, the first one writes
             if self._is_halted(batch_id):
                 return
@@ -100,7 +100,7 @@ class BatchInterrupts:
             self._halt(batch_id)
 
     def revoke(self, items: Collection[Item]) -> None:
-        """End the waits of items that other workers have claimed, so that no more calls are made for them here."""
+        """End the waits of items that other workers have claimed. This process then makes no more calls for them."""
         self._revoked.update(items)
         self._end_waits([task for task, wait in self._waiting.items() if wait.item in self._revoked])
 
@@ -125,7 +125,7 @@ class BatchInterrupts:
 
     @contextmanager
     def held(self, batch_id: UUID, generation: int, *, index: int) -> Iterator[None]:
-        """Register an item of the batch while it is evaluated.
+        """Register an item as being evaluated, inside the `with` block.
 
         `generation`: the value of `self.generation` before the item's claim was requested.
         """
@@ -186,10 +186,10 @@ class BatchInterrupts:
             self._interrupted.discard(task)
 
     async def refresh(self, not_running: Callable[[Collection[UUID]], Awaitable[Collection[UUID]]]) -> list[UUID]:
-        """Ask `not_running` once which batches in this process no longer run, and halt them.
+        """Call `not_running` once with the ids of this process's batches, and halt the batches that it returns.
 
-        Return the halted batches that have no items in this process. If `not_running` fails, raise its error, and halt
-        no batch.
+        Return the halted batches that have no items in this process. If `not_running` raises an error, halt no batch,
+        and raise that error.
         """
         if not self._batches:
             return []

@@ -1,9 +1,9 @@
 """Budgets: before a call, its maximum cost is reserved. After the call, its actual cost replaces the reservation.
 
-All workers reserve in one row of the ledger, so calls in flight never reserve more than the remaining budget. The
-budget is exceeded only if calls cost more than reserved. A call can cost more if its prompt has more than one token per
-two characters. If the end of a call is unknown (no answer in time, a killed worker), the call was probably charged, and
-its reservation stays.
+For each batch, all workers reserve in one row of the ledger. So calls in flight never reserve more than the remaining
+budget. The budget is exceeded only if calls cost more than reserved. A call can cost more if its prompt has more than
+one token per two characters. If the end of a call is unknown (no answer in time, a killed worker), the call was
+probably charged, so the reservation stays.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ class Reservation:
 class _Room:
     """The calls of this process that wait for a batch's budget.
 
-    One call at a time checks the budget; all others wait behind it.
+    One call at a time checks the budget. All other calls wait in a queue.
     """
 
     __slots__ = ("__weakref__", "looking", "settled")
@@ -68,7 +68,7 @@ class _Room:
 
 
 class BudgetReservations:
-    """The writer of a process's budget reservations, and of the actual costs that replace these reservations."""
+    """The writer of budget reservations in one process, and of the actual costs that replace the reservations."""
 
     def __init__(
         self,
@@ -82,8 +82,8 @@ class BudgetReservations:
     ) -> None:
         """Prepare the writer. Start `commits` before use.
 
-        `patience`: seconds after which every call has surely ended, so that no settlement is expected any more.
-        `flex_patience`: the same for batches at the flex tier; None: `patience`.
+        `patience`: seconds after which every call has surely ended, so no more costs of ended calls are expected.
+        `flex_patience`: the same for batches at the flex tier (cheap, slow calls). Its default is `patience`.
         """
         self._changes: Changes = GroupCommit(
             "spending", spending.change, backpressure=backpressure or Backpressure(), measures=measures
@@ -96,18 +96,18 @@ class BudgetReservations:
         self._open: set[asyncio.Task[BudgetState]] = set()
 
     async def settled(self) -> None:
-        """Wait until pending settlements are written, at most 5 seconds."""
+        """Wait until the ledger has recorded the costs of ended calls, but at most `CLOSING` seconds."""
         if self._open:
             await asyncio.wait(self._open, timeout=CLOSING)
 
     async def reserve(
         self, terms: BatchTerms, model: str, prompt_tokens: int, max_tokens: int, tier: str | None = None
     ) -> Reservation | None:
-        """Reserve the maximum cost of a call, and return the reservation; None if the batch has no budget.
+        """Reserve the maximum cost of a call, and return the reservation. Return None if the batch has no budget.
 
         `tier` is the requested service tier. The answer may come at the standard tier, so the higher cost is reserved.
-        If calls in flight have reserved too much, wait until these calls are settled. If the wait is cancelled, nothing
-        stays reserved.
+        If calls in flight have reserved too much, wait until their actual costs are recorded. If the wait is cancelled,
+        nothing stays reserved.
 
         Raises:
             OverBudget: the budget is too small for the call, or the price of the model is unknown.
@@ -201,7 +201,7 @@ class BudgetReservations:
 
 
 def reserved_tokens(characters: Sequence[int]) -> int:
-    """Return a high estimate of a prompt's tokens: half the characters of its messages. Few prompts have more."""
+    """Return a high estimate of a prompt's tokens: half the characters of its messages. Few prompts exceed it."""
     return sum(characters) // CHARACTERS_OF_TOKEN
 
 

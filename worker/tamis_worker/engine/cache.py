@@ -26,9 +26,9 @@ log = logging.getLogger(__name__)
 
 
 class Cache:
-    """The cached answers in the ledger, by the key of the answered question.
+    """The cache of answers in the ledger. The key of an answer is the `fingerprint` of its question.
 
-    Several answers are read or written by one statement.
+    One SQL statement reads or writes several answers.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Cache:
         days: int | None = None,
         measures: Measures = NULL_MEASURES,
     ) -> None:
-        """Prepare the cache. Answers older than `days` are not used; None: all are used."""
+        """Prepare the cache. Answers older than `days` are not used. If `days` is None, all answers are used."""
         self._engine = engine
         self._days = days
         commit = partial(GroupCommit, backpressure=backpressure or Backpressure(), measures=measures)
@@ -49,11 +49,11 @@ class Cache:
         self.commits = (self._finds, self._keeps)  # must be started before use
 
     async def find(self, key: str) -> KeptAnswer | None:
-        """Return the cached answer of a key, or None."""
+        """Return the cached answer to the question with this key. Return None if there is no such answer."""
         return await self._finds.submit(key)
 
     async def keep(self, key: str, answer: ChatAnswer, probability: float | None = None) -> None:
-        """Cache an answer in place of an older answer, and wait for the commit. A failure is only logged.
+        """Cache an answer in place of any older answer with this key. Wait for the commit. A failure is only logged.
 
         `probability`: the probability of inclusion, computed from the answer's tokens.
         """

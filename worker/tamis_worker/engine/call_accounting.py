@@ -35,15 +35,14 @@ class CallAccounting:
     retried: Retried = untold
 
     def of_question(self) -> "CallAccounting":
-        """Return an account for one question, without calls and costs.
+        """Return a new account for one question, still without calls and costs.
 
-        Pass the new account to `add` after the question. The new account's `worked` starts with the seconds of this
-        account.
+        After the question, pass the new account to `add`. The new account starts with this account's `worked` seconds.
         """
         return CallAccounting(waited=self.waited, worked=self.worked, retried=self.retried)
 
     def add(self, question: "CallAccounting") -> None:
-        """Add the account of a question."""
+        """Add the account of one ended question to this account."""
         self.calls += question.calls
         self.unanswered += question.unanswered
         self.cached += question.cached
@@ -72,14 +71,14 @@ class CallAccounting:
         self.worked, self.longest = self.worked + self.longest, 0.0
 
     def answered(self, deviations: tuple[str, ...], by: ChatSpan | None = None) -> None:
-        """Record a valid answer and its deviations. `by`: the span of its call; None: the cache gave the answer."""
+        """Record a valid answer and its deviations. `by` is the trace span of its call; a cached answer has none."""
         self.answers += 1
         self._deviate(deviations)
         if self.answers == 1 and by is not None:
             self.rated = by.keep()
 
     def note(self, reply: Reply, cost: Decimal | None) -> None:
-        """Add one call. `cost` is in dollars; None: the cost is unknown."""
+        """Add one call to this account. `cost` is in dollars, or None if the cost is unknown."""
         self.calls += 1
         self.unanswered += is_unanswered(reply)
         self.cost = None if self.cost is None or cost is None else self.cost + cost
@@ -96,7 +95,7 @@ class CallAccounting:
 
 
 def usage_of(reply: Reply) -> Usage | None:
-    """Return the tokens that a call was charged for, possibly 0; None if that is unknown."""
+    """Return the tokens that a call was charged for, possibly 0. Return None if their number is unknown."""
     if reply.usage.total_tokens:
         return reply.usage
     if isinstance(reply, ChatAnswer):
@@ -112,7 +111,7 @@ def is_unanswered(reply: Reply) -> bool:
 
 
 def cost_of(prices: Prices, model: str, reply: Reply) -> Decimal | None:
-    """Return the cost of a call in dollars; None if there is an answer, but its cost is unknown.
+    """Return the cost of a call in dollars. Return None if the call was answered, but the answer's cost is unknown.
 
     The price of the requested model is used. If that price is unknown, the price of the model that the answer names is
     used. The price is for the service tier that the answer names. A call without an answer costs 0 here, because its

@@ -1,9 +1,9 @@
-"""Capacity: calls at the flex tier wait while the endpoint has no capacity for them.
+"""Capacity: calls at the flex tier (a cheap, slow service tier) wait while the endpoint has no capacity for them.
 
-Lack of capacity is not a rate limit. The refused call costs nothing, calls at other tiers need not wait, and waiting
-uses neither an attempt nor the item's deadline. The process tries one call at a time, after waits that double up to a
-minute. Other items queue. Each answer raises the limit on calls in flight by one, so waiting calls do not come all at
-once.
+Lack of capacity is not a rate limit. A refused call costs nothing, calls at other tiers need not wait, and waiting uses
+neither an attempt nor the item's deadline. The process tries one call at a time, after waits that double up to a
+minute. The other items queue. Each answer raises the limit on calls in flight by one, so the queued calls do not start
+all at once.
 """
 
 import asyncio
@@ -31,18 +31,18 @@ class Waited:
     since: float | None = None  # by the loop's clock; None: no lack of capacity so far
 
     def meet(self, now: float) -> None:
-        """Record that capacity is lacking since `now`. Later calls of this method change nothing."""
+        """Record `now` as the start of the lack of capacity. Later calls of this method change nothing."""
         self.since = now if self.since is None else self.since
 
     def left(self, steering: Steering, now: float) -> float | None:
-        """Return the seconds that the item may still wait; None: without limit."""
+        """Return the seconds that the item may still wait, or None if it may wait without a limit."""
         if steering.waits:
             return None
         return steering.patience - (0.0 if self.since is None else now - self.since)
 
 
 class Capacity:
-    """The limits on calls at the flex tier in a worker process, for each model, on one event loop."""
+    """A worker process's limits on calls at the flex tier, one for each model. Use the object on one event loop."""
 
     def __init__(
         self,
@@ -57,9 +57,9 @@ class Capacity:
 
         Args:
             most: limit on a model's calls in flight while there is capacity.
-            usual: seconds that a call at the standard tier may take. A longer call at the flex tier counts only as
-                these seconds against the item's deadline.
-            first: the wait after the first call without capacity, in seconds; it doubles up to `longest`.
+            usual: seconds that a call at the standard tier may take. Of a longer call at the flex tier, only these
+                seconds count against the item's deadline.
+            first: seconds to wait after the first call without capacity. The wait doubles up to `longest`.
             longest: the longest wait, in seconds.
             jitter: returns a random number in [0, 1); called for every wait.
         """
@@ -70,7 +70,7 @@ class Capacity:
         self.waiting = 0  # items that wait without a call; safe from any thread
 
     def place_at_once(self, request: ChatRequest, waited: Waited) -> "CallSlot | None":
-        """Return the slot for a call if the call may begin now; None: the call must wait."""
+        """Return a slot (the right to make the call) if the call may begin now. Return None if the call must wait."""
         if request.options.get(SERVICE_TIER) != FLEX:
             return CallSlot(request, None)
         room = self._rooms[request.model]
@@ -78,7 +78,7 @@ class Capacity:
         return place if room.enter_at_once(place) else None
 
     async def place(self, request: ChatRequest, steering: Steering, waited: Waited) -> "CallSlot":
-        """Wait until the call may begin, and return its slot.
+        """Wait until the call may begin, and return a slot (the right to make the call).
 
         If the item has waited as long as `steering` allows, the slot is at the standard tier. The end of the slot's
         `with` block releases the slot. A cancelled wait takes no slot.
@@ -103,7 +103,7 @@ class Capacity:
 
 
 class CallSlot:
-    """The right to make one call, with the call's request. The end of the slot's `with` block releases the slot."""
+    """The right to make one call with `request`. The end of the slot's `with` block releases the slot."""
 
     def __init__(self, request: ChatRequest, left: Callable[[], None] | None) -> None:
         """Make a slot for `request`. `left` is called once, when the slot is released."""
@@ -123,16 +123,16 @@ class CallSlot:
             left()
 
     def heard(self, reply: Reply) -> Reply:
-        """Return the reply. Outside the flex tier, a lack of capacity becomes an ordinary rate limit."""
+        """Return the reply. This slot is not at the flex tier, so a lack of capacity becomes a usual rate limit."""
         return replace(reply, no_capacity=False) if isinstance(reply, CallError) and reply.no_capacity else reply
 
     def seconds(self, reply: Reply) -> float:
-        """Return the seconds that count against the item's deadline."""
+        """Return the seconds of the call that count against the item's deadline: here the whole duration."""
         return reply.latency_ms / 1000
 
 
 class FlexPlace(CallSlot):
-    """A slot at the flex tier."""
+    """A slot (the right to make one call) at the flex tier, a cheap and slow service tier."""
 
     def __init__(self, request: ChatRequest, room: "_Room", usual: float, waited: Waited) -> None:
         super().__init__(request, lambda: room.left(self))
@@ -150,9 +150,9 @@ class FlexPlace(CallSlot):
         return reply
 
     def seconds(self, reply: Reply) -> float:
-        """Return the seconds that count against the item's deadline.
+        """Return the seconds of the call that count against the item's deadline.
 
-        The flex tier is slow, so a long call counts only as long as a usual call.
+        The flex tier is slow, so at most the seconds that a call at the standard tier may take are counted.
         """
         return min(super().seconds(reply), self._usual)
 
@@ -174,13 +174,13 @@ class _Waits:
 
 
 class _Room:
-    """The limit on one model's calls at the flex tier. After a call without capacity, it admits no call for a while."""
+    """The limit on one model's calls at the flex tier. After a refusal for lack of capacity, calls wait for a while."""
 
     def __init__(self, most: int, waits: _Waits) -> None:
         self._most = most
         self._waits = waits
         self._allowed = most
-        self._inside: set[FlexPlace] = set()  # begun since the last refusal: older calls have no news
+        self._inside: set[FlexPlace] = set()  # begun since the last refusal: older calls show nothing new
         self._refusals = 0  # in a row
         self._closed_until = 0.0  # by the loop's clock
         self._line = asyncio.Lock()  # first come, first served; its holder checks, the others wait
@@ -188,7 +188,7 @@ class _Room:
         self._moved = asyncio.Event()
 
     def enter_at_once(self, place: FlexPlace) -> bool:
-        """Take a slot if a call may begin now, and return whether it was taken. While calls wait, no slot is taken."""
+        """Take a slot and return True if the call may begin now. If not, or if other calls wait, return False."""
         if self._queued or self._closed_for() > 0 or len(self._inside) >= self._allowed:
             return False
         self._inside.add(place)
@@ -200,7 +200,10 @@ class _Room:
         return self._refusals > 0
 
     async def enter(self, place: FlexPlace, left: float | None) -> bool:
-        """Wait, take a slot and return True. Return False if `left` seconds pass without capacity."""
+        """Wait, take a slot and return True. Return False if `left` seconds pass without capacity.
+
+        If `left` is None, wait without a limit.
+        """
         self._queued += 1
         try:
             while not (self.closed and left is not None and left <= 0):
@@ -220,7 +223,7 @@ class _Room:
             self._queued -= 1
 
     def refused(self, place: FlexPlace, retry_after: float | None) -> None:
-        """Admit no call for a while. If several calls were in flight, only the first refusal lengthens the wait."""
+        """Record a refusal, and admit no call for a while. If several calls are refused, only the first one counts."""
         if place not in self._inside:
             return
         self._inside.clear()

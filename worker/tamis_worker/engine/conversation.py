@@ -27,7 +27,7 @@ from .transcript import TranscriptWriter
 
 @dataclass(frozen=True)
 class CallPolicy:
-    """The limits of one item's calls, from a worker's settings."""
+    """The limits and options of an item's model calls, from a worker's settings."""
 
     retry: RetryPolicy
     temperature: float | None
@@ -57,7 +57,7 @@ class CallPolicy:
 class Conversation:
     """The run of one operation's program (the sequence of its questions) for an item, and the cost of that run.
 
-    `writer` records every call; None: there is no transcript. `retried` is called for each call that is repeated.
+    `writer` records every call. If it is None, there is no transcript. `retried` is called for each repeated call.
     """
 
     runner: QuestionRunner
@@ -88,21 +88,21 @@ class Conversation:
 
     @property
     def rated(self) -> ChatSpan | None:
-        """The open span of the call with the first valid answer; None if the cache gave that answer."""
+        """The open trace span of the call with the first valid answer. None if that answer came from the cache."""
         return self._accounting.rated
 
     @property
     def response_id(self) -> str | None:
-        """The endpoint's id of the answer; None if there are several answers, or the cache gave the answer."""
+        """The endpoint's id of the answer. None if there are several answers, or if the answer came from the cache."""
         return self.rated.response_id if self.rated is not None and self._accounting.answers == 1 else None
 
     @property
     def transcript(self) -> CallsOfClaim | None:
-        """The calls made so far; None if there were none, or if no transcript is written."""
+        """The calls made so far. None if no call was made, or if no transcript is written."""
         return None if self.writer is None else self.writer.written
 
     def provenance(self) -> Provenance:
-        """Return the origin and the bill of the evaluation. The prompt hash belongs to the first question's prompt."""
+        """Return the origin and the cost of the evaluation. `prompt_sha256` is the cache key of the first question."""
         return Provenance(
             model=self._accounting.model,
             prompt_sha256=self._first_key,
@@ -165,7 +165,7 @@ class Conversation:
 def chat_request(
     question: Question[Any], model: str, policy: CallPolicy, steering: Steering = NO_STEERING
 ) -> ChatRequest:
-    """Return a question as a request to a model. The question's key in the cache is computed from this request."""
+    """Return the request that asks `model` a question. The question's cache key is computed from this request."""
     usual = policy.temperature
     temperature = usual if question.temperature is None or usual is None else question.temperature
     options = cache_options(model, question.messages, question.schema, policy.cache_breakpoint)

@@ -2,21 +2,21 @@
 
 | outcome of a call | endpoint unknown | endpoint answers | endpoint fails |
 |---|---|---|---|
-| an answer, an error of its record, 429 | it answers | it answers | it answers: all calls go on |
+| an answer, an error about the record, 429 | it answers | it answers | it answers: all calls go on |
 | key, quota or model refused | one call at a time, `spacing` apart | the same | the same |
 | connection, time-out, 5xx, no JSON | `FAULTS` in a row: it fails | the same | the next probe comes later |
 | the same, of a probe | it fails | it fails | the next probe comes later |
 
-The endpoint is unknown at the start, after a refusal, and after a minute without an answer. Then one trial call at a
-time is made, so a wrong key or an unknown model costs few calls.
+The state is "unknown" at the start, after a refusal, and after a minute without an answer. In this state one trial call
+at a time is made, so a wrong key or an unknown model costs few calls.
 
 While the endpoint fails, no call of an item is made. A probe is a small question. The worker sends one probe at a time,
 at growing intervals, until a probe is answered. If an endpoint repeatedly answers probes but no other call, the batch
 is paused. Otherwise calls that time out would be repeated for ever.
 
 A failed call is the endpoint's fault if a later probe fails too, and the item's own fault if the endpoint answers. An
-endpoint's fault does not count against an item. There is one exception: for ten seconds after an answered probe, one or
-two failed calls cause no new probe. These calls count as attempts.
+endpoint's fault does not count against an item, with one exception. For ten seconds after an answered probe, one or two
+failed calls cause no new probe, and count as attempts of their items.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ Probe: TypeAlias = Callable[[], Awaitable[Reply]]
 
 @dataclass(frozen=True, slots=True)
 class EndpointFault:
-    """The failure of an endpoint."""
+    """The present failure of an endpoint for one model."""
 
     error: CallError  # of the latest failed call
     since: float  # the first failed call's end, by the loop's clock
@@ -56,7 +56,7 @@ class EndpointFault:
 
     @property
     def message(self) -> str:
-        """The reason of the failure in one line, for people."""
+        """The reason for the failure in one line, for people."""
         if self.relapses < RELAPSES:
             return self.error.message
         slow = self.error.kind is ErrorKind.TIMEOUT
@@ -101,8 +101,8 @@ class EndpointHealth:
         self._first_fault = 0.0  # the end of the first of these faults
         self._failed_at = -math.inf  # the end of the latest failed call
         self._probe_failed_at = -math.inf
-        self._probe_answered = -math.inf  # the begin of the latest answered probe
-        self._answered = -math.inf  # the latest begin of a call that the endpoint answered
+        self._probe_answered = -math.inf  # the start of the latest answered probe
+        self._answered = -math.inf  # the latest start of a call that the endpoint answered
         self._next_probe = 0.0
         self._probing = asyncio.Lock()  # first come, first served: its holder probes, the others wait
         self._moved = asyncio.Event()  # set and replaced at every change
@@ -119,11 +119,11 @@ class EndpointHealth:
         return "open" if self._trial is None else "half open"
 
     def admit_at_once(self) -> "Admission | None":
-        """Return the admission of a call if the endpoint answers and accepts the key, else None."""
+        """Return an admission (the right to make one call) if the endpoint answers and accepts the key, else None."""
         return Admission(self) if self._is_closed() else None
 
     async def admit(self, probe: Probe) -> "Admission":
-        """Wait until the endpoint works and no trial call is in flight, and return the admission of a call.
+        """Wait until the endpoint works and no trial call is in flight. Return an admission (the right to call once).
 
         The wait for a trial call lasts at most `patience` seconds. `probe` asks the endpoint a small question. Raise
         `EndpointBroken` if waiting cannot help.
@@ -148,10 +148,10 @@ class EndpointHealth:
         return admission
 
     async def is_own_fault(self, failed_at: float, probe: Probe) -> bool:
-        """Wait until the endpoint answers. Return whether the call that failed at `failed_at` caused its own failure.
+        """Wait until the endpoint answers. Return True if the call that failed at `failed_at` caused its own failure.
 
-        For up to a second, an answer to any other call is enough. Without such an answer, `probe` asks the endpoint.
-        Raise `EndpointBroken` if waiting cannot help.
+        First wait a short time for an answer to another call. Without such an answer, `probe` asks the endpoint a small
+        question. Raise `EndpointBroken` if waiting cannot help.
         """
         until = _now() + self._grace
         while self.fault is None and self._answered < failed_at and (left := until - _now()) > 0:
@@ -161,7 +161,7 @@ class EndpointHealth:
         return self._probe_failed_at < failed_at
 
     async def _until_it_answers(self, probe: Probe, since: float) -> None:
-        """Probe until a call that began after `since` was answered, and the endpoint does not fail."""
+        """Send probes until the endpoint's fault is over, and a call that began after `since` has been answered."""
         while self.fault is not None or self._answered < since:
             async with self._probing:
                 if self.fault is None and self._answered >= since:
@@ -273,7 +273,7 @@ class Admission:
             self._health._move()  # the waiting calls can measure their patience from now on
 
     def record(self, reply: Reply) -> int:
-        """Record the reply. Return the number of refusals in a row in this process; 0 if the reply is no refusal.
+        """Record the reply. Return the number of refusals in a row in this process, or 0 if the reply is no refusal.
 
         Refusals of the key, the quota or the model are counted separately from other refusals with status 403.
         """

@@ -41,9 +41,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Return:
-    """A claim to release without an outcome.
+    """The release of a claim without an outcome.
 
-    If the batch runs and the item is not cancelled, the item is published again.
+    If the batch runs and the item is not cancelled, a new message for the item is published.
     """
 
     claim: Claim
@@ -55,7 +55,7 @@ class Return:
 
 @dataclass(frozen=True)
 class Writers:
-    """The writers of an evaluator. Each writer gathers entries, and writes them together."""
+    """The writers of an evaluator to the ledger. Each writer gathers entries, and writes them in groups."""
 
     claims: GroupCommit[ItemKey, Claim | ClaimRefusal]
     outcomes: GroupCommit[ClaimOutcome, bool]
@@ -64,15 +64,15 @@ class Writers:
 
     @property
     def commits(self) -> tuple[GroupCommit[Any, Any], ...]:
-        """All writers."""
+        """The writers of claims, outcomes, released claims and cancellations."""
         return (self.claims, self.outcomes, self.returns, self.cancellations)
 
 
 @dataclass(eq=False)
 class Evaluator:
-    """The evaluator of items. A worker process has one evaluator, which all of its tasks use.
+    """The evaluator of items. All tasks of a worker process use the same evaluator.
 
-    `redact` removes secrets from any text. If `transcripts` is False, no call is recorded.
+    `redact` removes secrets from a text. If `transcripts` is False, no transcript of the model calls is kept.
     """
 
     writers: Writers
@@ -93,10 +93,10 @@ class Evaluator:
         self._schemas = SchemaTexts() if self.transcripts else None
 
     async def evaluate(self, key: ItemKey, retried: Retried = untold) -> ItemEnd:
-        """Evaluate an item. When the ledger has recorded the end, return how this delivery of the message ended.
+        """Evaluate an item, and wait until the ledger has recorded the result. Return how the item's delivery ended.
 
-        If another worker has claimed or finished the item, return at once. `retried` is called on the loop for each
-        failed call that is repeated.
+        If another worker has claimed or finished the item, return at once. `retried` is called on the event loop for
+        each failed model call that is repeated.
         """
         if self.backpressure.trouble is not None and (no_outcome := await self._kept_back(key)) is not None:
             return no_outcome
@@ -113,7 +113,7 @@ class Evaluator:
             return await self._traced(claim, since, retried)
 
     async def _kept_back(self, key: ItemKey) -> NoOutcome | None:
-        """Wait until the servers work again, and return None. If the item is halted first, return the reason."""
+        """Wait until the servers work again, and return None. If the item is halted meanwhile, return the reason."""
         try:
             with self.interrupts.interruptible(key.batch_id):
                 await self.backpressure.clear()
@@ -166,7 +166,7 @@ class Evaluator:
         return ClaimOutcome(claim, Failure(ErrorKind.INTERNAL, self.redact(message)[:500]), Provenance())
 
     async def _given_back(self, returned: Return) -> bool:
-        """Release the claim; return whether the item is cancelled."""
+        """Release the claim. Return True if the item is cancelled."""
         try:
             return await self.writers.returns.submit(returned)
         except Exception:
@@ -248,7 +248,7 @@ def _label(claim: Claim) -> str:
 
 
 class _ItemSpan:
-    """The span of one item, and its labels in the metrics."""
+    """The trace span of one item, and the item's labels in the metrics."""
 
     def __init__(self, since: int) -> None:
         self._since = since
@@ -258,7 +258,7 @@ class _ItemSpan:
         self.response_id: str | None = None  # of the completion that decided
 
     def begin(self, claim: Claim, terms: BatchTerms) -> None:
-        """Begin the span of a claimed item."""
+        """Begin the trace span of a claimed item."""
         self.operation = terms.operation.operation
         name = wire.task_name(self.operation)
         self.span = tracing.start(name, {}, kind=SpanKind.CONSUMER, of=terms.traceparent, since=self._since)

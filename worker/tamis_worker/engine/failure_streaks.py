@@ -1,8 +1,8 @@
 """The pause of a batch whose latest items all failed, so that people look before more items fail.
 
-Each process counts the failed items of a batch in a row. From the fifth on, it asks the ledger for the latest items of
-all processes. If the number of failed items in a row reaches the limit, the batch is paused. The pause names the
-setting that may help.
+Each process counts how many items of a batch have failed in a row. From the fifth failure on, the process asks the
+ledger for the batch's latest results from all processes. If the number of failed items in a row reaches the limit, the
+batch is paused. The pause names the setting that may help.
 """
 
 import logging
@@ -38,10 +38,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class FailureStreaks:
-    """The numbers of failed items in a row, by batch. Each worker process has one such object, on its loop.
+    """The number of failed items in a row, for each batch. A worker process has one such object.
 
-    `latest` returns the error kinds of a batch's latest results, the newest first; None for a decided item. `limit`:
-    failed items in a row after which a batch is paused.
+    `latest` returns one entry for each of a batch's latest results, the newest first. The entry of a failed item is the
+    error's kind; the entry of a decided item is None. After `limit` failed items in a row, a batch is paused.
     """
 
     latest: Callable[[UUID, int], Awaitable[Sequence[ErrorKind | None]]]
@@ -49,7 +49,7 @@ class FailureStreaks:
     _failed: Counter[UUID] = field(init=False, default_factory=Counter)
 
     async def after(self, batch_id: UUID, ended: Decided | Failure) -> Pause | None:
-        """Count an item's recorded end. Return a pause of the batch if `limit` items in a row have failed."""
+        """Count an item's recorded result. Return a pause if the batch's latest `limit` results are failures."""
         if isinstance(ended, Decided):
             self._failed.pop(batch_id, None)
             return None

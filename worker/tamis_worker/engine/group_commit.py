@@ -40,12 +40,12 @@ class _Waiting(Generic[Entry, Reply]):
 
 @dataclass(eq=False)
 class GroupCommit(Generic[Entry, Reply]):
-    """A writer that gathers entries and writes them together, in one background task on the loop that starts it.
+    """A writer to the ledger that gathers entries, and writes them together in one background task.
 
     While the ledger is unavailable, entries wait, so a paid answer is never dropped. The writer reports failures and
     successes to `backpressure`. If the ledger rejects an entry, the other entries of its group are still written.
 
-    `gather_busy`: seconds to wait for further entries while they arrive steadily. `slow`: seconds after which an
+    `gather_busy`: seconds to wait for further entries while entries arrive steadily. `slow`: seconds after which an
     unfinished write shows that the ledger is overloaded. Properties may be read from any thread.
     """
 
@@ -65,11 +65,11 @@ class GroupCommit(Generic[Entry, Reply]):
         self._began: float | None = None  # time of the current try to write
 
     async def start(self) -> None:
-        """Begin to write."""
+        """Start the background task that writes the entries."""
         self._task = asyncio.create_task(self._run(), name=f"group commit of {self.name}")
 
     async def submit(self, entry: Entry) -> Reply:
-        """Write an entry, wait for the commit, and return the reply. Raises the ledger's error for a rejected entry."""
+        """Write an entry, wait for the commit, and return the reply. Raise the ledger's error for a rejected entry."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._interval += SMOOTHING * (min(1.0, now - self._last) - self._interval)
@@ -85,12 +85,12 @@ class GroupCommit(Generic[Entry, Reply]):
 
     @property
     def writing(self) -> float:
-        """The seconds that the current try to write has lasted; 0 between two tries."""
+        """The duration of the current attempt to write, in seconds. Between two attempts it is 0."""
         began = self._began
         return 0.0 if began is None else time.monotonic() - began
 
     async def close(self) -> None:
-        """Stop writing, and cancel the callers whose entries wait."""
+        """Stop writing, and cancel the callers that wait for a reply."""
         if self._task is not None:
             await end_tasks(self._task)
         while not self._queue.empty():
@@ -159,7 +159,7 @@ class GroupCommit(Generic[Entry, Reply]):
 def gathering(interval: float, busy: float = GATHER_BUSY) -> float:
     """Return the seconds to wait for further entries before a write, if an entry comes every `interval` seconds.
 
-    `busy`: the result if entries arrive steadily.
+    If entries arrive steadily, return `busy`.
     """
     if interval >= QUIET:
         return 0.0

@@ -10,13 +10,13 @@ from tamis_schemas import ErrorKind
 
 @dataclass(frozen=True, slots=True)
 class ItemDecided:
-    """The item is decided and recorded."""
+    """The end of a delivery whose item was decided, and whose decision is recorded."""
 
     words: str  # `include 0.92`: no text of the record or the answer
 
 
 class NoOutcome(StrEnum):
-    """The reason why this delivery of an item's message gave no outcome."""
+    """The reason why a delivery of an item's message ended without an outcome."""
 
     CANCELLED = "cancelled"  # no worker will evaluate the item
     RETURNED = "returned"  # the item was begun and returned; it comes again with another message

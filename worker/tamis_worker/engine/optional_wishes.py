@@ -1,8 +1,8 @@
 """The optional parameters of requests, and the models whose endpoint fails because of them.
 
-Some servers answer 500 or 400 to an optional parameter without naming it. So a question that fails is asked once
-without its optional parameters. If three questions of a model needed this, and no question was answered with its
-optional parameters, the parameters are omitted for an hour.
+Some servers answer 500 or 400 to an optional parameter, but do not name the parameter. So a question that fails is
+asked once more without its optional parameters. If three questions in a row to a model are answered only in this way,
+requests to that model omit the optional parameters for an hour.
 """
 
 from collections import Counter
@@ -30,19 +30,19 @@ def without_wishes(request: ChatRequest) -> ChatRequest:
 
 @dataclass(eq=False)
 class OptionalWishes:
-    """A worker process's record of the models that fail because of optional parameters. `clock` returns seconds."""
+    """A worker process's record of models whose calls fail because of optional parameters. `clock` returns seconds."""
 
     clock: Callable[[], float]
     _helped: Counter[str] = field(init=False, default_factory=Counter)
     _omitted_until: dict[str, float] = field(init=False, default_factory=dict)
 
     def applied(self, request: ChatRequest) -> ChatRequest:
-        """Return the request, without its optional parameters while these are omitted for the request's model."""
+        """Return the request. While optional parameters are omitted for its model, remove them from the request."""
         until = self._omitted_until.get(request.model)
         return request if until is None or self.clock() >= until else without_wishes(request)
 
     def answered(self, request: ChatRequest, *, bare: bool) -> None:
-        """Record an answered question. `bare`: the question was asked without its optional parameters."""
+        """Record an answered question. If `bare` is True, the question was asked without optional parameters."""
         if not has_wishes(request):
             return
         if not bare:

@@ -1,7 +1,7 @@
 """The runner of one question: it waits until a call may begin, makes the call, reads the answer, and retries.
 
 A wait for the rate limit uses no attempt, and does not count against the item's deadline. If the endpoint refuses the
-key or the model, the batch is paused, and the item does not fail.
+key or the model, the batch is paused, but the item does not fail.
 """
 
 import asyncio
@@ -66,8 +66,8 @@ T = TypeVar("T")
 class QuestionRunner:
     """The runner of a worker process's questions to models, under the shared limits on calls.
 
-    `sleep` waits some seconds between two calls. `new_health` creates the `EndpointHealth` of one model. `server` is
-    the endpoint's name in spans.
+    `sleep(seconds)` waits between two calls. `new_health` creates the `EndpointHealth` of one model. `server` is the
+    endpoint's address in trace spans.
     """
 
     llm: LlmClient
@@ -100,12 +100,12 @@ class QuestionRunner:
 
     @property
     def faults(self) -> Mapping[str, EndpointFault]:
-        """The present fault of each model for which the endpoint fails. The mapping may be read from any thread."""
+        """The endpoint's present faults, by model. Models without a fault are absent. Safe to read from any thread."""
         return {model: fault for model, health in [*self._health.items()] if (fault := health.fault) is not None}
 
     @property
     def held_up(self) -> int:
-        """The number of questions that wait because their model is blocked, failing, or without capacity.
+        """The number of questions that wait because calls to their model are blocked, fail, or lack capacity.
 
         The number may be read from any thread.
         """
@@ -132,18 +132,18 @@ class QuestionRunner:
         fresh: bool = False,
         transcript: QuestionTranscript | None = None,
     ) -> T | Failure:
-        """Ask a question, and return the value that `parse` reads from the answer, or the failure.
+        """Ask a question. Return the value that `parse` reads from the answer, or return the failure.
 
-        `accounting` gets the calls and their cost, `transcript` each call and each cached answer.
+        `accounting` receives the calls and their cost. `transcript` receives each call and each cached answer.
 
-        `key` is the question's key in the cache; None: the cache is not used. A valid cached answer costs nothing. A
-        new answer is cached before it is used. `fresh`: do not read the cache; the new answer replaces the cached
-        answer.
+        `key` is the question's key in the cache. If it is None, the cache is not used. A valid cached answer costs
+        nothing. A new answer is cached before it is used. If `fresh` is True, the cache is not read, and the new answer
+        replaces the cached answer.
 
         Raises:
             Halted: the worker stops, or the batch or item is halted. The batch is paused first if the endpoint refuses
-                the key or the model, or if waiting cannot mend the endpoint's failure. The batch is also paused if the
-                call could exceed the budget.
+                the key or the model, if waiting cannot mend the endpoint's failure, or if the call could exceed the
+                budget.
         """
         if key is not None and not fresh:
             cached = await self._kept(key, request, parse, accounting, transcript)
@@ -185,7 +185,7 @@ class QuestionRunner:
         accounting: CallAccounting,
         transcript: QuestionTranscript | None,
     ) -> ReadContent[T] | None:
-        """Return the cached answer; None if there is none that this release can use."""
+        """Return the cached answer. Return None if there is no cached answer that this release can read."""
         cached = await self.cache.find(key)
         if cached is None:
             return None
@@ -209,7 +209,7 @@ class QuestionRunner:
         terms: BatchTerms,
         transcript: QuestionTranscript | None,
     ) -> Next[T]:
-        """Make and account for a call, and return the next step. Raise `Halted` if the batch or item is halted."""
+        """Make a call, record it in `accounting`, and return the next step. Raise `Halted` if the item must stop."""
         if self.backpressure.calls_wait:  # the answer could not be kept
             with self.interrupts.interruptible(terms.batch_id):
                 await self.backpressure.clear_for_calls()
@@ -260,7 +260,7 @@ class QuestionRunner:
         accounting: CallAccounting,
         terms: BatchTerms,
     ) -> Next[T]:
-        """Account for a step and return the step. If the step halts the batch, pause the batch and raise `Halted`."""
+        """Record the question's time, and return `step`. If it is a `Halt`, pause the batch and raise `Halted`."""
         accounting.longest = max(accounting.longest, attempt.took)
         if isinstance(step, Halt):
             pause = _pause_of(step.pause, attempt.model, terms)
@@ -291,7 +291,7 @@ class QuestionRunner:
             raise Halted from reason
 
     def _probe(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> Probe:
-        """Return a function that asks a request's model a small question. The item pays for the answers."""
+        """Return a function that asks the request's model a small question. The item pays for the answers."""
 
         async def probe() -> Reply:
             await self.backpressure.clear_for_calls()
@@ -325,9 +325,9 @@ class QuestionRunner:
         return probe
 
     async def _place(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> CallSlot:
-        """Wait for a slot at the requested tier, and return the slot.
+        """Wait for a slot (the right to make one call) at the requested service tier, and return the slot.
 
-        Reserve money only afterwards, because a reservation during the wait would block other items.
+        The caller reserves money only afterwards, because a reservation during the wait would block other items.
         """
         if (slot := self.capacity.place_at_once(request, accounting.waited)) is not None:
             return slot
@@ -427,7 +427,7 @@ class QuestionRunner:
 
 
 def probing(request: ChatRequest) -> ChatRequest:
-    """Return the small question that finds out whether the endpoint answers for the model of a request."""
+    """Return a small question to the model of `request`. An answer shows that the endpoint works for this model."""
     return ChatRequest(
         request.model,
         (Message("user", "Answer with the JSON object {}"),),
@@ -441,7 +441,7 @@ def probing(request: ChatRequest) -> ChatRequest:
 
 
 def _pause_of(pause: Pause, model: str, terms: BatchTerms) -> Pause:
-    """Return the pause, with the model's name in its message if the operation has a panel of models."""
+    """Return the pause. If the operation has a panel of several models, add the model's name to the message."""
     if panel_of(terms.operation) is None or model in (pause.message or ""):
         return pause
     return pause.model_copy(update={"message": f"{model}: {pause.message}"})

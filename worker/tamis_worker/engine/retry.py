@@ -18,7 +18,7 @@
 
 So one question makes at most `max_calls` calls that may be charged, and `REFUSALS` refused calls.
 
-The functions read no clock and draw no random numbers: they get times and random numbers as arguments.
+The functions of this module read no clock and draw no random numbers. They get both as arguments.
 """
 
 from collections.abc import Collection
@@ -50,7 +50,7 @@ class Then(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """The limits of retrying one item. Times are in seconds."""
+    """The limits on the retries for one item. Times are in seconds."""
 
     max_calls: int  # of one question; counts the calls that may be charged
     deadline: float  # of the item, without rate-limit waits
@@ -82,7 +82,7 @@ class RetryDecision:
     ) -> Self:
         """Return the decision to ask again after `after` seconds.
 
-        The other arguments have the meaning of the fields with their names.
+        Each other argument sets the field of the same name.
         """
         return cls(Then.RETRY, after=after, counts=counts, blocks=blocks, larger_budget=larger_budget, anew=anew)
 
@@ -93,9 +93,9 @@ class RetryDecision:
 
     @classmethod
     def halt(cls, kind: ErrorKind, *, after: float = 0.0) -> Self:
-        """Return the decision to pause the batch for this kind of error, and to return the item.
+        """Return the decision to pause the batch because of this kind of error, and to release the item's claim.
 
-        `after`: seconds until the pause ends; 0: people end the pause.
+        `after`: seconds until the pause ends. If it is 0, the pause lasts until a person resumes the batch.
         """
         return cls(Then.HALT, after=after, kind=kind)
 
@@ -118,7 +118,7 @@ def decide(
         error: the error of the latest call, or the defect of its answer.
         attempt: number of this question's calls that count so far, including the latest call.
         elapsed: seconds that the item has taken, without rate-limit waits.
-        policy: the limits of retrying the item.
+        policy: the limits on the retries.
         jitter: a random number in [0, 1), drawn for every decision.
         earlier: the kinds of this question's earlier errors.
         in_a_row: number of calls of the process that were refused in a row, including the latest call.

@@ -1,7 +1,7 @@
-"""The transcript of one claim: each call as sent and answered, recorded during the work on the item.
+"""The transcript of one claim: each model call with its request and answer, recorded during the item's evaluation.
 
 The transcript uses the bodies of the HTTP requests, so it contains exactly the text sent to the model. A text that all
-records of a batch share is stored once, and calls refer to it by its sha256.
+records of a batch share is stored once. Calls refer to such a text by its sha256.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ class SchemaTexts:
         self._written: dict[tuple[object, str], tuple[Schema, str, str]] = {}
 
     def of(self, batch: object, name: str, schema: Schema) -> tuple[str, str]:
-        """Return the sha256 and the text of a schema. Only the latest schema of a batch and name is kept."""
+        """Return the sha256 and the JSON text of a schema. For each batch and name, only the latest schema is kept."""
         last = self._written.get((batch, name))
         if last is not None and last[0] == schema:  # comparing takes a quarter of the time of writing
             return last[1], last[2]
@@ -52,7 +52,7 @@ class SchemaTexts:
 class TranscriptWriter:
     """The recorder of the questions and answers of one claim.
 
-    `redact` removes secrets from foreign text: answers, errors, options.
+    `redact` removes secrets from texts that Tamis did not write: answers, errors and options.
     """
 
     batch: object
@@ -73,7 +73,7 @@ class TranscriptWriter:
 
     @property
     def written(self) -> CallsOfClaim | None:
-        """The calls recorded so far; None if there were none."""
+        """The calls recorded so far. None if no call was recorded."""
         return CallsOfClaim(tuple(self._calls), self._prompts) if self._calls else None
 
     def add(self, call: dict[str, Any]) -> int:
@@ -83,14 +83,14 @@ class TranscriptWriter:
         return len(self._calls) - 1
 
     def text(self, text: str) -> str:
-        """Store a text that many records share, and return its sha256, which replaces the text in the calls."""
+        """Store a text that many records share. Return its sha256, which recorded calls contain instead of the text."""
         text = storable(text)
         sha256 = sha256_of(text)
         self._prompts[sha256] = text
         return sha256
 
     def schema(self, name: str, schema: Schema) -> str:
-        """Store a schema, and return its sha256, which replaces the schema in the calls."""
+        """Store a schema. Return its sha256, which recorded calls contain instead of the schema."""
         sha256, text = self.schemas.of(self.batch, name, schema)
         self._prompts[sha256] = text
         return sha256
@@ -171,9 +171,9 @@ class QuestionTranscript:
         return {**written, "parameters": self._without_secrets(parameters)}
 
     def _messages(self, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the messages in stored form.
+        """Return the messages in the form in which they are stored.
 
-        If the first messages are the same as in the question's previous call, only their number is stored.
+        If the question's previous call began with the same messages, only the number of these messages is stored.
         """
         if self._before is None:
             return {"messages": [self._message(message, storable) for message in messages]}
@@ -189,9 +189,9 @@ class QuestionTranscript:
         }
 
     def _message(self, message: Mapping[str, Any], stored: Callable[[str], str]) -> dict[str, Any]:
-        """Return a message in stored form. The function `stored` converts the message's text.
+        """Return a message in the form in which it is stored.
 
-        The text of a system message becomes its sha256.
+        A system message contains the sha256 of its text. In any other message, `stored` converts the text.
         """
         role, content = message["role"], message["content"]
         marks = {}
@@ -223,7 +223,7 @@ class QuestionTranscript:
         return _bounded(self._writer.foreign(text), longest)
 
     def _without_secrets(self, parameters: Any, name: str = "") -> Any:
-        """Return the parameters without this process's secrets. Values whose names suggest a secret are hidden."""
+        """Return the parameters without this process's secrets. If a name suggests a secret, its value is hidden."""
         match parameters:
             case str():
                 secret = name not in PARAMETERS and SECRET_NAMES.search(name) is not None

@@ -1,6 +1,6 @@
-"""Nine metrics of retrieval and extraction. Each gives a score, a category, or the reason why there is neither.
+"""Nine metrics of retrieval and extraction. Each gives a score, a category, or the reason for a missing value.
 
-- **Context relevance.** Are the retrieved chunks about the question, by the search's signals?
+- **Context relevance.** Do the search's methods and scores suggest that the chunks are about the question?
 - **Context precision.** Are the cited chunks at the top of the ranking?
 - **Context recall.** Did the search find all that a value needs? An estimate, a warning, and a model's judgement.
 - **Agreement.** Do several chunks give the same value?
@@ -93,11 +93,11 @@ def aggregated_confidence(
 ) -> Evaluation:
     """Return the confidence in a value, from 0 to 1.
 
-    A single source's own confidence is used, if there is one. Otherwise a word for the agreement of the sources
-    decides: HIGH gives 0.9, MEDIUM 0.75, LOW 0.5, any other word or no word 0.7.
+    If there is one source, and it has a confidence of its own, return that confidence. Otherwise a word for the
+    agreement of the sources decides. HIGH gives 0.9, MEDIUM 0.75, and LOW 0.5. Any other word, or no word, gives 0.7.
 
     The word is `aggregation_confidence`. If that is None, the word is HIGH for unanimous sources, MEDIUM for a
-    majority, otherwise LOW; a single source has no word.
+    majority, and LOW otherwise. A single source has no word.
     """
     sources = [extraction for extraction in extractions_of(extractions) if extraction.value is not None]
     if not sources:
@@ -110,10 +110,10 @@ def aggregated_confidence(
 
 
 def semantic_validation(extractions: Iterable[ExtractionLike]) -> Evaluation:
-    """Return `pass` if at least half of the values with evidence are in their evidence, else `fail`.
+    """Return `pass` if at least half of the values that have evidence are found in that evidence, else `fail`.
 
-    Return `skipped` if no value has evidence. A value that was already checked against its chunk keeps that verdict.
-    Any other value is searched in its evidence.
+    Return `skipped` if no value has evidence. If a value was already checked against its chunk (`validated`), that
+    verdict is used. Any other value is searched in its evidence.
     """
     verdicts = [verdict for verdict in map(_verdict_of, extractions_of(extractions)) if verdict is not None]
     if not verdicts:
@@ -156,7 +156,7 @@ def _agreement(results: Iterable[ExtractionLike]) -> float | None:
 
 
 def _comparable(value: Any) -> tuple[str, Any]:
-    """Return a key for comparison: 3 and 3.0 are equal, True is no number, lists and objects are compared as JSON."""
+    """Return a key to compare values by: 3 equals 3.0, True is not a number, and lists and objects become JSON."""
     match value:
         case bool():
             return "boolean", value
@@ -170,10 +170,10 @@ def _comparable(value: Any) -> tuple[str, Any]:
 def context_recall_heuristic(
     extractions: Iterable[ExtractionLike], chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None
 ) -> Evaluation:
-    """Return the share of the chunks that are cited, times 0.7 or 0.85 if there is a `recall_warning`.
+    """Return the share of the chunks that are cited, reduced by a factor if there is a `recall_warning`.
 
-    The factor is 0.7 for `HIT_RETRIEVAL_LIMIT`, 0.85 for `HIGH_THRESHOLD_FILTERING`. The result is rounded to three
-    places. A chunk that two search methods found counts once. A cited number without a chunk is ignored.
+    The factor is 0.7 for `HIT_RETRIEVAL_LIMIT`, and 0.85 for `HIGH_THRESHOLD_FILTERING`. The result is rounded to three
+    places. A chunk that two search methods found counts once. A citation of a number that no chunk has is ignored.
     """
     chunks = chunks_of(chunks)
     if not chunks:
@@ -190,7 +190,7 @@ def recall_warning(chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None)
     """Return the reason why the search may have missed chunks. Without such a reason, the evaluation has no value.
 
     `HIT_RETRIEVAL_LIMIT`: a search method reached its limit. `HIGH_THRESHOLD_FILTERING`: fewer than half of the chunks
-    were kept.
+    that the search found were kept.
     """
     chunks, bounds = chunks_of(chunks), as_model(Retrieval, retrieval or {})
     if not chunks:
@@ -204,13 +204,13 @@ def recall_warning(chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None)
 
 
 def escalates(heuristic: Evaluation, warning: Evaluation, threshold: float = RECALL_THRESHOLD) -> bool:
-    """Return whether a model should judge recall: the estimate is below the threshold, or a search hit its limit."""
+    """Return True if a model should judge recall: the estimate is below `threshold`, or a search hit its limit."""
     low = isinstance(heuristic.value, float) and heuristic.value < threshold
     return low or warning.value == HIT_RETRIEVAL_LIMIT
 
 
 def context_recall_llm(answer: RecallAnswer | Mapping[str, Any] | None, reason: str = NOT_ASKED) -> Evaluation:
-    """Return the score that a model gave to recall. If there is no answer, `reason` says why."""
+    """Return the score that a model gave to recall. If there is no answer, return an evaluation with `reason`."""
     if answer is None:
         return no_value(LLM, "score", reason)
     return score(LLM, as_model(RecallAnswer, answer).score)
@@ -229,9 +229,9 @@ def _warning(chunks: Sequence[Chunk], retrieval: Retrieval) -> str | None:
 def context_relevance(chunks: Iterable[ChunkLike]) -> Evaluation:
     """Return how relevant the chunks are, from 0 to 1, not rounded.
 
-    The score is `0.4 * intersection + 0.5 * mean score + 0.1 * diversity`. Intersection: chunks found by both search
-    methods / chunks found by at least one. Mean score: the mean over the chunks with a score, each clamped to 0 to 1.
-    Diversity: min(1, distinct pages / 5).
+    The result is `0.4 * intersection + 0.5 * mean score + 0.1 * diversity`. Intersection: the number of chunks that
+    both search methods found, divided by the number that at least one found. Mean score: the mean of the chunks'
+    scores, each clamped to 0 to 1. Diversity: min(1, distinct pages / 5).
     """
     chunks = chunks_of(chunks)
     if not chunks:
@@ -247,7 +247,7 @@ def context_relevance(chunks: Iterable[ChunkLike]) -> Evaluation:
 
 
 def _ids(chunks: list[Chunk], method: str) -> set[tuple[bool, str]]:
-    """Return the ids of the chunks that a method found. The place in the list identifies a chunk without an id."""
+    """Return a key for each chunk that a search method found: `(True, id)`, or `(False, index)` without an id."""
     return {
         (chunk.id is not None, str(place) if chunk.id is None else chunk.id)
         for place, chunk in enumerate(chunks)
@@ -297,17 +297,17 @@ def category(label: str, value: str) -> Evaluation:
 
 
 def no_value(label: str, metric_type: MetricType, reason: str) -> Evaluation:
-    """Return an evaluation without a value, with the reason."""
+    """Return an evaluation without a value. `reason` explains why the value is missing."""
     return Evaluation(label=label, metric_type=metric_type, reason=reason)
 
 
 class ItemMetrics:
-    """The evaluations of one item with chunks. If a metric fails, only its value is missing."""
+    """The evaluations of one item with chunks. If a metric raises an error, only that metric's value is missing."""
 
     def __init__(self, retrieved: Retrieved, extractions: Mapping[str, Sequence[Extraction]]) -> None:
-        """Compute the recall estimates.
+        """Compute the estimates of recall.
 
-        `extractions`: the extractions of each field. A single value counts as a field with the empty name.
+        `extractions` maps a field's name to its extractions. The name is empty if the item has only one value.
         """
         self._chunks = retrieved.chunks
         self._extractions = extractions
@@ -319,9 +319,9 @@ class ItemMetrics:
         self._warning = _guarded(WARNING, "categorical", recall_warning, chunks, bounds)
 
     def in_doubt(self, threshold: float) -> list[str]:
-        """Return the fields whose recall a model should judge.
+        """Return the names of the fields whose recall a model should judge.
 
-        These are the fields with an estimate below `threshold`; all fields if a search hit its limit.
+        These are the fields with an estimate below `threshold`. If a search hit its limit, these are all fields.
         """
         return [field for field, estimate in self._heuristics.items() if escalates(estimate, self._warning, threshold)]
 
@@ -330,8 +330,8 @@ class ItemMetrics:
     ) -> tuple[Evaluation, ...]:
         """Return the evaluations of all metrics.
 
-        `in_doubt`: the fields about whose recall a model was asked. `answers`: the model's answers, by field.
-        `unanswered`: the reason why there is no answer, if the question failed.
+        `in_doubt`: the fields whose recall a model was asked to judge. `answers`: the model's answers, by field.
+        `unanswered`: the reason for a missing answer, if the question failed.
         """
         of_item = [_guarded(RELEVANCE, "score", context_relevance, self._chunks), self._warning]
         for field in self._extractions:

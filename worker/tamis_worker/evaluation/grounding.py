@@ -1,7 +1,8 @@
 """Grounding: is the evidence in the chunk, and does the evidence contain the value?
 
-Texts are compared after folding, as quotes are. Numbers are compared by value, in any notation. The evidence need not
-contain a boolean, or a value of an enum. For such values it is enough that the chunk contains the evidence.
+Before a comparison, texts are folded: letter case, accents and typography are ignored. Numbers are compared by value,
+in any notation. The evidence need not contain a boolean, or a value of an enum. For such a value, the chunk need only
+contain the evidence.
 """
 
 import re
@@ -29,7 +30,7 @@ _ENDED = re.compile(r"\w*(?:[.,\u00b7]\d+)*")
 
 
 class Passages:
-    """The chunks of one item, searched for the evidence of one answer with a limited number of comparisons."""
+    """The chunks of one item. The evidence of one answer is looked up in them, with a limited number of comparisons."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._chunks = chunks
@@ -62,7 +63,7 @@ class Passages:
         return quote
 
     def _words(self, number: int, quote: Quote) -> str:
-        """Return the chunk's text at a quote's place, extended to whole words: "1,250" for the quote "12"."""
+        """Return the chunk's text where a quote was found, extended to whole words: "1,250" for the quote "12"."""
         text = self._chunks[number - 1].text
         start, end = quote.start or 0, len(text) if quote.end is None else quote.end
         before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
@@ -74,7 +75,7 @@ class Passages:
 
 
 def says(passage: str, value: Any) -> bool:
-    """Return whether a passage contains a value, or every value in a list or an object. Booleans always pass."""
+    """Return True if a passage contains a value, or all values of a list or object. A boolean or None always passes."""
     match value:
         case None | bool():
             return True

@@ -53,7 +53,7 @@ async def end_tasks(*tasks: asyncio.Task[Any]) -> None:
 
 
 class LoopThread:
-    """An event loop that runs from `start` to `stop`."""
+    """An event loop on its own thread, which runs from `start` to `stop`."""
 
     def __init__(self) -> None:
         self._loop = _new_event_loop()
@@ -65,11 +65,11 @@ class LoopThread:
 
     @property
     def is_here(self) -> bool:
-        """True on the loop's own thread, which must not wait for the loop."""
+        """True if the caller runs on the loop's own thread, which must not wait for the loop."""
         return threading.current_thread() is self._thread
 
     def run(self, coroutine: Coroutine[Any, Any, T], *, within: float | None = None) -> T:
-        """Run a coroutine on the loop from any other thread, and return its result. Raise its exceptions.
+        """Run a coroutine on the loop from another thread, and return the coroutine's result or raise its exception.
 
         Raise `TimeoutError` after `within` seconds. If the wait ends before the coroutine, the coroutine is cancelled.
         """
@@ -80,11 +80,11 @@ class LoopThread:
             future.cancel()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run a coroutine on the loop, and return a future for its result. Any thread may call this."""
+        """Run a coroutine on the loop, and return a future for the result. Any thread may call this method."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def call_soon(self, callback: Callable[[], None]) -> None:
-        """Make the loop call a function. Any thread may call this."""
+        """Make the loop call a function. Any thread may call this method."""
         self._loop.call_soon_threadsafe(callback)
 
     def stop(self) -> None:
@@ -103,14 +103,14 @@ class LoopThread:
 
 
 async def wait_within(event: asyncio.Event, seconds: float | None) -> None:
-    """Wait until an event is set, at most `seconds`; None: without a limit."""
+    """Wait until an event is set, for at most `seconds`. If `seconds` is None, wait without a limit."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
 
 
 class BackgroundTasks:
-    """Named tasks that run until `end`."""
+    """Named tasks that run until `end` cancels them."""
 
     def __init__(self) -> None:
         self._tasks: list[asyncio.Task[Any]] = []
@@ -130,11 +130,11 @@ class BackgroundTasks:
 
 
 def synchronous(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Return a plain function that runs a coroutine function, and waits for the result.
+    """Return a plain function that calls a coroutine function, and waits for the result.
 
-    The plain function has the same parameters, result and errors, and a name without "_async". If the wait is
-    interrupted, the coroutine is cancelled. On the thread of the loop that runs the coroutine, the plain function
-    raises `RuntimeError`.
+    The plain function has the same parameters, result and errors. Its name lacks the ending "_async". If the wait is
+    interrupted, the coroutine is cancelled. If the plain function is called on the thread of the event loop, it raises
+    `RuntimeError`.
     """
 
     @wraps(function)
@@ -167,7 +167,7 @@ def _loop_of(_: int) -> LoopThread:
 
 @dataclass(frozen=True)
 class Looper:
-    """A loop that runs a step every `interval` seconds. A failed step runs again after the next interval.
+    """A task that repeats a step every `interval` seconds. A failed step is repeated after the next interval.
 
     If successive steps fail with the same `TamisError`, only the first failure is logged.
     """
@@ -177,7 +177,7 @@ class Looper:
     interval: float
 
     async def run(self) -> None:
-        """Run until cancelled."""
+        """Repeat the step until this coroutine is cancelled."""
         pause, met = self.interval, ""
         while True:
             await asyncio.sleep(pause)
@@ -236,7 +236,7 @@ class ThreadMailbox(Mailbox[T]):
         return super().take()
 
     def wait(self, within: float) -> None:
-        """Wait until an item is put in, at most `within` seconds."""
+        """Wait until an item is added, but at most `within` seconds."""
         self._wakeup_reader.settimeout(within)
         with suppress(TimeoutError):
             self._wakeup_reader.recv(1)

@@ -1,1 +1,1 @@
-"""The worker's statements in the ledger. All run on the worker's one event loop."""
+"""The SQL statements with which a worker uses the ledger. All of them run on the worker's event loop."""

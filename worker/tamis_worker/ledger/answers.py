@@ -1,4 +1,4 @@
-"""Cached answers: the endpoint's answer to a question, by the question's key."""
+"""Cached answers: the endpoints' answers to questions, each stored under the question's key."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ ON CONFLICT (key) DO UPDATE SET
 
 
 async def find_answers(engine: AsyncEngine, keys: Sequence[str], days: int | None = None) -> Mapping[str, KeptAnswer]:
-    """Return the answers under these keys that are not older than `days`.
+    """Return the cached answers with these keys, by key. If `days` is set, omit answers that are older.
 
     Raise `LedgerUnavailable` if Postgres does not answer.
     """
@@ -55,7 +55,7 @@ async def find_answers(engine: AsyncEngine, keys: Sequence[str], days: int | Non
 
 
 async def keep_answers(engine: AsyncEngine, answers: Mapping[str, KeptAnswer]) -> None:
-    """Store answers under their keys, in place of older answers.
+    """Store answers by key. An answer replaces an older answer with the same key.
 
     Raise `LedgerUnavailable` if Postgres does not answer.
     """

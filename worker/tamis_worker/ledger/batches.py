@@ -2,7 +2,7 @@
 
 Only the priority can change, so the other terms are read once. `BatchConfigCache.follow` receives new priorities.
 
-If a batch cannot continue, a worker pauses it in the ledger, and then no worker continues it.
+If a batch cannot continue, a worker pauses the batch in the ledger. Then all workers stop evaluating the batch's items.
 """
 
 import asyncio
@@ -36,7 +36,10 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class BatchTerms:
-    """The terms of a batch. All items of the batch share one object, so that a changed priority reaches all of them."""
+    """The terms of a batch: its operation, model, priority and options for calls.
+
+    All items of the batch share one object, so a changed priority reaches all items.
+    """
 
     batch_id: UUID
     operation: Operation
@@ -50,14 +53,14 @@ class BatchTerms:
 
 @dataclass(eq=False)
 class BatchConfigCache:
-    """A cache of the latest batches' terms. `steering`: the worker's own options for calls."""
+    """A cache of the terms of the latest batches. `steering` contains the worker's own options for model calls."""
 
     engine: AsyncEngine
     steering: Steering = NO_STEERING
     _reads: dict[UUID, asyncio.Task[BatchTerms]] = field(init=False, default_factory=dict)
 
     def expect(self, batch_id: UUID) -> "asyncio.Task[BatchTerms]":
-        """Begin to read the terms of a batch, unless they are known, and return the task that has them."""
+        """Return the task that reads the terms of a batch. If there is no such task yet, start it."""
         if (existing := self._reads.get(batch_id)) is not None:
             return existing
         if len(self._reads) >= REMEMBERED:
@@ -78,7 +81,7 @@ class BatchConfigCache:
             self._reads.pop(batch_id, None)
 
     def follow(self, priorities: Mapping[UUID, Priority]) -> Collection[UUID]:
-        """Set the batches' present priorities, and return the batches whose priority has changed."""
+        """Set the present priorities of the cached batches. Return the ids of batches whose priority has changed."""
         changed = []
         for batch_id, priority in priorities.items():
             read = self._reads.get(batch_id)
@@ -113,7 +116,7 @@ class BatchConfigCache:
 
 
 async def pause_batch(engine: AsyncEngine, batch_id: UUID, pause: Pause, *, redact: Callable[[str], str] = str) -> bool:
-    """Pause a running batch, and return True. If the batch was not running, return False.
+    """Pause a running batch, and return True. If the batch is not running, return False.
 
     Raise `LedgerUnavailable` if Postgres does not answer. `redact` removes secrets from the message, because an
     endpoint may repeat the request in its message.
@@ -130,7 +133,7 @@ async def pause_batch(engine: AsyncEngine, batch_id: UUID, pause: Pause, *, reda
 
 
 async def running_batches(engine: AsyncEngine, batch_ids: Collection[UUID]) -> Mapping[UUID, Priority]:
-    """Return the running batches among `batch_ids`, with their priorities.
+    """Return the running batches among `batch_ids`, each with its priority.
 
     Raise `LedgerUnavailable` if Postgres does not answer.
     """

@@ -1,8 +1,8 @@
 """Cancelled items, and claims that a worker returns without an outcome.
 
-Single items are cancelled here while their batch continues. The producer cancels whole batches. If a worker or batch
-stops before an item has a result, the worker returns the claim. The cost of the calls so far stays in the item's bill:
-a row in `results` with round 0, a number that no batch uses. Later costs of the item are added to that row.
+This module cancels single items while their batch continues. The producer cancels whole batches. If a worker or batch
+stops before an item has a result, the worker returns the item's claim. The cost of the calls so far stays in the item's
+bill: a row in `results` with round 0, a number that no batch uses. Later costs of the item are added to that row.
 """
 
 import json
@@ -44,8 +44,8 @@ WITH waiting AS (
 {_CANCEL_WAITING}
 """)  # noqa: S608 - put together from constants
 
-# Locked until the items are returned: a resume either precedes it, and they are published, or follows, and publishes
-# them.
+# The batches stay locked until the items are returned. If a batch was resumed before, the items are published here. If
+# the batch is resumed afterwards, the resume publishes the items.
 _STATES = text("SELECT id, state FROM batches WHERE id = ANY(CAST(:batch_ids AS uuid[])) ORDER BY id FOR SHARE")
 _GIVEN = """
 FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[]), CAST(:fences AS int[])) AS r(batch_id, idx, fence)
@@ -94,8 +94,8 @@ ON CONFLICT DO NOTHING
 async def cancel_items(engine: AsyncEngine, keys: Sequence[ItemKey]) -> Sequence[bool]:
     """Cancel the waiting items among `keys`.
 
-    Return, in the order of `keys`, whether each item was cancelled. Raise `LedgerUnavailable` if Postgres does not
-    answer.
+    Return one flag for each key, in the order of `keys`: True if the item was cancelled. Raise `LedgerUnavailable` if
+    Postgres does not answer.
     """
     async with transaction(engine) as connection:
         cancelled = item_keys(await connection.execute(_ITEMS, item_arrays(keys)))
@@ -118,17 +118,17 @@ async def give_back(
     transcripts: Sequence[CallsOfClaim | None] = (),
     cancelled: Sequence[bool] = (),
 ) -> Sequence[bool]:
-    """Make the items pending again, as if never claimed. Items of cancelled batches become cancelled.
+    """Make the items of `claims` pending again, as if never claimed. Items of cancelled batches become cancelled.
 
-    Return, in the order of the claims, whether each item needs a new message now. Items of paused batches need none
-    now: they get a message when the batch is resumed.
+    Return one flag for each claim, in order: True if its item needs a new message now. An item of a paused batch gets
+    its message when the batch is resumed.
 
     Args:
         engine: the ledger.
         claims: the claims to return. If another worker has taken over a claim, nothing is recorded for it.
-        paid: the bill of each claim; empty: nothing was paid.
-        transcripts: the recorded calls of each claim; empty: no calls were recorded.
-        cancelled: for each claim, True if its item ends although the batch continues; empty: no item ends.
+        paid: the bill of each claim; empty if nothing was paid.
+        transcripts: the recorded calls of each claim; empty if no calls were recorded.
+        cancelled: for each claim, True if its item becomes cancelled although the batch continues; empty if none does.
 
     Raises:
         LedgerUnavailable: Postgres does not answer.

@@ -1,9 +1,9 @@
-"""Claims: a worker's fenced right to evaluate an item.
+"""Claims: a worker's right to evaluate an item.
 
-A claim raises the item's fence number, and only a result under the current number is accepted. A claim is valid while
-its worker's lease is valid, so one heartbeat per worker keeps all its claims alive.
+Each claim raises the item's fence number. The ledger accepts a result only with the current number. A claim is valid
+while its worker's lease is valid, so one heartbeat per worker keeps all its claims alive.
 
-`HeldClaims` are the claims whose items a process evaluates. Claiming, evaluation and the lease all use this set.
+`HeldClaims` is the set of items that a process is evaluating. Claiming, evaluation and the lease all use this set.
 """
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -39,21 +39,21 @@ class Claim:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The columns that identify the claim in a row of JSON."""
+        """The columns of a JSON row that identify the claim: batch id, index and fence number."""
         return {"batch_id": str(self.key.batch_id), "idx": self.key.index, "fence": self.fence}
 
 
 @dataclass(frozen=True)
 class ClaimRefusal:
-    """The refusal of a claim: the item is finished, another claim is valid, or the batch does not run."""
+    """The refusal of a claim: the item is finished, another claim on it is valid, or its batch is not running."""
 
     cancelled: bool  # True: the item is cancelled; False: any other reason
 
 
-# Claimable: pending items, and items of a worker with an expired lease, if this worker may judge that (see `recovery`).
+# Claimable are pending items, and items of a worker with an expired lease if this worker may judge others (`recovery`).
 # Rows that another transaction is writing are skipped: that transaction decides. Items of paused or cancelled batches
-# stay. A claim taken over from a dead worker is counted, because that worker may have paid. The reconciler, not this
-# statement, limits the claims of an item (`recovery`).
+# are not claimed. A claim taken over from a dead worker is counted, because the dead worker may have paid for a call.
+# The reconciler, not this statement, limits the claims of an item.
 _CLAIM = text("""
 WITH wanted AS (
     SELECT i.batch_id, i.idx, b.round, i.state = 'running' AND i.worker = :worker AND w.doubted AS again,
@@ -90,11 +90,11 @@ async def claim(
     worker: str,
     in_doubt: Collection[ItemKey] = (),
 ) -> Sequence[Claim | None]:
-    """Return, in the order of the keys, a claim for each key; None if the claim is refused.
+    """Claim these items, and return the claims in the order of the keys; None for a refused claim.
 
-    A claim is refused if the item is finished, another claim is valid, or the batch does not run. A repeated key is
-    granted once. `in_doubt`: keys that may already be claimed for this worker, after a lost reply. These keys are
-    granted as if they were free. Raise `LedgerUnavailable` if Postgres does not answer.
+    A claim is refused if the item is finished, another claim on it is valid, or its batch is not running. A repeated
+    key gets only one claim. `in_doubt`: keys whose last claim got no reply. If the ledger had granted that claim to
+    this worker, the ledger grants a new one. Raise `LedgerUnavailable` if Postgres does not answer.
     """
     async with transaction(engine) as connection:
         rows = await connection.execute(
@@ -135,21 +135,21 @@ async def cancelled(engine: AsyncEngine, keys: Collection[ItemKey]) -> Collectio
 
 
 def item_arrays(keys: Collection[ItemKey]) -> dict[str, object]:
-    """Return the items as two parameters of a statement: arrays of batch ids and of indexes."""
+    """Return two parameters of an SQL statement: an array of the items' batch ids, and an array of their indexes."""
     return {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys]}
 
 
 def item_keys(rows: Iterable[Row[Any]]) -> set[ItemKey]:
-    """Return the items of rows that have a `batch_id` and an `idx`."""
+    """Return the keys of the items in these rows. Every row must have the columns `batch_id` and `idx`."""
     return {ItemKey(row.batch_id, row.idx) for row in rows}
 
 
 class HeldClaims(set[ItemKey]):
-    """The items that are claimed and being evaluated in this process. Use the set on the worker's loop only."""
+    """The claimed items that this process is evaluating. Use the set only on the worker's event loop."""
 
     @contextmanager
     def hold(self, key: ItemKey) -> Iterator[None]:
-        """Keep a claim in the set during the evaluation of its item."""
+        """Keep an item in the set until the `with` block, which evaluates the item, ends."""
         self.add(key)
         try:
             yield
@@ -157,7 +157,7 @@ class HeldClaims(set[ItemKey]):
             self.discard(key)
 
 
-# The claims that the ledger knows for a worker: all of them are in open shards.
+# The claims that the ledger lists for a worker. Claimed items are always in open shards.
 _MINE = text("""
 SELECT i.batch_id, i.idx, i.fence
 FROM shards s JOIN batches b ON b.id = s.batch_id AND b.round = s.round
@@ -176,11 +176,12 @@ RETURNING i.batch_id, i.idx
 class Claims:
     """The claims of one worker.
 
-    If the reply to a claim is lost, the ledger may have granted the claim. The next call of `claim` requests such items
-    again. If the ledger went back in time (a failover, a restored dump), the ledger may list claims that have ended.
-    `disown_unheld` disowns these claims. Otherwise no worker would take over these items while this worker is alive.
+    If the reply to `claim` is lost, the ledger may have granted the claims. A second call with the same keys gets them.
+    If the ledger went back in time (a failover, a restored dump), the ledger may list claims that have ended.
+    `disown_unheld` removes this worker from such claims. Otherwise no other worker could take over these items while
+    this worker is alive.
 
-    `held`: the items that the worker evaluates.
+    `held`: the items that the worker is evaluating.
     """
 
     engine: AsyncEngine
@@ -188,12 +189,12 @@ class Claims:
     worker: str
     held: Container[ItemKey]
     _in_doubt: set[ItemKey] = field(init=False, default_factory=set)
-    _unheld: Mapping[ItemKey, int] = field(init=False, default_factory=dict)  # with the number of the claim
+    _unheld: Mapping[ItemKey, int] = field(init=False, default_factory=dict)  # with the fence number of the claim
 
     async def claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | ClaimRefusal]:
-        """Return, in the order of the keys, a claim or a refusal for each key.
+        """Claim these items, and return, in the order of the keys, a claim or a refusal for each item.
 
-        After `LedgerUnavailable`, call the method again with the same keys.
+        If Postgres does not answer, the method raises `LedgerUnavailable`. Then call it again with the same keys.
         """
         try:
             granted = await claim(
@@ -210,11 +211,11 @@ class Claims:
         return [new or ClaimRefusal(key in gone) for key, new in zip(keys, granted, strict=True)]
 
     async def disown_unheld(self) -> int:
-        """Disown this worker's claims in the ledger that the worker did not hold at the last two calls.
+        """Remove this worker from claims that the ledger lists for it, but that it does not hold. Return their number.
 
-        Return the number of these claims. The reconciler treats a disowned claim like a claim of a dead worker. One
-        call is not enough, because a claim may be granted in the ledger a moment before this worker knows it. Raise
-        `LedgerUnavailable`.
+        The reconciler treats such a claim like a claim of a dead worker. A claim is removed only if two successive
+        calls find that it is not held: the ledger may grant a claim a moment before this worker learns of the claim.
+        Raise `LedgerUnavailable` if Postgres does not answer.
         """
         async with transaction(self.engine) as connection:
             rows = (await connection.execute(_MINE, {"worker": self.worker})).all()

@@ -1,6 +1,6 @@
 """The worker's connections to Postgres, with translated errors.
 
-The module also makes a model's texts storable in Postgres, and says in words why Postgres refused a statement.
+The module also makes a model's texts storable in Postgres, and describes why Postgres refused a statement.
 """
 
 import asyncio
@@ -24,14 +24,15 @@ from tamis_schemas.ledger.outages import outage
 from tamis_schemas.values.unstorable import UNSTORABLE
 
 GIVE_UP_AFTER = 40.0  # s for a transaction; a server that has not even ended its statement by then is unreachable
-# A process that is stopped during a transaction (SIGSTOP, a sleeping machine) keeps its locks, such as the sweep's.
-# With the usual lease, it loses them before its lease expires.
+# A process that is stopped during a transaction (SIGSTOP, a sleeping machine) keeps its locks, such as the lock for
+# repairs. Postgres ends the transaction after this time, before a lease of the usual length expires.
 IDLE_WITHIN = 10  # s between two statements of a transaction
 # Six connections: claims, results, heartbeat, aggregates, reconciler, one spare. A slower statement means trouble in
 # the server; waiting does not help.
 WORKER = PoolKind("tamis worker", statement_within=30, idle_within=IDLE_WITHIN, kept=6, most=8)
 
-# The schema was complete when the worker began: an operator restores a dump.
+# SQL states of missing tables, columns or databases. The schema was complete when the worker began, so an operator is
+# restoring a dump.
 RESTORING = frozenset({"3D000", "3F000", "42703", "42883", "42P01", "42P10", "55000", "57P04"})
 
 log = logging.getLogger(__name__)
@@ -58,7 +59,7 @@ class LedgerEngines:
 
     @classmethod
     def of(cls, database_url: str) -> Self:
-        """Return the pools for a worker's loop."""
+        """Return the pools for a worker's event loop."""
         return cls(connect(database_url), connect(database_url, single_statements=True))
 
     async def dispose(self) -> None:
@@ -69,9 +70,10 @@ class LedgerEngines:
 
 @asynccontextmanager
 async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-    """Run one transaction. Raise `LedgerUnavailable` if Postgres does not answer; the commit may have happened even so.
+    """Run one transaction. Raise `LedgerUnavailable` if Postgres does not answer.
 
-    `tamis_schemas.ledger.outages` lists the errors that become `LedgerUnavailable`.
+    The transaction may be committed nevertheless. `tamis_schemas.ledger.outages` lists the errors that become
+    `LedgerUnavailable`.
     """
     try:
         async with engine.begin() as connection:
@@ -87,7 +89,7 @@ async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
 
 
 def _restoring(error: BaseException) -> LedgerUnavailable | None:
-    """Return the error for an incomplete ledger, such as during the restore of a dump; None for any other error."""
+    """Return `LedgerUnavailable` if the ledger is incomplete, for example while a dump is restored; otherwise None."""
     driver = error.orig if isinstance(error, DBAPIError) else error
     if not isinstance(driver, psycopg.Error) or driver.sqlstate not in RESTORING:
         return None
@@ -97,7 +99,7 @@ def _restoring(error: BaseException) -> LedgerUnavailable | None:
 def _hang_up(connection: AsyncConnection) -> None:
     """End the connection to a silent server, so that the driver notices and stops waiting.
 
-    If the driver's statement were cancelled instead, the driver would wait for the same server.
+    Cancelling the driver's statement would not help: the driver would still wait for the silent server.
     """
     driver = connection.sync_connection.connection.driver_connection if connection.sync_connection else None
     if driver is None or driver.closed:
@@ -108,7 +110,7 @@ def _hang_up(connection: AsyncConnection) -> None:
 
 
 def storable(value: Any) -> Any:
-    """Return the value with U+FFFD in place of each NUL and each half of a surrogate pair, in all of its texts."""
+    """Return a JSON value in which U+FFFD replaces each NUL and each half of a surrogate pair."""
     match value:
         case str():
             return value if _can_be_stored(value) else UNSTORABLE.sub("\ufffd", value)
@@ -122,7 +124,7 @@ def storable(value: Any) -> Any:
 def refusal_words(error: BaseException) -> str:
     """Return why Postgres refused a statement, in a few words, such as `numeric value out of range`.
 
-    Postgres's messages are omitted, because they quote data: a number, a row, the text of an answer.
+    The words come from the type of the error. Postgres's own message may quote data, such as the text of an answer.
     """
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     name = type(cause).__name__

@@ -1,4 +1,4 @@
-"""The request format of each endpoint and model, stored for all workers and across restarts.
+"""The request format (`Rung`) of each model at each endpoint, stored for all workers and across restarts.
 
 All times are by the database's clock. Each statement concerns one row, and is its own transaction.
 """
@@ -11,7 +11,7 @@ from ..llm.dialect import RungState
 from ..llm.dialect_store import CLIMB_AFTER, LEASE, Leased
 from .connection import storable, transaction
 
-# `due`: the format is less binding than the first one, and unchanged for a day.
+# `due`: the format is less binding than the start format, and has not changed for a day.
 _LOOK = text("""
 SELECT rung, proven, unusable,
        rung = ANY(CAST(:below AS text[])) AND changed_at <= now() - make_interval(secs => :climb_after) AS due
@@ -47,7 +47,7 @@ WHERE endpoint = :endpoint AND model = :model AND probe_worker = :holder
 
 
 class LedgerDialects:
-    """The store of request formats that all workers share. Each statement of the engine must be its own transaction."""
+    """The store of request formats that all workers share. Its engine must commit each statement by itself."""
 
     def __init__(self, engine: AsyncEngine, endpoint: str) -> None:
         """Prepare the store of one endpoint. `endpoint`: the endpoint's name, as `endpoint_name` returns it."""
@@ -55,19 +55,19 @@ class LedgerDialects:
         self._endpoint = storable(endpoint)
 
     async def look(self, model: str) -> RungState | None:
-        """Return the state of a model's request format; None if no state is stored."""
+        """Return a model's stored request format, and whether it is proven; None if nothing is stored."""
         row = await self._row(_LOOK, model)
         return None if row is None else _state(row)
 
     async def lease(self, model: str, holder: str) -> Leased:
-        """Request the lease for the one call that tries a model's request format."""
+        """Request the lease on a model's request format: the right of one call, `holder`, to try the format."""
         row = await self._row(_LEASE, model, holder=holder, start=START.value, lease_for=LEASE)
         if row is not None:
             return Leased(_state(row), granted=True)
         return Leased(await self.look(model) or RungState(), granted=False)
 
     async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
-        """Replace `seen` by `then`, if `seen` is still stored. Return the state that is stored afterwards."""
+        """Store the state `then` if the stored state is still `seen`. Return the state that is stored afterwards."""
         row = await self._row(
             _EXCHANGE,
             model,
@@ -94,6 +94,6 @@ class LedgerDialects:
 
 
 def _state(row: Row[tuple[object, ...]]) -> RungState:
-    # A format of a later release is read as the least binding format.
+    # A format that only a later release knows is read as the least binding format.
     rung = next((rung for rung in Rung if rung.value == row.rung), Rung.REMINDED)
     return RungState(rung, proven=row.proven, unusable=row.unusable, due=row.due)

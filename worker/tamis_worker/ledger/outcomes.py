@@ -1,6 +1,7 @@
-"""Outcomes: the end of an item, accepted only under the fence number of its claim.
+"""Outcomes: the decisions and failures of items.
 
-The transcript of the item's calls is written with its outcome, and never read here.
+The ledger accepts an outcome only with the fence number of the item's current claim. The transcript of the item's calls
+is written together with the outcome. This module never reads it.
 """
 
 import json
@@ -26,7 +27,10 @@ MOST_KNOWN = 4_096  # texts that a process knows to be in the ledger; others are
 
 @dataclass(frozen=True)
 class CallsOfClaim:
-    """The calls of one claim, in the form of `tamis_schemas.answers.transcript`."""
+    """The transcript of one claim: its calls to models as JSON objects.
+
+    `tamis_schemas.answers.transcript` defines the fields of these objects.
+    """
 
     calls: Sequence[Mapping[str, Any]]
     prompts: Mapping[str, str] = field(default_factory=dict)  # the texts that the calls refer to, by sha256
@@ -41,15 +45,15 @@ class TranscribedClaim:
 
 
 class KnownPrompts:
-    """The texts of prompts that the ledger already has, so that they are not sent a second time."""
+    """The prompt texts that this process has already written to the ledger, and need not send again."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[UUID, str], None] = {}
 
     def new(self, claims: Iterable[TranscribedClaim]) -> dict[tuple[UUID, str], str]:
-        """Return the texts of these claims, without the texts that the ledger is known to have.
+        """Return the prompt texts of these claims that the ledger may lack, by batch id and SHA-256 of the text.
 
-        The texts are sorted, so that workers that write at the same time do not deadlock.
+        The keys are sorted. So workers that write at the same time lock rows in the same order, without a deadlock.
         """
         new = {
             (entry.claim.key.batch_id, sha256): text
@@ -60,7 +64,7 @@ class KnownPrompts:
         return dict(sorted(new.items()))
 
     def committed(self, texts: Iterable[tuple[UUID, str]], batches: Iterable[UUID]) -> None:
-        """Record the texts of these batches as committed. Texts of other batches are ignored."""
+        """Record that the ledger has these texts (batch id, SHA-256), except those whose batch is not in `batches`."""
         accepted = set(batches)
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
@@ -68,20 +72,20 @@ class KnownPrompts:
 
 
 def transcript_rows(claims: Sequence[TranscribedClaim]) -> str:
-    """Return claims and their calls as JSON for a statement."""
+    """Return a JSON array with one object for each claim: the claim's columns and its calls."""
     rows = [entry.claim.columns | {"calls": entry.transcript.calls} for entry in claims]
     return json.dumps(rows, ensure_ascii=False)
 
 
 def prompt_rows(texts: Mapping[tuple[UUID, str], str]) -> str:
-    """Return the texts that calls refer to, as JSON for a statement."""
+    """Return a JSON array with one object for each text. A key of `texts` is a batch id and the text's SHA-256."""
     rows = [{"batch_id": str(batch_id), "sha256": sha256, "text": text} for (batch_id, sha256), text in texts.items()]
     return json.dumps(rows, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
 class ClaimOutcome:
-    """The outcome of one claim: the decision or failure of its item, with the bill and the transcript."""
+    """The outcome of one claim: the decision or failure of its item, with tokens, cost and transcript of its calls."""
 
     claim: Claim
     ended: Decided | Failure
@@ -95,8 +99,8 @@ class ClaimOutcome:
         return ItemStatus.DECIDED if isinstance(self.ended, Decided) else ItemStatus.FAILED
 
 
-# One statement, one commit: the item's state under its fence, and for accepted items the row, the transcript and the
-# metrics. Failures have no metrics, and only they are asked again.
+# One statement in one commit writes the item's state if the fence number matches, and then the result, the transcript
+# and the metrics. Failures have no metrics, and only failed items are evaluated again.
 _RECORD = text("""
 WITH given AS (
     SELECT * FROM json_to_recordset(CAST(:rows AS json)) AS r(
@@ -172,11 +176,11 @@ RETURNING batch_id, idx
 async def record(
     engine: AsyncEngine, outcomes: Sequence[ClaimOutcome], known: KnownPrompts | None = None
 ) -> Sequence[bool]:
-    """Write outcomes, and return, in their order, whether each was accepted.
+    """Write outcomes, and return, in their order, True for each accepted outcome.
 
-    An outcome is not accepted if a newer claim has raised the fence number. The same is true of an outcome that was
-    written before, but whose reply was lost. `known`: the texts that need not be sent; None: send all. Raise
-    `LedgerUnavailable`.
+    The ledger refuses an outcome if a newer claim has raised the item's fence number. The ledger also refuses to write
+    an outcome a second time, even if the first reply was lost. `known`: prompt texts that need not be sent; None: send
+    all. Raise `LedgerUnavailable` if Postgres does not answer.
     """
     known = known or KnownPrompts()
     transcribed = [TranscribedClaim(o.claim, o.transcript) for o in outcomes if o.transcript is not None]
@@ -194,9 +198,10 @@ async def record(
 
 
 async def latest_errors(engine: AsyncEngine, batch_id: UUID, limit: int) -> Sequence[ErrorKind | None]:
-    """Return the error kinds of the batch's latest results that needed a call, newest first; None for a decided item.
+    """Return the error kinds of the batch's `limit` latest results, newest first. A decided item has the kind None.
 
-    Raise `LedgerUnavailable` if Postgres does not answer.
+    Items without content are left out, because no call was made for them. Raise `LedgerUnavailable` if Postgres does
+    not answer.
     """
     c = results.c
     evaluated = (c.error_kind.is_(None)) | (c.error_kind != ErrorKind.NO_CONTENT)
@@ -208,8 +213,8 @@ async def latest_errors(engine: AsyncEngine, batch_id: UUID, limit: int) -> Sequ
 def refused(outcome: ClaimOutcome, why: str) -> tuple[ClaimOutcome, ClaimOutcome]:
     """Return two outcomes to record instead of an outcome that the ledger refused.
 
-    Both outcomes are failures of the item. The first outcome keeps the bill. Use the second if the ledger refuses the
-    bill too.
+    Both outcomes are failures of the item. The first outcome keeps the tokens and the cost. The second drops them:
+    record it if the ledger refuses the first outcome too. `why`: the reason of the refusal.
     """
     why = f"the ledger cannot store this outcome: {why}"
     failed = replace(outcome, ended=Failure(ErrorKind.INTERNAL, why), cut={}, transcript=None)
@@ -256,7 +261,7 @@ def _row(outcome: ClaimOutcome) -> dict[str, Any]:
 
 
 def _detail(detail: BaseModel | None, panel: PanelResult | None) -> Any:
-    """Return the details of a value, with the verdicts of a panel under `panel`. A failure has only the verdicts."""
+    """Return the JSON of a result's details, with the verdicts of a panel of models under the key `panel`."""
     written = None if detail is None else detail.model_dump(mode="json")
     if panel is not None:
         written = {**(written or {}), "panel": panel.model_dump(mode="json")}
@@ -264,7 +269,10 @@ def _detail(detail: BaseModel | None, panel: PanelResult | None) -> Any:
 
 
 def _evaluations(outcome: ClaimOutcome) -> list[dict[str, Any]]:
-    """Return one row for each metric and field. If a metric has several values for a field, the last counts."""
+    """Return one row for each field and metric (`label`) of a decided item; no rows for a failure.
+
+    If a metric has several values for a field, the last counts.
+    """
     if not isinstance(outcome.ended, Decided):
         return []
     rows = {}

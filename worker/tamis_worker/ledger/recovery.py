@@ -1,12 +1,13 @@
-"""The leases of workers, and the effects of dead workers and lost messages in the ledger.
+"""The leases of workers, and the repair of the ledger after dead workers and lost messages.
 
 Redis delivers each queue in order. If an item is pending and its queue is empty, the item's message is lost, or a dead
-worker has it. The same is true if an item behind it in the queue was claimed more than a lease ago.
+worker has the message. The same is true if an item further back in the queue was claimed more than a lease ago.
 
 A worker's claims are valid while it renews its lease. Each renewal reports the worker's state. A worker whose lease has
 expired counts as dead. But while the ledger is unreachable, no worker can renew a lease. The first worker to come back
 would then consider all other workers dead, and pay for their items again. So a worker may judge others only after it
-has renewed its own lease regularly for as long as one lease lasts. No gap may exceed two thirds of that time.
+has renewed its own lease regularly for as long as one lease lasts. No two renewals may be more than two thirds of a
+lease apart.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,13 +37,13 @@ ON CONFLICT (id) DO UPDATE SET
     judges_from = CASE WHEN workers.judges_until > now() THEN workers.judges_from ELSE EXCLUDED.judges_from END,
     judges_until = EXCLUDED.judges_until
 """)
-GAP = 2 / 3  # of a lease; with three beats per lease, a living worker has at least this left when a gap begins
+GAP = 2 / 3  # of a lease; a living worker renews three times per lease, so at least this share of it is always left
 
 _END = text("DELETE FROM workers WHERE id = :worker")
 
 
 async def renew_lease(engine: AsyncEngine, report: WorkerReport, *, lease: float) -> None:
-    """Renew the worker's lease for `lease` seconds from now, by the database's clock.
+    """Renew the worker's lease for `lease` seconds from now, by the database's clock, and store the worker's report.
 
     Raise `LedgerUnavailable` if Postgres does not answer.
     """
@@ -60,7 +61,7 @@ async def end_lease(engine: AsyncEngine, *, worker: str) -> None:
 
 @dataclass(frozen=True)
 class LostItem:
-    """A pending item that needs a new message."""
+    """A pending item that needs a new message in its queue."""
 
     batch_id: UUID
     operation: str
@@ -70,7 +71,7 @@ class LostItem:
 
 @dataclass(frozen=True)
 class OpenShard:
-    """A dispatched shard that is not closed, although all its items have ended."""
+    """A dispatched shard (range of a batch's items) that is not closed, although all its items have ended."""
 
     batch_id: UUID
     round: int
@@ -98,13 +99,13 @@ ON CONFLICT (kind) DO UPDATE SET total = repairs.total + EXCLUDED.total, last_at
 
 
 async def count(connection: AsyncConnection, repaired: Mapping[str, int]) -> None:
-    """Add the numbers of repairs, by kind, to the totals in the ledger."""
+    """Add repairs to the totals in the ledger. `repaired`: the number of repairs by kind."""
     kinds = sorted(kind for kind, n in repaired.items() if n)
     await connection.execute(_COUNT, {"kinds": kinds, "counts": [repaired[kind] for kind in kinds]})
 
 
 async def try_lock(connection: AsyncConnection) -> bool:
-    """Return True if this transaction gets the lock for repairs. The lock ends with the transaction."""
+    """Take the lock for repairs until the transaction ends. Return False if another transaction has the lock."""
     statement = text("SELECT pg_try_advisory_xact_lock(:lock)")
     return bool((await connection.execute(statement, {"lock": SWEEP_LOCK})).scalar_one())
 
@@ -113,7 +114,7 @@ _FORGET_WORKERS = text("""
 DELETE FROM workers k WHERE k.lease_until < now() - interval '1 hour'
 """)
 
-# The likely cause is an item that kills its workers: after `max_claims` claims it fails, with a row.
+# Such an item probably kills its workers. After `max_claims` claims it fails, and gets a row in `results`.
 _GIVE_UP = text("""
 WITH poison AS (
     UPDATE item_states i
@@ -236,8 +237,8 @@ async def give_up_poison(connection: AsyncConnection, *, max_claims: int) -> int
 async def release_dead(connection: AsyncConnection) -> Sequence[LostItem]:
     """Release the claims of workers with an expired lease, and return the items that need new messages.
 
-    Only items of running batches need new messages. Items of paused batches stay pending until the resume, and items of
-    cancelled batches become cancelled.
+    Only items of running batches need new messages. Released items of paused batches stay pending until the resume.
+    Released items of cancelled batches become cancelled.
     """
     rows = (await connection.execute(_RELEASE_DEAD)).all()
     await connection.execute(_CANCEL_RELEASED)
@@ -249,8 +250,8 @@ async def find_lost(
 ) -> Sequence[LostItem]:
     """Return the pending items whose messages are lost, and mark the items as published now.
 
-    `empty`: the queues without messages. A message is lost if its queue is empty, or if an item behind it in the queue
-    was claimed more than `grace` seconds ago. A message younger than `grace` seconds never counts as lost.
+    `empty`: the queues without messages. A message is lost if its queue is empty, or if an item further back in the
+    queue was claimed more than `grace` seconds ago. A message younger than `grace` seconds never counts as lost.
     """
     rows = await connection.execute(
         _LOST, {"grace": grace, "priorities": [q.priority.value for q in empty], "lanes": [q.lane for q in empty]}
@@ -259,7 +260,7 @@ async def find_lost(
 
 
 async def find_unclosed(connection: AsyncConnection, *, grace: float) -> Sequence[OpenShard]:
-    """Return the shards still open `grace` seconds after their dispatch, although all their items have ended."""
+    """Return the shards that are open `grace` seconds after their dispatch, although all their items have ended."""
     rows = await connection.execute(_UNCLOSED, {"grace": grace})
     return [OpenShard(r.batch_id, r.round, r.shard, r.traceparent) for r in rows]
 
@@ -270,16 +271,16 @@ async def find_unfinished(connection: AsyncConnection) -> Sequence[UUID]:
 
 
 async def find_undispatched(connection: AsyncConnection, *, grace: float) -> Sequence[UUID]:
-    """Return the unfinished batches with waiting shards, and with fewer dispatched shards than their window allows.
+    """Return the unfinished batches that may dispatch more of their waiting shards.
 
-    `grace`: minimum age of a batch, in seconds.
+    The column `window_size` limits the dispatched shards of a batch. `grace`: minimum age of a batch, in seconds.
     """
     return (await connection.execute(_UNDISPATCHED, {"grace": grace})).scalars().all()
 
 
 async def find_unadvanced(connection: AsyncConnection, *, grace: float) -> Sequence[UUID]:
-    """Return the completed batches after which no later stage has begun, although their review is not finished.
+    """Return the completed batches of unfinished reviews whose next stage has not begun.
 
-    `grace`: seconds since the batch's end.
+    `grace`: minimum time since the batch's end, in seconds.
     """
     return (await connection.execute(_UNADVANCED, {"grace": grace})).scalars().all()

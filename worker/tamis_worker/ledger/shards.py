@@ -1,4 +1,4 @@
-"""The closing of shards and batches. Closing a shard or batch a second time changes nothing.
+"""The closing of shards (ranges of a batch's items) and of batches. A second closing changes nothing.
 
 Closing a batch writes its summary. SQL computes all numbers of the summary from the ledger.
 """
@@ -120,7 +120,7 @@ async def close_cancelled(engine: AsyncEngine, batch_id: UUID) -> bool:
 
 
 async def _finish_cancelled(connection: AsyncConnection, batch: Row[Any]) -> bool:
-    """Finish a cancelled batch, whose row is locked. Return False if some of its items have not ended."""
+    """Finish a cancelled batch. The caller has locked its row. Return False if some of its items have not ended."""
     if batch.finished_at is not None:
         return True
     if (await connection.execute(_OPEN_ITEMS, {"batch_id": batch.id})).first() is not None:
@@ -131,7 +131,7 @@ async def _finish_cancelled(connection: AsyncConnection, batch: Row[Any]) -> boo
 
 
 async def _finish(connection: AsyncConnection, batch_id: UUID, **changes: Any) -> None:
-    """Finish a batch with these changes, and write its summary."""
+    """Mark a batch as finished, set the columns in `changes`, and write the batch's summary."""
     finished = update(batches).where(batches.c.id == batch_id).values(finished_at=func.now(), **changes)
     batch = (await connection.execute(finished.returning(batches))).one()
     about = {"tamis.batch_id": str(batch.id), "tamis.round": batch.round}
@@ -148,7 +148,7 @@ async def _finish(connection: AsyncConnection, batch_id: UUID, **changes: Any) -
 
 
 def summarise(connection: Connection, batch: Row[Any]) -> Summary:
-    """Return the summary of a batch whose items have all ended, from its row in `batches`. Nothing is written."""
+    """Return the summary of a batch whose items have all ended. `batch`: its row in `batches`. Nothing is written."""
     batch_id, kind = batch.id, kind_of(batch.operation)
     counted: dict[str, dict[str, int]] = defaultdict(dict)
     for row in connection.execute(_counts(batch.operation), {"batch_id": batch_id}):
@@ -193,9 +193,9 @@ def _counts(operation: str) -> CompoundSelect[str, str, int]:
 
 
 def _failed() -> ColumnElement[bool]:
-    """Return an SQL condition that is true for results whose item is failed.
+    """Return an SQL condition that is true for results whose item is still failed.
 
-    The result alone does not show this: a failed item can be cancelled later.
+    The result alone does not show the item's state: a failed item can be cancelled later.
     """
     same = (items.c.batch_id == results.c.batch_id) & (items.c.idx == results.c.idx)
     return exists().where(same, items.c.state == ItemStatus.FAILED)
@@ -232,7 +232,7 @@ _METRICS = (
 
 
 def _metrics(connection: Connection, batch_id: UUID) -> dict[str, MetricFigures]:
-    """Return the figures of each metric, with the number of missing values for each reason."""
+    """Return each metric's figures by its label. The figures include the number of missing values for each reason."""
     by_label: dict[str, MetricFigures] = {}
     for row in connection.execute(_METRICS, {"batch_id": batch_id}):
         figures = by_label.get(row.label, MetricFigures(n=0))

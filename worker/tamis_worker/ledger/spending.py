@@ -28,7 +28,7 @@ class BudgetChange:
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
-    """A batch's spending after a group of changes. `granted`: whether the reservation of this change was granted."""
+    """The reply to one change: whether its reservation was granted, and the batch's spending in dollars afterwards."""
 
     granted: bool
     max_cost: Decimal
@@ -36,7 +36,8 @@ class BudgetState:
     reserved: Decimal
 
 
-# Settlements come first: they free money. Then a batch's reservations in order, as many from the first as fit.
+# Settlements come first, because they free money. Then the batch's reservations are granted in order, until one does
+# not fit.
 _CHANGE = text("""
 WITH given AS (
     SELECT * FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:reserve AS numeric[]), CAST(:release AS numeric[]),
@@ -73,9 +74,9 @@ _ENDED = text("SELECT pg_xact_status(CAST(:transaction AS xid8))")
 class Spending:
     """The writer of changes to batches' spending. Each change is written exactly once.
 
-    If it is unknown whether a commit succeeded, the ledger is asked before the next write.
+    If the reply to a commit is lost, the next call first asks the ledger whether the commit succeeded.
 
-    Write one group at a time. After `LedgerUnavailable`, the next call must pass the same group again.
+    Write one group of changes at a time. After `LedgerUnavailable`, the next call must pass the same group again.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
@@ -84,7 +85,7 @@ class Spending:
         self._doubt: tuple[str, Sequence[BudgetState]] | None = None
 
     async def change(self, changes: Sequence[BudgetChange]) -> Sequence[BudgetState]:
-        """Write changes, and return, in the same order, the state of each change's batch.
+        """Write a group of changes, and return, in their order, the state of each change's batch after the group.
 
         Raise `LedgerUnavailable` if Postgres does not answer.
         """

@@ -7,9 +7,9 @@ The module does no I/O. Time is an argument, in seconds of a monotonic clock. `t
 `give` ends the call. `request_at` returns the time of the next request to Redis, `next_request` builds the request, and
 `apply_reply` applies the reply.
 
-A slot passes from one call to the next without a round trip. The process releases slots that were unused for a second.
-The process requests permits in advance. If Redis has not replied for longer than `FRESH`, slots and permits are not
-used.
+A slot passes from one call to the next without a request to Redis. The process releases slots that were unused for
+`REST` seconds. The process requests permits in advance. If Redis has not replied for longer than `FRESH`, slots and
+permits are not used.
 """
 
 import math
@@ -26,7 +26,7 @@ from .script import LimiterReply, LimiterRequest, Limits, ObservedLimits, Shared
 GATHER = 0.01  # between two requests; all events of that time go into one request
 BLOCKED_POLL = 2.0  # while calls wait for the end of a block: a person may lift it
 FIRST_POLL, LAST_POLL = 0.05, 0.25  # while other processes hold the wanted slots: their release is not announced
-PROMPT = 0.1  # a slower reply waited in this process: due times count from so long after the request
+PROMPT = 0.1  # a slower reply has waited in this process: its due times count from this time after the request
 REST = 1.0  # slots and tokens unused for so long are returned
 FRESH = AHEAD + GRACE
 STEADY = 4.0  # calls a second; above it, permits are requested ahead of demand
@@ -57,7 +57,7 @@ class Permits:
 
     @property
     def tokens(self) -> int:
-        """The sum of the tokens of all permits, and of unused tokens of earlier permits."""
+        """The tokens of all permits, plus the unused tokens of earlier permits."""
         return self.token_balance + self._upcoming_tokens
 
     @property
@@ -66,9 +66,10 @@ class Permits:
         return self._upcoming[0].due if self._upcoming else None
 
     def last_until(self, head: int) -> float:
-        """Return the time when more permits must be requested; -inf if the next call lacks a permit or tokens.
+        """Return the time when more permits must be requested.
 
-        `head`: tokens that the next call needs.
+        The time is -inf (at once) if no further permit will become due, or the next call, of `head` tokens, lacks
+        tokens.
         """
         if not self._upcoming or self.tokens < head:
             return -math.inf
@@ -81,7 +82,7 @@ class Permits:
             self._upcoming.append(_GrantedPermit(due, tokens))
             self._upcoming_tokens += tokens
             tokens = each
-        if len(self._upcoming) > before > 0:  # returned tokens may have made room before older permits
+        if len(self._upcoming) > before > 0:  # after a return of tokens, new permits may be due before older permits
             self._upcoming = deque(sorted(self._upcoming, key=attrgetter("due")))
 
     def use(self, estimate: int, now: float) -> bool:
@@ -94,9 +95,9 @@ class Permits:
         return True
 
     def mature(self, now: float) -> None:
-        """Mark permits that are due at the time `now`, and drop permits that are overdue by more than 0.3 s (`GRACE`).
+        """Make the permits usable that are due at the time `now`, with their tokens.
 
-        The tokens of dropped permits stay available.
+        Drop the permits that were due more than `GRACE` seconds ago. Their tokens stay available.
         """
         upcoming, due_permits = self._upcoming, self._due_permits
         while upcoming and upcoming[0].due <= now:
@@ -129,7 +130,10 @@ NO_DEMAND = Demand()
 
 
 class LocalAllotment:
-    """The share of one process in one limit. Redis ends the share if the process is silent for `lease` s."""
+    """The share of one process in one limit: its slots, permits and tokens.
+
+    Redis takes the share back if the process sends no request for `lease` seconds.
+    """
 
     def __init__(self, lease: float) -> None:
         self._lease = lease
@@ -166,7 +170,7 @@ class LocalAllotment:
     # Calls
 
     def take(self, estimate: int, now: float) -> bool:
-        """Begin a call of about `estimate` tokens. Return False if it may not begin now."""
+        """Begin a call of about `estimate` tokens. Return False if the call may not begin now."""
         if self.in_flight >= self.slots or self._halted(now):
             return False
         if self._paced:
@@ -181,7 +185,7 @@ class LocalAllotment:
         return True
 
     def give(self, estimate: int, used: int | None) -> None:
-        """End a call that used `used` tokens; None: the call failed, or its tokens are unknown."""
+        """End a call. `used`: its tokens; None: it failed, or its tokens are unknown. `estimate`: as for `take`."""
         self.in_flight -= 1
         self._ended += 1
         if used is not None:
@@ -210,7 +214,7 @@ class LocalAllotment:
             self._dirty = self._dirty or self._observed.lowers(shared.requests, shared.tokens)
 
     def congested(self) -> None:
-        """Record that the endpoint is overloaded. No call begins here until Redis replies."""
+        """Record that the endpoint is overloaded. No call begins in this process until Redis replies."""
         self._congested = True
         self._dirty = True
 
@@ -221,7 +225,7 @@ class LocalAllotment:
         self._dirty = True
 
     def blocked(self, now: float) -> float:
-        """Return the seconds until calls may begin."""
+        """Return the remaining seconds of the present block; 0 if there is no block."""
         return max(0.0, self._blocked_until - now)
 
     def own_block(self, now: float) -> float:
@@ -249,7 +253,7 @@ class LocalAllotment:
         return self._permits.next_due
 
     def _halted(self, now: float) -> bool:
-        """Return whether no call may begin before the next reply of Redis."""
+        """Return True if no call may begin: because of overload, a block, or a last reply of Redis that is too old."""
         return self._congested or now >= self._fresh_until or now < self._blocked_until
 
     def request_at(self, now: float, demand: Demand) -> float:
@@ -272,7 +276,7 @@ class LocalAllotment:
         return max(soonest, self._sent_at + GATHER)
 
     def _needed_at(self, now: float, idle: int, head: int) -> float:
-        """Return the time at which the waiting calls need more slots or permits; inf: a request would not help them."""
+        """Return the time to request slots or permits for the waiting calls; inf if a request would not help them."""
         permits = max(self._permits_at, self._permits.last_until(head)) if self._paced else -math.inf
         if idle > 0:
             return permits if self._paced or now >= self._fresh_until else math.inf
@@ -283,7 +287,7 @@ class LocalAllotment:
     # Requests and replies
 
     def next_request(self, name: str, now: float, demand: Demand, limits: Limits) -> LimiterRequest:
-        """Build the next request. Each event is reported once. If no reply comes, call `request_lost`."""
+        """Build the next request, with all events since the last request. If no reply comes, call `request_lost`."""
         permits = self._permits
         permits.mature(now)
         if now < self._blocked_until:
@@ -331,9 +335,9 @@ class LocalAllotment:
         return request
 
     def request_lost(self, request: LimiterRequest) -> None:
-        """Report a lost request's events again in the next request, except unused tokens.
+        """Repeat in the next request the overload and the additional used tokens that a lost request reported.
 
-        If unused tokens were counted twice, too many calls would be allowed.
+        Returned tokens are not repeated: if Redis counted them twice, it would allow too many calls.
         """
         self._settle += max(0, request.settle)
         self._congested = self._congested or request.congested
@@ -379,7 +383,7 @@ class LocalAllotment:
     def shared_state(self, now: float) -> SharedLimitState:
         """Return the shared state at the time `now`, computed from the last reply.
 
-        The state restores a Redis that lost its data.
+        A Redis that has lost its data continues from this state.
         """
         shared, since = self._shared, now - self._replied_at
         if not shared.epoch:
@@ -403,7 +407,7 @@ class LocalAllotment:
         self._ended = self._begun = 0
 
     def _let_go(self, now: float, demand: Demand) -> None:
-        """Release unneeded slots: at once if other processes wait for slots, otherwise after a second without use."""
+        """Release unneeded slots: at once if other processes wait for slots, else after `REST` seconds without use."""
         idle = self.slots - self.in_flight
         if self._contended:
             self.slots -= max(0, idle - demand.waiting)

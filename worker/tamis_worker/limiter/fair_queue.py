@@ -1,9 +1,9 @@
 """The order of the waiting calls of a process: weighted fair queueing between batches, by the weight of their priority.
 
 Each batch has a clock, and each grant to the batch advances the clock by 1 / weight. The batch with the earliest clock
-is served next. A batch that joins or returns starts at the clock of the batch served last, or later, so no batch can
-save grants. While the same batches wait, batch i gets weight_i / (sum of all weights) of the grants. Between two
-grants to a batch of weight w, another batch of weight v gets at most ceil(v / w) + 1 grants.
+is served next. A batch that joins or returns starts at the clock of the batch served last, or later. So no batch can
+save grants for later. While the same batches wait, batch i gets weight_i / (sum of all weights) of the grants. Between
+two grants to a batch of weight w, another batch of weight v gets at most ceil(v / w) + 1 grants.
 """
 
 import asyncio
@@ -78,7 +78,7 @@ class FairQueue(Generic[T]):
         self._tokens += waiter.estimate
 
     def reweigh(self, batch: Hashable, weight: int) -> None:
-        """Change the weight of a batch. A higher weight applies from the batch's next grant on."""
+        """Change the weight of a batch. A higher weight also brings the batch's next grant forward."""
         entry = self._batches.get(batch)
         if entry is None or entry.weight == weight:
             return
@@ -108,7 +108,7 @@ class FairQueue(Generic[T]):
         return None
 
     def serve(self) -> None:
-        """Remove the next waiter. There must be a waiter: call `head` first."""
+        """Remove the next waiter, and advance its batch's clock. Before, `head` must have returned a waiter."""
         _, _, batch = heappop(self._heap)
         waiter = batch.waiters.popleft()
         self._clock = batch.clock
@@ -139,7 +139,7 @@ class FairQueue(Generic[T]):
         return remaining
 
     def _forget(self) -> None:
-        """Forget batches without waiting calls, if possible only those whose clock is not ahead of the queue's."""
+        """Forget batches without waiting calls, if possible only those with a clock not ahead of the queue's clock."""
         for name in [
             name for name, batch in self._batches.items() if not batch.queued and batch.clock <= self._clock
         ] or [name for name, batch in self._batches.items() if not batch.queued]:

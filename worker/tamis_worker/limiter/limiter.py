@@ -5,7 +5,7 @@ For each endpoint and model, a process has one coroutine, the pump, which exchan
 process begins calls with its permits, without asking Redis for each call (`allotment`). Waiting calls get the permits
 by the priority of their batches (`fair_queue`).
 
-If a permit cannot be granted, the caller waits. While Redis is down, only permits from earlier replies are used, which
+If a permit cannot be granted, the caller waits. While Redis is down, only permits from earlier replies are used. They
 last less than a second. The pump retries by itself.
 
 Each model has its own limiter, made at its first call, so models never slow each other down.
@@ -110,8 +110,8 @@ class Limiter:
     async def acquire(self, estimate: int, *, batch: Hashable = None, priority: Priority = Priority.NORMAL) -> Permit:
         """Wait for a permit for one call of about `estimate` tokens, without a time limit, and return the permit.
 
-        Within a batch, calls are served in order; between batches, by priority. The wait may be cancelled. Raises
-        `RuntimeError` if the limiter is not open.
+        Within a batch, calls are served in order of arrival; between batches, by priority. The wait may be cancelled.
+        Raise `RuntimeError` if the limiter is not open.
         """
         if not self._open:
             raise RuntimeError("the limiter is not open: it grants no calls")
@@ -158,14 +158,15 @@ class Limiter:
         self._serve()
 
     def observe(self, rate: RateHeaders, age: float = 0.0) -> None:
-        """Apply the limits that an answer reports, for all processes. The call began `age` seconds ago."""
+        """Share the rate limits in an answer with all processes. The answer's call began `age` seconds ago."""
         self._allotment.observe(rate, age)
         self._attend()
 
     def congested(self) -> None:
-        """Halve the limit on all processes' calls in flight, at most once a second, because the endpoint is overloaded.
+        """Halve the limit on calls in flight of all processes, because the endpoint is overloaded.
 
-        Call this before you release the failed call's permit. Otherwise another call could begin at once.
+        The limit is halved at most once a second. Call this method before you release the permit of the failed call.
+        Otherwise another call could begin at once.
         """
         self._allotment.congested()
         self._attend()
@@ -246,7 +247,7 @@ class Limiter:
         self._serve()
 
     def _attend(self) -> None:
-        """Wake the task that sends requests to Redis, if the next request is planned too late."""
+        """Wake the task that sends requests to Redis if the next request is now due earlier than planned."""
         if self._planned > self._allotment.request_at(self._clock(), self._demand()):
             self._wake.set()
 
@@ -336,7 +337,7 @@ class Limiters:
     _limiters: dict[str, Limiter] = field(init=False, default_factory=dict)  # by model
 
     async def of(self, model: str) -> Limiter:
-        """Return the limiter of a model."""
+        """Return the limiter of a model. The first call for the model creates and opens the limiter."""
         limiter = self._limiters.get(model)
         if limiter is None:
             key = wire.limiter_key(self.endpoint, model)
@@ -346,7 +347,7 @@ class Limiters:
         return limiter
 
     def known(self) -> dict[str, Limiter]:
-        """Return the existing limiters by model."""
+        """Return the limiters that exist so far, by model."""
         return dict(self._limiters)
 
     def blocked(self) -> dict[str, float]:

@@ -25,7 +25,7 @@ _SECONDS_OF = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 @dataclass(frozen=True, slots=True)
 class RateHeaders:
-    """The limits of requests and tokens in one answer."""
+    """The rate limits on requests and tokens that one answer reports. None: not reported, or unreadable."""
 
     limit_requests: int | None = None
     remaining_requests: int | None = None
@@ -36,7 +36,7 @@ class RateHeaders:
 
 
 def read_rate_headers(headers: Mapping[str, str]) -> RateHeaders | None:
-    """Return the limits in the headers; None if there are none. Names must be lower-case or case-insensitive."""
+    """Return the rate limits in the headers; None if there are none. Names must be lower-case or case-insensitive."""
     get = headers.get
     limit_requests, remaining_requests = get("x-ratelimit-limit-requests"), get("x-ratelimit-remaining-requests")
     limit_tokens, remaining_tokens = get("x-ratelimit-limit-tokens"), get("x-ratelimit-remaining-tokens")

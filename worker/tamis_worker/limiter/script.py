@@ -113,7 +113,7 @@ class SharedLimit:
 
 @dataclass(frozen=True, slots=True)
 class SharedLimitState:
-    """The state of both limits, from a reply of Redis. Requests send it back, because Redis may lose its data."""
+    """The state of both limits in the last reply of Redis. Requests send it back, because Redis may lose its data."""
 
     epoch: int = 0  # identifies the script's keys in Redis; a new epoch means that they were wiped
     cap: int = 0  # limit on calls in flight; 0: none
@@ -216,7 +216,10 @@ def _state_numbers(state: SharedLimit) -> tuple[int, ...]:
 
 
 class ObservedLimits:
-    """The limits that one process observes. Methods get the state that all processes share as arguments."""
+    """The rate limits that one process observes in answers, and has not yet reported to Redis.
+
+    The arguments `requests` and `tokens` of its methods are the limits that all processes share.
+    """
 
     def __init__(self) -> None:
         self._requests = self._tokens = NO_REPORT
@@ -241,14 +244,17 @@ class ObservedLimits:
             )
 
     def lowers(self, requests: SharedLimit, tokens: SharedLimit) -> bool:
-        """Return whether an answer reported a lower limit than the shared limit, of requests or of tokens."""
+        """Return True if an answer reported a limit on requests or tokens that is lower than the shared limit."""
         return any(
             0 < report.limit < (shared.limit or float("inf"))
             for report, shared in ((self._requests, requests), (self._tokens, tokens))
         )
 
     def take_reports(self, now: float, requests: SharedLimit, tokens: SharedLimit) -> LimitReports:
-        """Return the reports since the last call. Once a minute, the reports repeat limits that answers confirmed."""
+        """Return the new information since the last call of this method.
+
+        Every `CONFIRM` seconds, the reports also repeat the shared limits, if there were answers in the meantime.
+        """
         reports = LimitReports(self._requests, self._tokens)
         if self._confirmed and now >= self._confirmed_at + CONFIRM:
             self._confirmed, self._confirmed_at = False, now

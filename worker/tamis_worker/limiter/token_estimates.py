@@ -19,22 +19,25 @@ class _Learned:
 
 
 def believable(tokens: int, characters: int, max_tokens: int) -> bool:
-    """Return whether a call can have used `tokens` tokens. Impossible counts are ignored, so they delay no calls."""
+    """Return True if a call can have used `tokens` tokens. Callers ignore impossible counts, so they delay no calls.
+
+    `characters`: length of the prompt. `max_tokens`: limit on the answer's tokens.
+    """
     return tokens <= TOKENS_OF_CHARACTER * characters + max_tokens + THOUGHTS
 
 
 class TokenEstimates:
     """The estimates of one process, per operation and model.
 
-    An estimate is an average, not an upper limit: the limiter corrects the difference after the call. Call n moves the
-    average by 1 / min(n, 50) of the difference.
+    An estimate is an average, not an upper limit: the limiter corrects the difference after the call. The n-th call
+    moves the average towards its own figure, by 1 / min(n, `MEMORY`) of the difference.
     """
 
     def __init__(self) -> None:
         self._learned: defaultdict[tuple[str, str], _Learned] = defaultdict(_Learned)
 
     def of(self, operation_name: str, model: str, characters: int, max_tokens: int) -> int:
-        """Return the expected number of tokens of a call.
+        """Return the expected number of tokens of a call, prompt and answer together.
 
         `characters`: length of the prompt. `max_tokens`: limit on the answer's tokens.
         """

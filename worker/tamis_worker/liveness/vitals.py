@@ -58,7 +58,7 @@ class Vitals:
 
     The methods, except `pulse`, may be called from any thread.
 
-    `answer_within`: longest wait for the broker's number of waiting messages, in seconds.
+    `answer_within`: longest time, in seconds, to wait for the number of messages in the broker's queues.
     """
 
     worker_id: str
@@ -82,7 +82,7 @@ class Vitals:
         self._doing_since = self._born
 
     async def pulse(self) -> None:
-        """Count four times a second until cancelled, to show that the event loop runs. Await the method on the loop."""
+        """Count every `PULSE` seconds until cancelled, to show that the event loop runs. Await this on the loop."""
         while True:
             self._turns += 1
             await asyncio.sleep(PULSE)
@@ -132,7 +132,7 @@ class Vitals:
         )
 
     def _now_doing(self) -> tuple[_Doing, float | None]:
-        """Return the present state, and the time when it began. None: the state begins with its first report."""
+        """Return the present state, and the time when the state began; None if it begins with its first report."""
         if self._stopping is not None:
             return _Doing(WorkerState.STOPPING), self._stopping
         if (trouble := self.backpressure.trouble) is not None:
@@ -157,12 +157,13 @@ class Vitals:
 
 @dataclass(eq=False)
 class LeaseKeeper:
-    """The lease of one worker process, and the report in each renewal. Use the object on the worker's loop.
+    """The lease of one worker process, and its report with each renewal. Use the object on the worker's event loop.
 
     `redis`: the broker's Redis; None if the broker is not Redis. `lease`: the length of the lease in seconds.
 
-    `after_renewal(expired)` is awaited after each renewal. `expired`: the lease had expired, so other workers may have
-    taken the items. If `after_renewal` raises `LedgerUnavailable`, the renewal and this call are repeated.
+    `after_renewal(expired)` is awaited after each renewal. `expired` is True if the lease had expired, so that other
+    workers may have taken the items. If `after_renewal` raises `LedgerUnavailable`, the lease is renewed again, and
+    `after_renewal` is called again.
     """
 
     engine: AsyncEngine

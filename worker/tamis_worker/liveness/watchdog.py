@@ -30,7 +30,7 @@ FRESH = 30.0  # s; a watchdog looks every 5 s, and may wait that long for an unr
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The figures of the process at one moment. `at` is in seconds of a monotonic clock."""
+    """The figures of the watchdog's process at one moment. `at`: the moment, in seconds of a monotonic clock."""
 
     at: float
     waiting: int | None  # messages in the queues; None: the broker did not answer
@@ -58,7 +58,7 @@ def stalled(seen: Sequence[Observation], bounds: WatchdogBounds) -> str | None:
     """Return the fault of the process, in words that follow "this worker"; None if no fault is known.
 
     `seen`: the observations so far, in order. Observations before a long gap do not count, because the whole process
-    was suspended.
+    was suspended during the gap.
     """
     now = seen[-1]
     if now.stopping is not None:
@@ -92,7 +92,7 @@ def _unbroken(seen: Sequence[Observation], gap: float) -> Sequence[Observation]:
 
 
 def _lasting(looks: Sequence[Observation], holds: Callable[[Observation], bool]) -> float:
-    """Return for how many seconds `holds` has been true without interruption, up to the last observation."""
+    """Return the seconds, up to the last observation, during which `holds` was true of every observation."""
     since = looks[-1].at
     for look in reversed(looks):
         if not holds(look):
@@ -104,7 +104,7 @@ def _lasting(looks: Sequence[Observation], holds: Callable[[Observation], bool])
 class Watchdog(threading.Thread):
     """The thread that observes the process from `start` to `end`.
 
-    Once the watchdog has a `verdict`, the process ends with `EXIT_STALLED`.
+    When the watchdog finds a fault (`verdict`), it ends the process with the exit code `EXIT_STALLED`.
     """
 
     def __init__(
@@ -120,9 +120,9 @@ class Watchdog(threading.Thread):
 
         Args:
             observe: returns an observation of the process; may take a few seconds.
-            tell: called after each observation, with the verdict.
-            stop: begins a soft shutdown of the process, which calls `end`.
-            leave: ends the process at once, with this exit code.
+            tell: called with each observation, and with the fault of the process or None.
+            stop: begins a soft shutdown of the process. The process must then call `end`.
+            leave: ends the process at once, with the exit code that it receives.
         """
         super().__init__(name="tamis watchdog", daemon=True)
         self.verdict: str | None = None
@@ -142,7 +142,7 @@ class Watchdog(threading.Thread):
                 log.exception("the watchdog's check failed")
 
     def look(self, observation: Observation) -> None:
-        """Judge the process after another observation, and end a stalled process."""
+        """Judge the process by this observation and the earlier ones. End the process if it has stalled."""
         recent = [look for look in self._seen if observation.at - look.at <= 2 * self._bounds.stalled_after]
         self._seen = [*recent, observation]
         self.verdict = stalled(self._seen, self._bounds)
@@ -181,7 +181,7 @@ def _stacks() -> str:
 
 @dataclass(frozen=True)
 class AliveFile:
-    """The file that shows whether a worker works: its watchdog's latest observation."""
+    """The content of the file that shows whether a worker works: its watchdog's latest observation."""
 
     pid: int
     at: float  # s, `time.monotonic`
@@ -197,7 +197,7 @@ class AliveFile:
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
-        """Return the content of the file; None if the file is missing or has another form."""
+        """Return the content of the file; None if the file is missing or cannot be understood."""
         try:
             return cls(**json.loads(path.read_text("utf-8")))
         except (OSError, ValueError, TypeError):
@@ -231,5 +231,8 @@ def health_of(file: AliveFile | None, now: float, *, within: float = FRESH) -> W
 
 
 def health_at(path: Path, *, within: float = FRESH) -> WorkerHealth:
-    """Return the health of a worker now, from the file at `path`."""
+    """Return the present health of a worker from the file at `path`.
+
+    If the file is older than `within` seconds, the worker is unhealthy.
+    """
     return health_of(AliveFile.read(path), time.monotonic(), within=within)

@@ -4,8 +4,8 @@ Models without a strict mode answer `"0.9"` for 0.9, `Not_Met` for "not met", `[
 replaced if it has only one possible meaning, and a note says so. All other values stay, and the operation refuses them.
 So 85 does not become the confidence 0.85, and 1 does not become true. A text stays if the schema asks for text.
 
-The keywords of a schema here are type, properties, additionalProperties, items, enum, anyOf. The caller must resolve
-references first.
+The module knows these keywords of a schema: type, properties, additionalProperties, items, enum, anyOf. The caller must
+resolve references first.
 """
 
 import re
@@ -47,7 +47,7 @@ class ReadAnswer:
 
 
 def read_answer(content: str, schema: Schema) -> ReadAnswer:
-    """Return the value of an answer in the shape of its schema. Raise `Malformed` if there is no single JSON value."""
+    """Return an answer's value in the shape of its schema. Raise `Malformed` unless the answer is one JSON value."""
     value = read_json(content)
     reading = _Reading()
     if schema.get("type") == "object":
@@ -70,9 +70,10 @@ class _Reading:
         return (*self._notes, f"and {self._more} more") if self._more else tuple(self._notes)
 
     def unwrapped(self, value: object, schema: Schema) -> object:
-        """Return the object inside a wrapper.
+        """Return the object inside a wrapper; a value without a wrapper is returned unchanged.
 
-        Wrappers are a string, an array of one element, and an object with one field.
+        A wrapper is a string that contains the object as JSON, an array of one object, or an object with one field,
+        whose name is in `WRAPPERS`.
         """
         if isinstance(value, str) and value.lstrip().startswith("{"):
             with suppress(Malformed):
@@ -89,13 +90,13 @@ class _Reading:
         return value
 
     def _holds_objects(self, name: str, schema: Schema) -> bool:
-        """Return True if a property of the schema has this name and may be an object, so it is no wrapper's name."""
+        """Return True if `name` is a property of the schema that may hold an object, so it is no wrapper's name."""
         properties = _properties(schema)
         meant = self._texts(properties).get(_folded(name), ())
         return any(properties[key].get("type") not in _SCALARS for key in meant)
 
     def of(self, value: object, schema: Schema, place: tuple[str | int, ...]) -> object:
-        """Return a value in the shape of its schema, or the value unchanged if that is impossible."""
+        """Return a value in the shape of its schema; unchanged if that is impossible. `place`: its path, for notes."""
         if isinstance(value, str):
             return self._of_text(value, schema, place)
         if not isinstance(value, dict | list):
@@ -116,7 +117,10 @@ class _Reading:
         return read
 
     def _meant_by(self, text: str, schema: Schema) -> object:
-        """Return the only value that a text can mean under a schema; the text itself if it is valid or ambiguous."""
+        """Return the only value that a text can mean under a schema.
+
+        Return the text itself if it is already valid, or if it has no meaning or several.
+        """
         if "enum" in schema:
             return text if text in schema["enum"] else self._listed(text, schema["enum"])
         kind = schema.get("type")
@@ -213,12 +217,12 @@ def _equal(left: object, right: object) -> bool:
 
 
 def _only(meant: list[Any], otherwise: str) -> object:
-    """Return the value in `meant` if all its values are equal; `otherwise` if they differ, or `meant` is empty."""
+    """Return the first value of `meant` if all its values are equal; `otherwise` if they differ or there are none."""
     return meant[0] if meant and all(_equal(value, meant[0]) for value in meant) else otherwise
 
 
 def _flat(branches: list[Schema]) -> list[Schema]:
-    """Return the branches of a union, with nested unions expanded."""
+    """Return the schemas in an `anyOf`. A nested `anyOf` is replaced by its own schemas."""
     return [flat for branch in branches for flat in (_flat(branch["anyOf"]) if "anyOf" in branch else [branch])]
 
 

@@ -1,7 +1,7 @@
 """The API key of calls: fixed, read from a file that another program rewrites, or printed by a command.
 
 One task renews an expiring key for all calls of the process: shortly before the key expires, and after the endpoint
-refused it. If there is no new key, calls use the old key, and the endpoint accepts or refuses it.
+has refused the key. If there is no new key, calls use the old key, and the endpoint accepts or refuses it.
 
 A command that prints a key runs without a shell and within a time limit. No message contains its output.
 """
@@ -56,7 +56,7 @@ class KeySource(Protocol):
         """Return the key for a call. Raise `NoKey` if there is no key."""
 
     async def instead_of(self, refused: str) -> str | None:
-        """Return another key after the endpoint refused this key; None if there is no other key."""
+        """Return another key after the endpoint refused the key `refused`; None if there is no other key."""
 
 
 class FixedKey:
@@ -83,8 +83,8 @@ class RenewedKey:
     ) -> None:
         """Begin with `key`, which is empty if there is no key yet.
 
-        `rest`: seconds without a further try after a renewal that gave no new key. `learn` receives each new key before
-        its first use.
+        `rest`: pause in seconds after a renewal that gave no new key. `learn` receives each new key before its first
+        use. `clock` returns the time in seconds.
         """
         self._key = key
         self._rest = rest
@@ -106,7 +106,7 @@ class RenewedKey:
         return self._key
 
     async def instead_of(self, refused: str) -> str | None:
-        """Return a key other than the refused key, renewing it if necessary; None if there is no other key."""
+        """Return a key other than the refused key; None if there is none. Renew the key first if it was refused."""
         if self._key == refused:
             await self._renewed()
         return self._key if self._key != refused else None
@@ -116,7 +116,7 @@ class RenewedKey:
         raise NotImplementedError
 
     def _begin(self) -> "asyncio.Task[None] | None":
-        """Return the renewal in progress, or start one. None: a recent renewal gave no new key, so wait."""
+        """Return the running renewal, started if necessary; None during the pause after a renewal without a new key."""
         if self._task is None and self._clock() >= self._rests_until:
             self._task = asyncio.create_task(self._renew(), name="renewal of the API key")
         return self._task
@@ -152,7 +152,7 @@ class RenewedKey:
 
 
 class FileKey(RenewedKey):
-    """The key in a file. While calls are made, the file is read every second, and after a refusal."""
+    """The key in a file. Calls read the file every `LOOK_EVERY` seconds, and after the endpoint refused the key."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class FileKey(RenewedKey):
 
 
 class CommandKey(RenewedKey):
-    """The key that a command prints, until it expires."""
+    """A key that a command prints. When the key is about to expire, the command runs again."""
 
     def __init__(
         self,
@@ -190,7 +190,7 @@ class CommandKey(RenewedKey):
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """Split `command` into words, because no shell runs it. A key is used for at most `ttl` s."""
+        """Prepare to run `command`, without a shell. A printed key is used for at most `ttl` seconds."""
         super().__init__("", rest=REST, learn=learn, clock=clock)
         self._command = words_of(command)
         self._ttl = ttl
@@ -238,7 +238,7 @@ def _checked(key: str) -> str:
 
 
 def words_of(command: str) -> list[str]:
-    """Return the words of a command line, as a shell splits it. Raise `ConfigurationError` if there are none."""
+    """Return the words of a command line, split as by a shell. Raise `ConfigurationError` if this is impossible."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -294,7 +294,7 @@ def _output(process: "Popen[bytes]", within: float) -> bytes:
 
 
 def reason(error: Exception) -> str:
-    """Return the system's text for an error; without such a text, the error's type.
+    """Return the operating system's text for an error, or the error's type if there is no such text.
 
     The error's message is not used, because it may contain the command's output.
     """
@@ -303,7 +303,7 @@ def reason(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PrintedKey:
-    """A key, with its expiry."""
+    """A key that a command printed, with its expiry if known."""
 
     text: str = field(repr=False)
     expires_at: float | None = None  # seconds since 1970
@@ -311,10 +311,10 @@ class PrintedKey:
 
 
 def read_key(text: str) -> PrintedKey | None:
-    """Return the key in a text: its only line, or the token in a JSON object; None if no header can hold the key.
+    """Return the key in a command's output; None if the output contains no key that a header can hold.
 
-    The JSON may be that of `az account get-access-token`, `gcloud config config-helper --format=json` or OAuth. An
-    expiry in JSON must be in seconds, or have a time zone.
+    The output is the key alone, or a JSON object. The object may have the form of `az account get-access-token`,
+    `gcloud config config-helper --format=json` or OAuth. An expiry in JSON must be in seconds, or have a time zone.
     """
     printed: dict[str, Any] = {}
     if text.lstrip()[:1] == "{":

@@ -4,13 +4,13 @@
 |---|---|
 | no answer in time | timeout |
 | no connection, or a broken one | connection |
-| a known error code or message | see CODES, MESSAGES |
-| 401 · 402, 403 · 404 · 408 · 413 · 429, 498 · 501 | see STATUSES |
+| a known error code or message | its kind in `CODES` or `MESSAGES` |
+| 401 · 402, 403 · 404 · 408 · 413 · 429, 498 · 501 | its kind in `STATUSES` |
 | 409, other 5xx, a body that is not JSON | server |
 | other 4xx | invalid_request |
 
-If every other call would get the same error, the error is marked `everyone`: authentication, model_not_found, and a
-`permission` error that concerns the account's money.
+An error that every other call would get too is marked `everyone`. Such errors are authentication, model_not_found, and
+a `permission` error that concerns the account's money.
 
 Gateways put the error object of an endpoint into their own error object. So the messages and codes of all layers are
 read.
@@ -162,7 +162,7 @@ def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, st
 
 
 def of_redirect(status: int, origin: str) -> CallError:
-    """Return the error for a redirection to another origin, which must not get the prompt and the key."""
+    """Return the error for a redirection to another origin. Neither the prompt nor the key was sent there."""
     message = (
         f"{status}: the endpoint redirects to {printable_line(origin)[: MAX_MESSAGE // 2]}, and neither prompt nor "
         "key was sent there; correct TAMIS_LLM_BASE_URL"
@@ -171,7 +171,7 @@ def of_redirect(status: int, origin: str) -> CallError:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the seconds that `retry-after-ms` or Retry-After asks to wait; None if neither header is there.
+    """Return the seconds that `retry-after-ms` or Retry-After asks to wait; None if neither header gives a time.
 
     If Retry-After is a date, the answer's Date is subtracted, so that only the endpoint's clock matters. Without a
     Date, `now` is subtracted.
@@ -191,7 +191,7 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 
 
 def cleaned(message: str, api_key: str) -> str:
-    """Return a message without texts that look like keys, in one line of at most 500 characters."""
+    """Return a message without the API key or texts like keys, in one line of at most `MAX_MESSAGE` characters."""
     for form in sorted(forms_of(api_key), key=len, reverse=True) if len(api_key) >= 8 else ():
         message = message.replace(form, "[key]")  # shorter ones are placeholders, and parts of ordinary words
     message = printable_line(" ".join(_KEY.sub("[key]", message).split()))
@@ -272,8 +272,8 @@ def _tells_of_no_capacity(status: int, texts: Iterable[str | None]) -> bool:
 def _is_timeout(error: BaseException) -> bool:
     """Return True if the error was a time-out.
 
-    Over aiohttp, the `openai` package reports every broken connection as a time-out. Only the exception's cause
-    differs.
+    Over aiohttp, the `openai` package reports every broken connection as a time-out. Only the exception's cause shows
+    what happened.
     """
     chain = _chain(error)
     if any(isinstance(link, TimeoutError) for link in chain):

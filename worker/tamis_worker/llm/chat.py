@@ -18,7 +18,7 @@ Schema: TypeAlias = dict[str, Any]  # a JSON schema: any JSON value under any ke
 
 
 class Rung(StrEnum):
-    """The request format: the way to give an endpoint the answer's shape."""
+    """A request format: a way to give an endpoint the shape that the answer must have."""
 
     BOUNDED = "bounded"  # a strict schema with every limit, long: a number from 0 to 1 is an enum of hundredths
     STRICT = "strict"  # a strict schema in the short form that all strict modes take
@@ -108,7 +108,7 @@ class CallError:
     retry_after: float | None = None  # seconds, from the endpoint
     usage: Usage = field(default_factory=Usage)  # tokens that were paid nevertheless
     latency_ms: int = 0
-    everyone: bool = False  # True: every call would fail so, because the key, quota or model is refused
+    everyone: bool = False  # True: every call would fail so: key or model is refused, or the quota is used up
     sent: bool = True  # False: there was no connection, so nothing was paid
     rate: RateHeaders | None = None  # the endpoint's rate limits
     tier: str | None = None  # the service tier of the bill, for an unusable answer

@@ -188,7 +188,7 @@ def _events(text: str) -> Iterator[str]:
 
 
 def _first_piece(choices: object) -> Mapping[str, Any] | None:
-    """Return the choice with index 0, or None. A stream mixes the pieces of several choices."""
+    """Return the choice without an index or with index 0, or None. A stream mixes the pieces of several choices."""
     for choice in choices if isinstance(choices, list) else ():
         if isinstance(choice, Mapping) and choice.get("index", 0) in (0, None):
             return choice
@@ -265,10 +265,9 @@ def _not_an_answer(received: object, api_key: str) -> CallError:
 
 
 def _parts(content: object, kind: str) -> str:
-    """Return a message's text, or its refusal.
+    """Return the text in a message's content, or the refusal in it. `kind`: `text` or `refusal`.
 
-    `kind`: `text` or `refusal`. Instead of a text, some endpoints send the answer's JSON object, or a list of parts,
-    which may include thoughts.
+    Some endpoints send no text, but the answer's JSON object, or a list of parts. The list may include thoughts.
     """
     if isinstance(content, dict) and not content.keys() & _PART:
         return json.dumps(content, ensure_ascii=False) if kind == "text" and content else ""
@@ -285,7 +284,7 @@ def _parts(content: object, kind: str) -> str:
 
 
 def _is_whole(content: str) -> bool:
-    """Return True if a text is one complete JSON object. If so, the limit of tokens has cut off nothing."""
+    """Return True if a text is one complete JSON object, so that the limit of tokens has cut off nothing."""
     try:
         return isinstance(read_json(content), dict)
     except Malformed:
@@ -326,7 +325,7 @@ def _first_count(counts: object, names: tuple[str, ...]) -> int:
 
 
 def _count(counts: object, name: str) -> int:
-    """Return a number of tokens, `MOST_TOKENS` at most; 0 if the number is missing, negative or not whole."""
+    """Return the number of tokens under `name`, at most `MOST_TOKENS`; 0 if it is missing, negative or not whole."""
     count = counts.get(name) if isinstance(counts, dict) else None
     if isinstance(count, bool) or not isinstance(count, int | float) or not count > 0:  # not > 0: NaN too
         return 0

@@ -22,7 +22,7 @@ An answer shows whether the model followed the requested shape. So an answer may
 | has the shape, but a value beyond its limits | out of bounds | from strict to bounded |
 | has another shape, is no JSON, or is empty | other shape | the next less binding format |
 
-Answers that were cut off or filtered do not count, nor do refusals by the model, nor empty answers in a proven format.
+Not counted are answers that were cut off or filtered, refusals by the model, and empty answers in a proven format.
 The last two rows of the table are bad answers. An unproven format is replaced at the first bad answer, and the third
 bad answer leads to the least binding format. So at most three answers are wasted.
 
@@ -62,8 +62,8 @@ REMINDER = (
 REFUSING = frozenset({400, 422, 501})  # the statuses of a refused parameter
 FORBIDDEN = 403  # OpenAI's status if a reasoning model gets no token probabilities
 _FORMAT = re.compile(r"response_?format|schema|structured.?output|grammar|guided", re.IGNORECASE)
-# Decides alone: prompts and schemas have no such word, and the answer is as good without probabilities. Google writes
-# it with a capital, so case is ignored.
+# A match decides alone: prompts and schemas have no such word, and the answer is as good without probabilities. Google
+# writes the word with a capital, so case is ignored.
 _OF_TOKENS = re.compile(r"log_?probs?(?![a-z])|log.?probabilit", re.IGNORECASE)
 _UNSUPPORTED = re.compile(
     r"unsupported|not supported|n.t support|not support|not permitted|not allowed|unrecognized|unknown|unexpected|"
@@ -143,7 +143,7 @@ def body(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
 def after_refusal(
     dialect: Dialect, refusal: ParameterRefusal, optional: Iterable[str] = ("temperature",)
 ) -> Dialect | None:
-    """Return the dialect without the refused part; None if the refusal concerns no part of the dialect.
+    """Return the form of request without the refused part; None if the refusal concerns no part of it.
 
     `optional`: the names of the parameters that the request can omit.
     """
@@ -170,7 +170,7 @@ def bounded(schema: Schema) -> Schema:
 
 
 def portable(schema: Schema) -> Schema:
-    """Return the schema without the keywords that some strict modes refuse. The result limits values less.
+    """Return the schema without the keywords that some strict modes refuse. The result allows more values.
 
     Every object is closed and requires all of its properties, because strict modes refuse anything else.
     """
@@ -178,7 +178,7 @@ def portable(schema: Schema) -> Schema:
 
 
 def instruction(schema: Schema) -> str:
-    """Return an instruction that contains the schema, for the prompt if an endpoint accepts no schema."""
+    """Return an instruction that contains the schema, for prompts to an endpoint that accepts no schema."""
     return (
         "Answer with one JSON object and nothing else: no code fence, no text before or after it. "
         f"The object must match this JSON schema:\n{json.dumps(schema, ensure_ascii=False, separators=(',', ':'))}"
@@ -222,10 +222,10 @@ def _part(part: Any, change: Callable[[Schema], Schema]) -> Any:
 class Adherence(Enum):
     """How far an answer followed the requested shape."""
 
-    USABLE = auto()
-    FOLLOWED = auto()
-    OUT_OF_BOUNDS = auto()
-    OTHER_SHAPE = auto()
+    USABLE = auto()  # the operation accepted the answer
+    FOLLOWED = auto()  # the answer follows the schema, but the operation refused it
+    OUT_OF_BOUNDS = auto()  # the shape is right, but a value is beyond a limit of the schema
+    OTHER_SHAPE = auto()  # another shape, no JSON, or an empty answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +254,8 @@ class AnswerCounts:
         """Return True if so many answers were bad that the format does not work.
 
         `adherence`: how far the latest answer followed the requested shape. For `OUT_OF_BOUNDS` (right shape, but a
-        value beyond a limit), more than 1 % bad answers are too many. Otherwise at least 5 bad answers, and more than 5
-        %, are too many.
+        value beyond a limit), a share of bad answers above `STRAYS` is too large. Otherwise a share above `GLITCHES` is
+        too large, if there are at least `FEW` bad answers.
         """
         if adherence is Adherence.OUT_OF_BOUNDS:
             return self.bad > STRAYS * self.answers

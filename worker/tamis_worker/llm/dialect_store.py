@@ -19,7 +19,7 @@ CLIMB_AFTER = 24 * 3600.0  # s until a model with a less binding format is asked
 
 @dataclass(frozen=True, slots=True)
 class Leased:
-    """The state of a model's request format. `granted`: the call has the lease, so only it may try the format."""
+    """The reply to a request for a lease: the state of a model's request format, and whether the lease was granted."""
 
     state: RungState
     granted: bool
@@ -29,17 +29,17 @@ class DialectStore(Protocol):
     """The interface of a store of request formats. Methods raise `LedgerUnavailable` if the store does not answer."""
 
     async def look(self, model: str) -> RungState | None:
-        """Return the state of a model's request format; None if no state is stored."""
+        """Return a model's stored request format, and whether it is proven; None if nothing is stored."""
 
     async def lease(self, model: str, holder: str) -> Leased:
-        """Request the lease for the one call that tries a model's request format.
+        """Request the lease on a model's request format: the right of one call, `holder`, to try the format.
 
-        The lease is granted if no other call holds it. Another condition must hold too: the format is not yet proven,
-        or the start format is due for another try.
+        The lease is granted only if no other call holds it, and there is something to try: the format is not yet
+        proven, or the start format is due for another try.
         """
 
     async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
-        """Replace `seen` by `then`, if `seen` is still stored. Return the state that is stored afterwards.
+        """Store the state `then` if the stored state is still `seen`. Return the state that is stored afterwards.
 
         The start format is tried again a day after the last replacement.
         """
@@ -49,7 +49,7 @@ class DialectStore(Protocol):
 
 
 def endpoint_name(base_url: str) -> str:
-    """Return an endpoint's name in the ledger: its base URL without user, password and query, which may be secret."""
+    """Return an endpoint's name in the ledger: its base URL without the secret parts (user, password, query)."""
     parts = urlsplit(base_url)
     host = parts.netloc.rpartition("@")[2].lower()
     return urlunsplit((parts.scheme.lower(), host, parts.path.rstrip("/"), "", ""))
@@ -65,19 +65,19 @@ class _Row:
 
 @dataclass
 class MemoryDialects:
-    """A store of request formats in the memory of one process. Times are from `clock`, in seconds."""
+    """A store of request formats in the memory of one process. `clock` returns the time in seconds."""
 
     clock: Callable[[], float] = time.monotonic
     lease_for: float = LEASE
     rows: dict[str, _Row] = field(default_factory=dict)
 
     async def look(self, model: str) -> RungState | None:
-        """Return the state of a model's request format; None if no state is stored."""
+        """Return a model's stored request format, and whether it is proven; None if nothing is stored."""
         row = self.rows.get(model)
         return None if row is None else self._now(row)
 
     async def lease(self, model: str, holder: str) -> Leased:
-        """Request the lease for the one call that tries a model's request format."""
+        """Request the lease on a model's request format: the right of one call, `holder`, to try the format."""
         now = self.clock()
         row = self.rows.setdefault(model, _Row(RungState(), now))
         state = self._now(row)
@@ -88,7 +88,7 @@ class MemoryDialects:
         return Leased(state, granted)
 
     async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
-        """Replace `seen` by `then`, if `seen` is still stored. Return the state that is stored afterwards."""
+        """Store the state `then` if the stored state is still `seen`. Return the state that is stored afterwards."""
         row = self.rows.setdefault(model, _Row(seen, self.clock()))
         if row.state == seen:
             row.state, row.changed_at = replace(then, due=False), self.clock()

@@ -60,7 +60,10 @@ def without_thoughts(text: str) -> str:
 
 
 def _behind_thought_that_the_template_opened(text: str) -> int:
-    """Return the position after the first thought tag if that tag closes a thought and fills its line; else 0."""
+    """Return the position after a closing thought tag that has no opening tag; 0 if there is none.
+
+    A model's chat template may contain the opening tag. The closing tag must be alone in its line.
+    """
     tag = _TAG.search(text)
     if tag is None or tag[0][1] != "/":
         return 0
@@ -71,7 +74,7 @@ def _behind_thought_that_the_template_opened(text: str) -> int:
 
 
 def _final_channel(text: str) -> str:
-    """Return the message of the `final` channel in an answer of gpt-oss. Raise `Malformed` if there is none."""
+    """Return the message of the `final` channel in an answer of gpt-oss. Raise `Malformed` without this channel."""
     place = 0
     while channel := _CHANNEL.match(text, place):
         begins = channel.end()

@@ -3,7 +3,7 @@
 The lean client uses the package's connections, headers and exceptions. The client skips work that the package repeats
 for every request: copying the options, building the URL and headers, converting the answer to its types. The public
 path, `post(..., cast_to=object)`, costs twice as much (docs/performance.md). The lean client follows no redirection to
-another origin. The package would follow it, and send the prompt and the key there.
+another origin. The package would follow such a redirection, and send the prompt and the key there.
 
 The lean client uses private parts of the package. `CONDITIONS` lists the behaviour that a call needs from each part. A
 new client checks all conditions, and uses the public path if a condition fails.
@@ -100,8 +100,8 @@ class LeanClient(openai.AsyncOpenAI):
     ) -> HttpAnswer:
         """Return the answer to one request.
 
-        An error answer is raised as an exception with the answer's first 64,000 bytes (through the public interface:
-        all bytes).
+        An error answer is raised as an exception that contains the answer's first `ERROR_BYTES` bytes. Calls through
+        the package's public interface raise it with all bytes.
 
         Args:
             body: sent as JSON.
@@ -137,7 +137,7 @@ class LeanClient(openai.AsyncOpenAI):
             raise
 
     async def _sent(self, question: _Question, url: httpx2.URL) -> HttpAnswer:
-        """Return the answer from one URL. Raise `APIStatusError` for a redirection too."""
+        """Send the question to one URL, and return the answer. Raise `APIStatusError` for a redirection too."""
         if self._template is None:
             response = await self._publicly(question, url)
         else:

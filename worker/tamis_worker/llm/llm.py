@@ -47,7 +47,7 @@ SHOWN = 200  # characters of one answer in messages about its model
 
 @dataclass(frozen=True, slots=True)
 class LearnResult:
-    """The effect of an answer on the next call."""
+    """The effect of an answer on the next call, and on the batch."""
 
     ask_again: bool = False  # True: repeat the question, because the next call has another request format
     hopeless: str | None = None  # reason why the model is useless to the batch, with an example of its answers
@@ -137,9 +137,9 @@ class LlmClient:
         return replace(accepted, rung=lower(accepted.rung, self._dialects.rung_state(request.model).rung))
 
     def dialect_turn(self, request: ChatRequest) -> DialectTurn:
-        """Return the admission of a call.
+        """Return the context manager that admits a call to the model.
 
-        Await the admission's `wait` before you acquire the limiter's permit. Leave the admission's `with` block after
+        In the manager's `with` block, await `wait` before you acquire the limiter's permit. Leave the block after
         `learn`.
 
         Until an answer of the model is usable, all workers together make one call at a time. All other calls wait
@@ -173,9 +173,9 @@ class LlmClient:
     async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> LearnResult:
         """Record for all workers whether the request's format worked, and return the effect on the next call.
 
-        `usable`: the operation accepted the reply. A filtered reply, a refusal by the model, and an empty reply or
-        prose in a proven format change nothing. After a cut-off reply, a server that compiles grammars gets every limit
-        of the schema.
+        `usable`: the operation accepted the reply. Filtered replies and refusals by the model change nothing. In a
+        proven format, empty replies and prose change nothing either. After a cut-off reply, a server that compiles
+        grammars gets every limit of the schema.
         """
         model, asked_on = request.model, reply.rung
         if asked_on is None:
@@ -217,7 +217,10 @@ class LlmClient:
         return cleaned(content, key)[:SHOWN]
 
     async def _bound_for_grammars(self, model: str) -> None:
-        """If the server compiles grammars, choose the format with every limit: the model obeys only the grammar."""
+        """Change the model's request format from `STRICT` to `BOUNDED` if the server compiles schemas into grammars.
+
+        The bounded schema contains every limit in a form that grammars obey.
+        """
         state = self._dialects.rung_state(model)
         if self._compiles_grammars and state.rung is Rung.STRICT:
             await self._dialects.change(model, replace(state, rung=Rung.BOUNDED))

@@ -1,4 +1,4 @@
-"""The request format of each model in one process, and the wait of calls until a format is proven.
+"""The request format of each model in one process, and the waiting of calls until a format is proven.
 
 Until an answer in a model's request format is usable, all workers together make one call to the model at a time. That
 call holds a lease in the store. The first usable answer admits all calls. From then on, admitting a call costs one
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _ModelDialect:
-    """What this process knows of one model's request format, and which calls wait for that format."""
+    """The knowledge of this process about one model's request format, and the calls that wait for the format."""
 
     rung_state: RungState = field(default_factory=RungState)
     read_at: float = -math.inf  # by the loop's clock
@@ -56,7 +56,7 @@ class _ModelDialect:
 
     @property
     def settled(self) -> bool:
-        """True if calls need not wait until another call has tried the format."""
+        """True if calls may start without waiting for a call that tries the format."""
         return self.rung_state.proven or self.open
 
     def apply(self, rung_state: RungState) -> None:
@@ -81,7 +81,7 @@ class SharedDialects:
 
         All workers share `store`; None: the process learns alone. `worker`: the worker's unique name.
 
-        A model is hopeless after `hopeless_after` unusable answers in a row, in the least binding format.
+        A model counts as hopeless after `hopeless_after` unusable answers in a row, in the least binding format.
         """
         self._store = BoundedStore(store or MemoryDialects())
         self._worker = worker or secrets.token_hex(4)
@@ -90,7 +90,7 @@ class SharedDialects:
         self._models: defaultdict[str, _ModelDialect] = defaultdict(_ModelDialect)
 
     async def close(self) -> None:
-        """Wait for writes to the store, at most 2 seconds."""
+        """Wait a short time for running writes to the store, then cancel them."""
         await self._store.close()
 
     def rung_state(self, model: str) -> RungState:
@@ -106,7 +106,7 @@ class SharedDialects:
         return dialect.rung_state.rung
 
     def turn(self, model: str, shape: str = "") -> "DialectTurn":
-        """Return the context manager of one call.
+        """Return the context manager that admits one call.
 
         Enter the context, await `wait`, call the model, and leave the context.
 
@@ -164,16 +164,16 @@ class SharedDialects:
         return state.unusable if await self.change(model, replace(state, unusable=0)) else None
 
     async def change(self, model: str, then: RungState) -> bool:
-        """Replace the stored state by `then`. Return False if another worker changed the state first."""
+        """Store the state `then` for a model. Return False if another worker has changed the state first."""
         dialect = self._models[model]
         dialect.apply(await self._store.exchange(model, dialect.rung_state, then))
         dialect.wake()
         return dialect.rung_state == then
 
     async def _wait(self, dialect: _ModelDialect, model: str) -> str | None:
-        """Wait until a call may start. If the call must try the format, return the name under which it holds the lease.
+        """Wait until a call may start. Return the name under which it holds the lease; None if it needs no lease.
 
-        None: the call needs no lease.
+        A call needs the lease only to try a format that is not yet proven.
         """
         if dialect.read_at == -math.inf:
             await self._read(dialect, model)
@@ -270,7 +270,10 @@ class DialectTurn:
         return self.dialect.rung_state.rung is START and self.shape not in self.dialect.followed
 
     async def _wait_for_the_first(self) -> None:
-        """Wait at most 30 seconds for the first call with this schema, so that a failing format costs one call only."""
+        """Wait for the end of the first call with this schema, at most `LEASE` seconds.
+
+        So a format that fails costs only one call.
+        """
         first = self.dialect.first.setdefault(self.shape, asyncio.Lock())
         with suppress(TimeoutError):
             async with asyncio.timeout(LEASE):
@@ -282,7 +285,7 @@ class DialectTurn:
 
 
 class BoundedStore:
-    """A store with a time limit: callers wait at most 5 seconds. Cancelling the wait does not cancel the statement."""
+    """A store whose callers wait at most `STORE_WITHIN` seconds. A wait that ends does not cancel its statement."""
 
     def __init__(self, store: DialectStore) -> None:
         self._store = store
@@ -290,9 +293,9 @@ class BoundedStore:
         self._closing = False
 
     async def close(self) -> None:
-        """Wait for running writes, at most 2 seconds.
+        """Wait for running statements, at most `CLOSED_WITHIN` seconds, then cancel them.
 
-        The release of a lease is such a write. Without it, other workers would wait until the lease expires.
+        One of them may release a lease. Otherwise other workers would wait until the lease expires.
         """
         if self._statements:
             await asyncio.wait(self._statements, timeout=CLOSED_WITHIN)
@@ -302,13 +305,13 @@ class BoundedStore:
         await asyncio.gather(*self._statements, return_exceptions=True)
 
     async def look(self, model: str) -> RungState | None:
-        """Return the state of a model; None if no state is stored, or the store is unreachable."""
+        """Return the stored state of a model's request format; None if there is none, or the store is unreachable."""
         return await self._result(self.start(self._store.look(model)))
 
     async def lease(self, model: str, holder: str) -> Leased | None:
         """Request the lease to try a format. Return None if the store is unreachable.
 
-        A cancelled wait releases the lease later.
+        If the caller is cancelled, a lease that is granted afterwards is released.
         """
         asking = self.start(self._store.lease(model, holder))
         try:
@@ -319,7 +322,7 @@ class BoundedStore:
             raise
 
     async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
-        """Replace `seen` by `then`; return the stored state, which is `then` if the store is unreachable."""
+        """Store `then` if the stored state is `seen`. Return the stored state; `then` if the store is unreachable."""
         return await self._result(self.start(self._store.exchange(model, seen, then))) or then
 
     def release(self, model: str, holder: str) -> "asyncio.Task[None]":

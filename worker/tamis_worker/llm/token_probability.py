@@ -10,8 +10,8 @@ or ` false`), the alternatives show the other possible decisions:
 An uncertain answer counts half, because it favours neither side. So the probability rises if the model moves from
 exclude to uncertain, or from uncertain to include.
 
-If no listed alternative begins a value, that value is less likely than each listed alternative. The probability is
-unknown if such values together may have a probability above 0.05. The probability is unknown too if the tokens do not
+If no listed alternative begins a value, that value is less likely than each listed alternative. If such values together
+may have a probability above `OPEN`, the probability of inclusion is unknown. It is unknown too if the tokens do not
 spell the answer, or have no probabilities. Invalid data gives None, never an error, because the answer itself is good.
 
 Source: the response of chat completions (`choices[].logprobs.content[]`: token, logprob, bytes, top_logprobs), as
@@ -45,7 +45,7 @@ class DecisionField:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The position of a value in a content, in characters."""
+    """The position of a value in an answer's text, in characters."""
 
     colon: int  # the position after the colon; blanks may follow
     start: int
@@ -60,7 +60,7 @@ class _Token:
 
 @dataclass(slots=True)
 class _Shares:
-    """The probability of each value according to the tokens so far, and the probability of unlisted values."""
+    """The probability of each value after the tokens read so far, and of the values that no listed token begins."""
 
     of_value: dict[str, float] = field(default_factory=dict)
     weight: float = 1.0  # product of the probabilities of the tokens chosen so far
@@ -75,7 +75,7 @@ class _Odd(ValueError):
 
 
 def options(of_caller: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that request token probabilities; empty if the caller's options set `logprobs` to False."""
+    """Return the request parameters for token probabilities. If the caller sets `logprobs` to False, return {}."""
     if of_caller.get(PARAMETERS[0], True) is not True:
         return {}
     return {PARAMETERS[0]: True, PARAMETERS[1]: ALTERNATIVES}
@@ -127,7 +127,11 @@ def _take(
     prefix: bytes,
     decision: DecisionField,
 ) -> bool:
-    """Add the alternatives of one token to `shares`. Return True if the chosen token decides the value."""
+    """Add the probabilities of one token's alternatives to `shares`.
+
+    Return True if the token `chosen` by the model leaves only one possible value. `lead` is the answer's text from the
+    token's beginning to the value, and `prefix` is the part of the value in earlier tokens.
+    """
     settled = False
     for alternative in alternatives:
         begun = _begun(alternative.text, lead, prefix, decision.inclusion)
@@ -175,7 +179,7 @@ def _normalised(shares: _Shares, decision: DecisionField) -> float | None:
 def _place_of_value(content: str, name: str) -> _Place | None:
     """Return the position of the value of the field `name`; None if there is no such field.
 
-    The answer is the last JSON object in the content. If several fields have this name, the least nested is meant.
+    The answer is the last JSON object in the content. If several fields have this name, the least nested field counts.
     """
     wanted = f'"{name}"'
     place: _Place | None = None
@@ -231,7 +235,10 @@ def _text(token: Mapping[str, Any]) -> bytes:
 
 
 def _probability_in(token: Mapping[str, Any]) -> float:
-    """Return the probability of a token. For a nearly impossible token, OpenAI sends -9999.0, others -Infinity."""
+    """Return the probability of a token. Raise `_Odd` if the token has no valid logarithm.
+
+    The logarithm of a nearly impossible token is -9999.0 from OpenAI, and -Infinity from other endpoints.
+    """
     logarithm = token.get("logprob")
     if isinstance(logarithm, bool) or not isinstance(logarithm, int | float) or not logarithm <= ROUNDING:
         raise _Odd  # not <= : NaN too

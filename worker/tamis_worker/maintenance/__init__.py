@@ -1,1 +1,1 @@
-"""Maintenance: the tasks of workers for the whole ledger: repairs, and the deletion of old data."""
+"""Maintenance of the whole ledger by the workers: repairs of stopped work, and the deletion of old data."""

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Swept:
-    """The numbers of repairs in one sweep, which is one search for stopped work."""
+    """The number of repairs of each kind in one sweep. A sweep searches once for stopped work."""
 
     given_up: int = 0  # items that failed after too many claims
     released: int = 0  # items of dead workers
@@ -66,7 +66,7 @@ class Reconciler:
     measures: Measures = NULL_MEASURES
 
     async def look(self) -> None:
-        """Wait until the ledger works, then repair stopped work once. Raise `Unavailable` if a server fails."""
+        """Wait until the ledger accepts results, then sweep once. Raise `Unavailable` if a server fails."""
         await self.backpressure.clear_for_calls()
         swept = await self.sweep()
         if swept.anything:
@@ -75,9 +75,9 @@ class Reconciler:
     async def sweep(self) -> Swept:
         """Find and repair stopped work once, and return the numbers of repairs.
 
-        If another worker is doing so, do nothing. Raise `Unavailable` if a server fails.
+        If another worker is sweeping, repair nothing. Raise `Unavailable` if a server fails.
 
-        While the broker is unavailable, repairs that need no message are made, and no message counts as lost.
+        If the broker is unavailable, make only the repairs that need no message, and regard no message as lost.
         """
         empty = await self._empty_queues()
         async with transaction(self.engine) as connection:

@@ -1,8 +1,8 @@
 """The retention policy: deletes old batches and answers little by little.
 
 The policy runs in every worker whose settings limit the age of data, but an advisory lock admits one step at a time. A
-step is one short transaction in a separate thread. Only writing an archive takes longer, because it writes all rows of
-a batch.
+step is one short transaction in a separate thread. A step that writes an archive takes longer, because the archive
+holds all rows of a batch.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class Stopped(Exception):
-    """Raised to interrupt the writing of an archive. Nothing of the archived batch is deleted."""
+    """Raised to interrupt the writing of a batch's archive. No row of the batch is then deleted."""
 
 
 class Retention:
@@ -52,9 +52,9 @@ class Retention:
         return PAUSE if await asyncio.to_thread(self.step) else None
 
     def step(self) -> bool:
-        """Delete or archive the next old data. Return whether there was such data.
+        """Delete or archive the next old data. Return True if this step changed any data.
 
-        Raise `TamisError` if the ledger does not answer, or an archive cannot be written.
+        Raise `TamisError` if the ledger does not answer, or if an archive cannot be written.
         """
         try:
             with ledger_errors(), self._engine.begin() as connection:

@@ -1,4 +1,4 @@
-"""The operations: each has one module with its messages, and with the schema and the parser of its answers."""
+"""The operations on records. Each operation's module has its messages, and the schema and parser of its answers."""
 
 from collections.abc import Callable
 
@@ -38,18 +38,18 @@ def lacks_content(operation: Operation, item: Item) -> bool:
 
 
 def may_ask_again(operation: Operation, item: Item) -> bool:
-    """Return True if the first answers may lead to further questions."""
+    """Return True if a model's first answers about an item may lead to further questions."""
     return isinstance(operation, Answer) or retrieved_for(operation, item) is not None
 
 
 def program_of(
     operation: Operation, item: Item, *, shown: Item | None = None, recall_threshold: float = RECALL_THRESHOLD
 ) -> OperationProgram:
-    """Return the program of an operation for one item: its questions, and the evaluation of their answers.
+    """Return the program of an operation for one item: a generator that yields questions and evaluates the answers.
 
-    `shown` is the item as sent to the model, perhaps shortened; None: the whole item. Quotes are looked up in the whole
-    item. For an item with chunks, a model judges the recall of each value whose estimated recall is below the
-    threshold.
+    `shown` is the item as sent to the model, perhaps shortened. If `shown` is None, the whole item is sent. The model's
+    quotes are always looked up in the whole item. If the item has chunks, each value has an estimated recall: how much
+    of the needed information the chunks hold. Below `recall_threshold`, a model judges the recall instead.
     """
     retrieved = retrieved_for(operation, item)
     if retrieved is not None:

@@ -1,4 +1,4 @@
-"""Answer: generate, evaluate and refine until an answer is good enough, or no iterations are left.
+"""The operation Answer: generate, evaluate and refine answers until one is good enough, or no iterations are left.
 
 Generation and evaluation are separate questions. Each iteration generates its attempts in parallel, then evaluates them
 in parallel. If the best attempt is not good enough, its feedback goes to the next iteration.
@@ -43,7 +43,7 @@ _EVALUATION_TITLE = re.compile(r"\s*(Answer to Evaluate:|Evaluation Criteria:)",
 
 
 def generation_messages(operation: Answer, item: Item, feedback: str | None = None) -> tuple[Message, ...]:
-    """Return the generator's messages: instruction, format, then the item's data and earlier feedback, if any."""
+    """Return the messages to the generating model: instruction, format, the item's data and any earlier feedback."""
     sections = [
         _section("Instruction: ", operation.instruct, _GENERATION_TITLE),
         _section("Response Format: ", operation.resp_format, _GENERATION_TITLE),
@@ -57,7 +57,7 @@ def generation_messages(operation: Answer, item: Item, feedback: str | None = No
 
 
 def evaluation_messages(operation: Answer, answer: str) -> tuple[Message, ...]:
-    """Return the evaluator's messages: answer and criteria, nothing about the answer's origin."""
+    """Return the messages to the evaluating model. They hold the answer and the criteria, but no data of the item."""
     return two_messages(
         EVALUATOR_SYSTEM,
         "Please evaluate the following answer against the specified criteria.",
@@ -91,7 +91,7 @@ def _quoted(lines: Iterable[str], titles: re.Pattern[str]) -> list[str]:
 VARIED_TEMPERATURE = 0.8
 SUGGESTIONS = 10  # at most; a rambling model must end
 
-# The answer has no maxLength: grammars cannot count so far, and the token budget ends it.
+# The answer has no maxLength: a grammar cannot count that far, and the token budget limits the answer.
 GENERATION_SCHEMA: Schema = object_schema({"answer": {"type": "string"}})
 EVALUATION_SCHEMA: Schema = object_schema(
     {
@@ -126,9 +126,9 @@ class _Scored:
 def program(operation: Answer, item: Item, *, shown: Item | None = None) -> OperationProgram:
     """Iterate until an attempt's score reaches the threshold, or no iterations are left. Return the best attempt.
 
-    Of attempts with equal scores, the first is returned. A failed attempt is kept with the kind of its error. The
-    iterations also end if the endpoint refuses the key or the model, and no attempt has a score. `shown` is the item as
-    sent; None: the whole item.
+    Of attempts with equal scores, the first is returned. The history also holds each failed attempt, with the kind of
+    its error. The iterations also end if no attempt of an iteration has a score, and the endpoint refused the key or
+    the model. `shown` is the item as sent to the model. If `shown` is None, the whole item is sent.
 
     Raises:
         EvaluationFailed: no attempt was both generated and evaluated. The error has the kind of the last failure.
@@ -158,7 +158,7 @@ def program(operation: Answer, item: Item, *, shown: Item | None = None) -> Oper
 
 
 def parse_answer(data: object) -> str:
-    """Return the generated answer. Raise `InvalidAnswer` if the answer is blank or has another form."""
+    """Return the generated answer. Raise `InvalidAnswer` if the answer is blank, or `data` has a wrong form."""
     answer = validated(_Generated, data).answer
     if not answer.strip():
         raise InvalidAnswer("answer: blank")
@@ -166,7 +166,7 @@ def parse_answer(data: object) -> str:
 
 
 def parse_evaluation(data: object) -> AnswerEvaluation:
-    """Return the evaluation of an answer. Raise `InvalidAnswer` for another form, or a score outside 0 to 1."""
+    """Return the evaluation of an answer. Raise `InvalidAnswer` for a wrong form, or a score outside 0 to 1."""
     evaluated = validated(_Evaluated, data)
     if not 0 <= evaluated.score <= 1:
         raise InvalidAnswer(f"score: {evaluated.score!r} is not from 0 to 1")
@@ -176,7 +176,7 @@ def parse_evaluation(data: object) -> AnswerEvaluation:
 def _iteration(
     operation: Answer, item: Item, number: int, feedback: str | None
 ) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], list[IterationData]]:
-    """Ask for the attempts of one iteration, and return the attempts. Each generated answer is evaluated."""
+    """Generate the attempts of one iteration, evaluate each generated answer, and return the attempts."""
     messages = generation_messages(operation, item, feedback)
     drafts = yield from ask(
         *(

@@ -1,8 +1,8 @@
-"""The pydantic classes of answers, and the refusal of unusable answers.
+"""The pydantic classes of a model's answers, and the errors of unusable answers.
 
-Some operations also request a relevance grade: how well a record fits, from 0 to 100. The grade is last in the answer,
-so that it changes neither decision nor confidence. The system message explains the grade, because a model does not see
-the schema if its server compiles the schema into a grammar.
+Some operations also request a relevance grade: how well a record fits, from 0 to 100. The model writes the grade last,
+so the grade changes neither decision nor confidence. The system message explains the grade, because some servers
+compile the schema into a grammar: their models do not see the schema.
 """
 
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class Failure:
 
 
 class InvalidAnswer(ValueError):
-    """The error of an answer in JSON that is not of the requested form. The message names the field and the reason."""
+    """Raised for an answer that is JSON, but not of the requested form. The message names the field and the reason."""
 
 
 class StrictAnswer(BaseModel):
@@ -84,7 +84,7 @@ class Explaining(Protocol):
 
 
 def explained_schema(operation: Explaining, properties: dict[str, Schema]) -> Schema:
-    """Return the schema of an answer with these properties, then a confidence. A requested reasoning comes first."""
+    """Return the schema of an answer: the reasoning if requested, then `properties`, then a confidence."""
     reasoning = {"reasoning": REASONING_SCHEMA} if operation.include_reasoning else {}
     return object_schema(reasoning | properties | {"confidence": CONFIDENCE_SCHEMA})
 
@@ -126,7 +126,7 @@ def graded_system(operation: Grading, system: str) -> str:
 
 
 def graded_schema(operation: Grading, schema: Schema) -> Schema:
-    """Return the answer's schema, with the grade as its last property if requested."""
+    """Return the answer's schema. If a grade is requested, it becomes the last property."""
     if not operation.graded:
         return schema
     properties: dict[str, Schema] = schema["properties"]

@@ -1,4 +1,7 @@
-"""The program of an extraction from chunks: first the extraction, then a question about recall if recall may be low."""
+"""The program of an extraction from the chunks that a search retrieved from a document.
+
+First the model extracts the values. If the chunks may lack needed information, the model then names what is missing.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -68,8 +71,9 @@ def recall_question(
 ) -> Question[dict[str, RecallAnswer]]:
     """Return the question whether the chunks contain all that each field needs. The answer has a part for each field.
 
-    `fields` has each field's instruction, `values` each field's extracted value. `chunks` are in the form that the
-    model saw. `single`: one value was requested, so there is one field, with the empty name.
+    `fields` has each field's instruction by the field's name, and `values` has the extracted values by the same names.
+    `chunks` are in the form that the model saw. If `single` is True, one value was requested: its field has the empty
+    name.
     """
     shown = dict(list(chunks.items())[:SHOWN])
     for name in fields:
@@ -89,7 +93,7 @@ def recall_question(
 
 
 def _of_fields(names: set[str], data: object) -> dict[str, RecallAnswer]:
-    """Return each field's answer. Raise `InvalidAnswer` if fields are missing or unknown."""
+    """Return the answer about each field. Raise `InvalidAnswer` if the answered fields are not exactly `names`."""
     answers = validated(_Answers, data).fields
     if set(answers) != names:
         raise InvalidAnswer(f"fields: given for {sorted(answers)}, asked for {sorted(names)}")
@@ -103,10 +107,10 @@ def _kept(answer: _Answer) -> RecallAnswer:
 
 @dataclass(frozen=True)
 class SourcedResult:
-    """A valid answer to an extraction from chunks."""
+    """The values that a model extracted from chunks, with the chunks that state each value."""
 
     result: EvaluationResult | FieldsResult
-    extractions: Mapping[str, tuple[Extraction, ...]]  # of each field; a single value has the empty name
+    extractions: Mapping[str, tuple[Extraction, ...]]  # by field; the field of a single value has the empty name
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ class ExtractionRequest:
     instruction: str
     fields: Mapping[str, str]  # instruction for each field; a single value is a field with the empty name
     single: bool = False  # True: one value was requested, not fields
-    by_presence: frozenset[str] = frozenset()  # fields whose evidence need not contain the value: enums
+    by_presence: frozenset[str] = frozenset()  # enum fields: their evidence need not contain the value
 
 
 def asks_over_chunks(
@@ -125,7 +129,11 @@ def asks_over_chunks(
     parse: Callable[[Asking, Retrieved, object], SourcedResult],
     request: Callable[[Asking], ExtractionRequest],
 ) -> Callable[..., OperationProgram]:
-    """Return the program of an extraction from an item with chunks. The extraction must cite its chunks."""
+    """Return a function that makes the program of an extraction from chunks. Each value must cite its chunks.
+
+    The four arguments are functions. For an operation, they return the messages to the model, the schema of the answer,
+    the values in the answer, and the caller's instructions.
+    """
 
     def program(operation: Asking, retrieved: Retrieved, shown: Item, *, recall_threshold: float) -> OperationProgram:
         requested = request(operation)
@@ -151,8 +159,8 @@ def cited_program(
 ) -> OperationProgram:
     """Extract values, compute their metrics, and ask about recall if the estimated recall is low.
 
-    If the question about recall fails, the result stays the same. `shown` is the item as sent, with its chunks as
-    fields.
+    Recall is the share of the needed information that the chunks hold. If the question about recall fails, the
+    extracted values stay valid. `shown` is the item as sent to the model, with its chunks as fields.
     """
     sourced = yield from ask_one(question)
     passages = grounding.Passages(retrieved.numbered)

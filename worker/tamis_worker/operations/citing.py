@@ -26,7 +26,7 @@ different values, list them all. Where no chunk states a value, the list is empt
 
 
 class Cited(StrictAnswer):
-    """One extraction in a model's answer."""
+    """One value in a model's answer, with the number of the chunk that states it."""
 
     chunk_number: int
     evidence: str
@@ -50,10 +50,10 @@ def extractions_schema(value: Schema) -> Schema:
 def read_extractions(
     cited_by_field: Mapping[str, list[Cited]], retrieved: Retrieved, judged: Callable[[str, str, Any], Any]
 ) -> dict[str, tuple[Extraction, ...]]:
-    """Return the extractions of each field.
+    """Check the extractions in a model's answer, and return them by field.
 
-    `judged(field, place, value)` returns the value to keep, or None to drop the extraction. The chunk of a dropped
-    extraction is not checked.
+    `judged(field, place, value)` returns the value to keep, or None to drop the extraction. `place` names the value in
+    errors. The chunk number of a dropped extraction is not checked.
 
     Raises:
         InvalidAnswer: there are too many extractions, a value is invalid, or a chunk does not exist.

@@ -1,6 +1,7 @@
-"""The quality of evidence: its scale, invented citations, its effect on a confidence, and the judge's prompt.
+"""The quality of a classification's evidence.
 
-Docstrings name the sections of docs/specification.md ("Spec 5: evidence judge") that give the formulas.
+This module has the scale of quality, its effect on the confidence, the check for invented citations, and the judge's
+prompt. Docstrings name the sections of docs/specification.md ("Spec 5: evidence judge") that give the formulas.
 """
 
 import re
@@ -56,7 +57,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class CitedNoun:
-    """The noun that a reasoning cites by number: one Email, many emails."""
+    """The singular and the plural of the noun that a reasoning cites by number, as in "Email 7"."""
 
     one: str = "Email"
     many: str = "emails"
@@ -88,9 +89,10 @@ def hallucination(reasoning: str, cited: object, batch_size: int | None, noun: C
 
 
 def cited_numbers(cited: object) -> list[int]:
-    """Return the whole numbers in a classification's citations: a number, a text ("3, 7"), or a list of these.
+    """Return the whole numbers in a classification's citations.
 
-    Citations of any other form cannot be checked, so the result omits them.
+    `cited` is a number, a text such as "3, 7", or a list of numbers and texts. Citations of any other form cannot be
+    checked, so the result omits them.
     """
     match cited:
         case bool():
@@ -109,8 +111,8 @@ def cited_numbers(cited: object) -> list[int]:
 def quality(score: float | None, evidence_type: EvidenceType) -> float:
     """Return the quality of evidence: its score, clamped to 0 to 1. If the score is missing or 0, the type decides.
 
-    So explicit evidence with score 0.0 has quality 1.0. Source: the specification, "Parse Response" and "Quality Score
-    Mapping".
+    For example, explicit evidence with score 0.0 has quality 1.0. Source: the specification, "Parse Response" and
+    "Quality Score Mapping".
     """
     clamped = 0.0 if score is None else min(1.0, max(0.0, score))
     return QUALITY_OF.get(evidence_type, 0.0) if clamped == 0.0 else clamped
@@ -144,7 +146,7 @@ def adjusted_confidence(original: float, quality_score: float, evidence_type: Ev
 
 
 def drops_sharply(original: float, adjusted: float) -> bool:
-    """Return True if a confidence lost more than 20 % of its value."""
+    """Return True if a confidence lost more than the share `SHARP_DROP` of its value."""
     return adjusted < original * (1 - SHARP_DROP)
 
 
@@ -159,7 +161,7 @@ def _invented(citation: str, batch_size: int, noun: CitedNoun) -> Evidence:
 
 
 def _number(digits: str) -> int:
-    """Return the number in a text of digits. Only the first 18 digits are read: any batch is smaller."""
+    """Return the number in a text of digits. Only `LONGEST_NUMBER` digits are read, enough for any batch's size."""
     return int(digits.lstrip("0")[:LONGEST_NUMBER] or "0")
 
 
@@ -175,10 +177,10 @@ def judge_prompt(
 ) -> str:
     """Return the judge's user prompt, in the specification's words.
 
-    If the batch's size is unknown (None or 0), the NOTE about it is omitted.
+    If the batch's size is unknown (None or 0), the NOTE about the size is omitted.
 
-    The classification's texts and the first 2000 characters of its context are put on one line each. Headings in the
-    guidelines get a lower level than the prompt's headings. Chat tokens are neutralised everywhere.
+    Each text of the classification is put on one line, as are the first `CONTEXT_LENGTH` characters of its context.
+    Headings in the guidelines get a lower level than the prompt's headings. Chat tokens are neutralised everywhere.
     """
     note = f"NOTE: The agent analyzed a batch of {batch_size} {noun.many}.\n\n" if batch_size else ""
     return f"""\

@@ -8,7 +8,7 @@ is better than blocking valid evidence because of a technical failure. As the ty
 evaluation lowers a confidence by 30 %. But an error in the client's code is raised, because a neutral evaluation would
 pass evidence that should be blocked.
 
-The functions do not ask twice, so they read a judge's reply tolerantly.
+The functions ask the judge only once, so they also accept replies that deviate from the requested form.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ NEUTRAL_QUALITY = QUALITY_CONTEXTUAL
 
 log = logging.getLogger(__name__)
 
-# Errors in a client that no answer causes. A missing `call_json` and wrong arguments raise before the call.
+# Errors in a client's code that no answer causes. A missing `call_json` and wrong arguments raise before the call.
 # Other exceptions are failures of the judge: an unusable answer also raises TypeError, AttributeError or KeyError.
 PROGRAMMING_ERRORS: Final = (NameError, ImportError, NotImplementedError)
 
@@ -55,10 +55,10 @@ class JudgeClient(Protocol):
     """A model that answers in JSON. The client limits the tokens of its answers."""
 
     def call_json(self, system_prompt: str, user_prompt: str, /, *, temperature: float) -> object:
-        """Return the decoded JSON of the model's answer, or an awaitable of it.
+        """Return the decoded JSON of the model's answer, or an awaitable that gives this JSON.
 
-        If `call_json` is a plain function, several threads call it at once. If it is a coroutine function, several
-        calls run at once, on one loop.
+        If `call_json` is a plain function, several threads call it at once. If `call_json` is a coroutine function,
+        several calls run at once on one event loop.
         """
 
 
@@ -81,14 +81,14 @@ async def evaluate_evidence_quality_async(
     noun: str = "Email",
     plural: str | None = None,
 ) -> EvidenceEvaluation:
-    """Evaluate the evidence of one classification. If the judge fails, the evaluation is neutral.
+    """Evaluate the evidence of one classification. If the judge fails, the evidence counts as valid, with quality 0.7.
 
     Args:
-        classification: with `value`, `confidence`, `reasoning`, and `email_numbers` (or `cited`) if known.
+        classification: has `value`, `confidence`, `reasoning`, and `email_numbers` (or `cited`) if known.
         email_context: the classified text; the judge sees its first 2000 characters.
         section_guidelines: the rules for valid evidence.
         llm_client: called at temperature 0.1; not called if the classification cites numbers above the batch's size.
-        actual_batch_size: number of emails that the agent saw; None or 0 if unknown.
+        actual_batch_size: number of emails that the classifying agent saw; None or 0 if unknown.
         noun: the noun that a reasoning cites by number.
         plural: the plural of the noun, for the prompt; None: the noun in lower case, with an s.
 
@@ -157,11 +157,12 @@ def adjust_confidence_with_evidence_quality(
     """Adjust the confidence in the dictionary `classification`, and return that dictionary.
 
     Call the function only once for a classification. The function sets `confidence`, `original_confidence`,
-    `evidence_quality`, `evidence_type`, and `evidence_issue` if there is an issue. `adjusted_confidence` has the
-    formula, which is not monotone. The function logs a warning if the confidence drops by more than 20 %.
+    `evidence_quality`, `evidence_type`, and `evidence_issue` if there is an issue. By the formula of
+    `adjusted_confidence`, evidence of higher quality can leave a lower confidence. The function logs a warning if the
+    confidence drops by more than 20 %.
 
     Raises:
-        InvalidParameters: the confidence or the quality is no number. Nothing is changed.
+        InvalidParameters: the confidence or the quality is no number. The dictionary is then unchanged.
     """
     original = _required_number(classification, "confidence")
     quality_score = _required_number(evidence_evaluation, "quality_score")
@@ -192,7 +193,7 @@ def _required_number(values: Mapping[str, Any], name: str) -> float:
 
 @dataclass(frozen=True)
 class _Judge:
-    """A client, and the context that all classifications of one call share."""
+    """A judge client, with the arguments that all classifications of one call share."""
 
     client: JudgeClient
     context: str
@@ -202,7 +203,7 @@ class _Judge:
     threads: Executor  # for a synchronous client, which would block the loop
 
     async def evaluation(self, classification: Mapping[str, Any]) -> EvidenceEvaluation:
-        """Return the evaluation of a classification. If the classification invents a citation, do not ask the judge."""
+        """Return the evaluation of a classification. If a cited number exceeds the batch's size, ask no judge."""
         cited = [classification.get("email_numbers"), classification.get("cited")]
         reasoning = classification.get("reasoning")
         evidence = hallucination("" if reasoning is None else str(reasoning), cited, self.batch_size, self.noun)
@@ -238,7 +239,7 @@ class _Judge:
 
 
 def _check_arguments(call: "partial[object]") -> None:
-    """Raise `TypeError` if the client's `call_json` does not take the arguments of `call`."""
+    """Raise `TypeError` if the client's `call_json` does not accept the arguments of `call`."""
     try:
         bound = signature(call.func)
     except ValueError:  # a function in C has no signature
@@ -265,10 +266,10 @@ def _called(call: Callable[[], object]) -> object:
 def read_reply(reply: object) -> Evidence:
     """Return the evidence in a judge's reply.
 
-    A score may be a text, and is clamped to 0 to 1. Types outside the scale become `UNKNOWN`.
+    The score may be a number in text form, and is clamped to 0 to 1. Types outside the scale become `UNKNOWN`.
 
     Raises:
-        InvalidAnswer: the reply is no object, or has no usable field.
+        InvalidAnswer: the reply is no object, has neither score nor type, or has a field with an unusable value.
     """
     if not isinstance(reply, Mapping):
         raise InvalidAnswer(f"the judge's reply is no JSON object but {type(reply).__name__}")

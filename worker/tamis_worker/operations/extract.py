@@ -1,7 +1,7 @@
-"""Extract: one value of a requested type, or null if the source data does not hold the value.
+"""The operation Extract: one value of a requested type, or null if the source data does not hold the value.
 
-An answer keeps its type: 3 is an integer, 3.0 a float, "3" no number. An empty text, or a text that only means "not
-present", is null for every requested type (`not_present`).
+An answer keeps its type: 3 is an integer, 3.0 is a float, and "3" is no number. An empty text, or a text that only
+means "not present", counts as null for every requested type.
 """
 
 from math import isfinite
@@ -40,7 +40,7 @@ class _CitingAnswer(_Answer):
 
 
 def messages(operation: Extract, item: Item, *, cites: bool = False) -> tuple[Message, ...]:
-    """Return system and user message for one item. An enum's values follow the instruction."""
+    """Return the system message and the user message for one item. An enum's values follow the instruction."""
     instruction = escape_headings(operation.instruction)
     if operation.enum_values:
         instruction = "\n".join(
@@ -50,7 +50,7 @@ def messages(operation: Extract, item: Item, *, cites: bool = False) -> tuple[Me
 
 
 def response_schema(operation: Extract, *, cites: bool = False) -> Schema:
-    """Return the answer's schema. If the answer `cites` chunks, a list of extractions precedes the value."""
+    """Return the answer's schema. If `cites` is True, a list of the cited chunks precedes the value."""
     extractions = {"extractions": citing.extractions_schema(_value_schema(operation))} if cites else {}
     value: Schema = {"anyOf": [_value_schema(operation), {"type": "null"}]}
     return explained_schema(operation, extractions | {"value": value})
@@ -68,7 +68,7 @@ program = asks_once(messages, response_schema, parse)
 
 
 def parse_citing(operation: Extract, retrieved: Retrieved, data: object) -> SourcedResult:
-    """Return the result of an answer, and its extractions. Raise `InvalidAnswer` for an unusable answer."""
+    """Return an answer's value, and the chunks that state the value. Raise `InvalidAnswer` for an unusable answer."""
     answer = validated(_CitingAnswer, data)
     result = _result(operation, answer)
     judged = lambda _, place, value: _value(operation, value, place)  # noqa: E731
@@ -122,7 +122,7 @@ def _value(operation: Extract, value: Any, place: str = "value") -> str | bool |
 
 
 def _shown(value: Any) -> str:
-    """Return an answered value in few words, for messages. The value may be long, or deeply nested."""
+    """Return a short text for an answered value, for error messages. The value may be long, or deeply nested."""
     match value:
         case dict():
             return "an object"

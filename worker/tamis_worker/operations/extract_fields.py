@@ -1,8 +1,9 @@
-"""Extract fields: several values at once, by a JSON schema. A value that the source data does not hold is null.
+"""The operation ExtractFields: several values at once, by the caller's JSON schema. A value not in the data is null.
 
-A strict mode knows few keywords and requires every property. So the requested schema allows more than the caller's
-schema, including null for every property. Afterwards the answer is checked by the caller's schema. Null properties then
-count as absent, and no property is required. A text that only means "not present" is null (`not_present`).
+An endpoint's strict mode accepts few keywords of JSON schema, and requires every property. So the schema that is sent
+to the endpoint allows more than the caller's schema, including null for every property. Afterwards the answer is
+checked by the caller's schema. Null properties then count as absent, and no property is required. A text that only
+means "not present" counts as null.
 """
 
 import json
@@ -50,7 +51,7 @@ SYSTEM_CITING = f"{_TASK}\n\n{citing.RULE}\n\n{SYSTEM_END}"  # if the source dat
 
 NULL: Schema = {"type": "null"}
 KEPT = ("title", "description")  # keywords that inform the model without binding it
-SOURCE_LENGTH = 500  # characters of a list or an object from one source
+SOURCE_LENGTH = 500  # characters of the text for a list or an object from one chunk
 SHAPE = frozenset({"type", "properties", "required", "items", "const", "enum", "$defs", "definitions", *KEPT})
 
 
@@ -65,7 +66,7 @@ class _CitingAnswer(_Answer):
 
 
 def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tuple[Message, ...]:
-    """Return system and user message for one item. Field instructions are in the order of the schema's properties."""
+    """Return the system and the user message for one item. Field instructions are in the order of the properties."""
     sections = [source_data(item), f"## Overall Instructions\n{escape_headings(operation.instructions)}"]
     instructions = operation.field_instructions or {}
     lines = [
@@ -79,7 +80,7 @@ def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tu
 
 
 def response_schema(operation: ExtractFields, *, cites: bool = False) -> Schema:
-    """Return the answer's schema. If the answer `cites` chunks, the lists of extractions precede the fields."""
+    """Return the answer's schema. If `cites` is True, lists of the chunks cited for each field precede the fields."""
     extractions: dict[str, Schema] = {}
     if cites:
         by_name = sources(operation.json_schema)
@@ -100,7 +101,7 @@ program = asks_once(messages, response_schema, parse)
 
 
 def parse_citing(operation: ExtractFields, retrieved: Retrieved, data: object) -> SourcedResult:
-    """Return the result of an answer, and the extractions of each field.
+    """Return the fields of an answer, and for each field the chunks that state its value.
 
     Raise `InvalidAnswer` for an unusable answer.
     """
@@ -143,23 +144,23 @@ def requested(schema: JsonSchema) -> Schema:
 
 
 def sources(schema: JsonSchema) -> dict[str, Schema]:
-    """Return for each property the schema of the value that one chunk states.
+    """Return, for each property, the schema of the value that one chunk states.
 
-    The value has the type of the property, without null. But if the property is a list or an object, the value is text.
+    The value has the property's type, but is never null. If the property is a list or an object, the value is text.
     """
     return {name: _of_source(part) for name, part in requested(schema)["properties"].items()}
 
 
 def is_of_listed_values(schema: JsonSchema, name: str) -> bool:
-    """Return True if the schema lists a property's values."""
+    """Return True if the schema lists the allowed values of the property `name`."""
     return any("enum" in branch for branch in _branches(sources(schema)[name]))
 
 
 def judged_source(schema: JsonSchema, name: str, place: str, value: Any) -> Any:
-    """Return the value that a chunk states for this property; None if the value means "not present".
+    """Return the value that a chunk states for the property `name`; None if the value means "not present".
 
     Raises:
-        InvalidAnswer: the value does not fit the property. The message names `place`.
+        InvalidAnswer: the value does not fit the property. The message begins with `place`, the value's path.
     """
     _check_values(value, place, 0)
     source = _sources(json.dumps(schema))[name]
@@ -194,7 +195,7 @@ def judged(schema: JsonSchema, answered: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """A writer of schemas in the subset that strict modes accept. `bounds`: the limits of values stay in the schema."""
+    """A writer of schemas in the subset that strict modes accept. `bounds` is True to keep the limits of values."""
 
     root: JsonSchema
     bounds: bool
@@ -238,7 +239,7 @@ def _of_source(part: Schema) -> Schema:
 
 
 def _branches(part: Schema) -> list[Schema]:
-    """Return the branches of a requested schema, with unions expanded."""
+    """Return the alternatives (`anyOf`) in a requested schema, including those within other alternatives."""
     inner = part.get("anyOf")
     return [part] if inner is None else [branch for union_part in inner for branch in _branches(union_part)]
 
@@ -246,7 +247,7 @@ def _branches(part: Schema) -> list[Schema]:
 def _with_nulls(value: Any, branches: list[Schema]) -> Any:
     """Return the value with null in place of every field's text that means "not present", at every level.
 
-    `branches`: the alternative schemas of the value. A text in an enum of these schemas stays. Texts in lists stay too.
+    `branches` are the alternative schemas of the value. A text that is in a list, or in an enum of a schema, stays.
     """
     match value:
         case str() if means_not_present(value) and not any(value in branch.get("enum", ()) for branch in branches):
@@ -339,7 +340,7 @@ def _wrong(error: ValidationError) -> str:
 
 
 def _check_values(value: Any, path: str, depth: int) -> None:
-    """Raise `InvalidAnswer` for nesting that is too deep for validators, and for numbers that JSON does not have."""
+    """Raise `InvalidAnswer` for nesting that is too deep for validators, and for numbers that are not finite."""
     if depth > MAX_DEPTH:  # no schema is deeper
         raise InvalidAnswer(f"{path}: nested too deeply")
     match value:

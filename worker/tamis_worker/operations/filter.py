@@ -37,7 +37,7 @@ class _Answer(StrictAnswer):
 
 
 def messages(operation: Filter, item: Item) -> tuple[Message, ...]:
-    """Return system and user message for one item."""
+    """Return the system message and the user message for one item."""
     instruction = f"## Instruction\n{escape_headings(operation.criteria)}"
     return two_messages(graded_system(operation, SYSTEM), source_data(item), instruction)
 

@@ -1,12 +1,12 @@
 """Inclusion: the model judges a record by a review's criteria: include, exclude or uncertain, with a rationale.
 
-The model gives a quote and a verdict for each criterion, then its status. An exclusion needs a reason, and its verdict
-may require a quote from the record. The status becomes `uncertain` if the model's own verdicts contradict the status,
-or no verified verdict supports an exclusion. A person then decides, and the result also has the model's own status. A
-quote that is not in the record lowers the confidence and flags the decision.
+The model gives a quote and a verdict for each criterion, then the record's status. An exclusion needs a failed
+criterion, and usually a quote that shows the failure. The status becomes `uncertain` if the model's own verdicts
+contradict the status, or no verified verdict supports an exclusion. A person then decides, and the result also has the
+model's own status. A quote that is not in the record lowers the confidence and flags the decision.
 
-The system message has everything that all records share, the user message only the record. So an endpoint processes the
-common beginning once, and no record can imitate our text.
+The system message has everything that all records share, and the user message has only the record. So an endpoint
+processes the common beginning once, and no record can imitate the instructions.
 
 The status of a record follows from the model's status, its verdicts, their quotes and the policies:
 
@@ -20,10 +20,10 @@ An inclusion criterion failed if it is not met, and an exclusion criterion if it
 unclear verdicts, an unclear inclusion criterion failed too. Under the policy `refer` for unclear verdicts, one unclear
 verdict makes every status uncertain.
 
-A failed criterion is verified if the record holds its quote. Without a quote, it is verified if its verdict is "not met
-by silence", or if its verdict is unclear and counts as failed. If all quotes of an answer are invented or altered,
-silence does not verify a criterion. Under the policy `exclude` for unverified exclusions, every failed criterion counts
-as verified.
+A failed criterion is verified if the record holds its quote, or if its verdict is unclear and counts as failed. The
+verdict "not met by silence" without a quote is verified too. But if all quotes of an answer are invented or altered,
+silence verifies nothing. Under the policy `exclude` for unverified exclusions, every failed criterion counts as
+verified.
 """
 
 from collections.abc import Mapping, Sequence
@@ -128,7 +128,7 @@ class _Answer(StrictAnswer):
 
 
 def program(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgram:
-    """Return the program: one question about `shown`. The answer's quotes are looked up in the whole item."""
+    """Return the program, which asks one question about `shown`. The answer's quotes are looked up in `item`."""
     return ask_one(
         Question(
             messages(operation, shown),
@@ -142,7 +142,7 @@ def program(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgra
 
 
 def messages(operation: Inclusion, item: Item) -> tuple[Message, ...]:
-    """Return system and user message for one record. The system message is the same for all records."""
+    """Return the system message and the user message for one record. The system message is the same for all records."""
     criteria = operation.criteria
     system = user_message(
         graded_system(operation, SYSTEM), f"## Instruction\n{_instruction(criteria)}", *_examples(criteria.examples)
@@ -247,11 +247,11 @@ Verdicts = Mapping[str, CriterionVerdict]  # by label
 class Conclusion:
     """The status of a record, and the criteria that decide it.
 
-    An exclusion is decided by the criteria that exclude the record with a verified verdict; the first is the reason. An
-    inclusion is decided by the inclusion criteria that are met. For an uncertain record, the criteria here are those
-    that are not settled.
+    An exclusion is decided by the criteria that exclude the record with a verified verdict. The first of them is the
+    exclusion reason. An inclusion is decided by the inclusion criteria that are met. For an uncertain record,
+    `deciding` has the criteria with unclear verdicts, and after an unverified exclusion also the failed criteria.
 
-    `uncertain_reason`: why the status is uncertain, if the model gave another status.
+    `uncertain_reason` says why the status is uncertain although the model gave another status.
     """
 
     status: InclusionStatus
@@ -266,7 +266,7 @@ def conclude(
     unclear: UnclearPolicy,
     unverified: UnverifiedPolicy,
 ) -> Conclusion:
-    """Return the status that follows from the model's status and verdicts. The criteria keep their order."""
+    """Return the status that follows from the model's status and verdicts, and the criteria that decide the status."""
     failed = [c for c in criteria if _fails(c, verdicts[c.label].verdict, unclear)]
     quotes = [verdict.quote for verdict in verdicts.values() if verdict.quote is not None]
     invents = bool(quotes) and not any(quote.found for quote in quotes)
@@ -297,7 +297,10 @@ def _fails(criterion: Criterion, verdict: Verdict, unclear: UnclearPolicy) -> bo
 
 
 def _verified(verdict: CriterionVerdict, *, invents: bool) -> bool:
-    """Return True if a failed criterion is verified. `invents`: the answer has quotes, but none is in the record."""
+    """Return True if the record confirms the verdict by which a criterion failed, or the verdict needs no quote.
+
+    `invents` is True if the answer has quotes, but none of them is in the record.
+    """
     if verdict.verdict is Verdict.UNCLEAR:
         return True
     if verdict.quote is None:

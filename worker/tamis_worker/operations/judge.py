@@ -97,7 +97,7 @@ class _Answer(StrictAnswer):
 def program(operation: Judge, item: Item, *, shown: Item | None = None) -> OperationProgram:
     """Ask the judge once. If a cited number is above the batch's size, return invalid evidence without asking.
 
-    `shown` is the item as sent; None: the whole item. Citations are checked in the whole item.
+    `shown` is the item as sent to the judge; if None, the whole item is sent. Citations are checked in the whole item.
 
     Raises:
         EvaluationFailed: NO_CONTENT if the item lacks a valid classification, else the kind of the judge's failure.
@@ -120,7 +120,7 @@ def program(operation: Judge, item: Item, *, shown: Item | None = None) -> Opera
 
 
 def messages(operation: Judge, item: Item) -> tuple[Message, ...]:
-    """Return system and user message for one item. Raise `EvaluationFailed` if the item is no valid classification."""
+    """Return the system and the user message for an item. Raise `EvaluationFailed` if it is no valid classification."""
     classification = _classification(item)
     prompt = judge_prompt(
         value=classification.value,
@@ -150,7 +150,7 @@ def parse(data: object) -> Evidence:
     """Return the evidence in an answer. If the score is missing or 0, the type of evidence gives the quality.
 
     Raises:
-        InvalidAnswer: the answer has another form, or a score outside 0 to 1. Clamping would turn a percentage into 1.
+        InvalidAnswer: the answer has a wrong form, or a score outside 0 to 1. Clamping would turn a percentage into 1.
     """
     answer = validated(_Answer, data)
     if answer.evidence_type not in QUALITY_OF:

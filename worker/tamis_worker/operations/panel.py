@@ -1,7 +1,7 @@
 """The program of a panel: several models answer the operation's question, and their verdicts make one decision.
 
-The operation reads each model's answer, and verifies its quotes, as if only that model had been asked. The rationale,
-verdicts and reason of the decision come from the first model whose status is the panel's.
+Each model's answer is read, and its quotes are verified, as if only that model had been asked. The decision's
+rationale, verdicts and exclusion reason come from the first model whose status equals the panel's status.
 """
 
 from collections.abc import Sequence
@@ -127,9 +127,9 @@ def _decision(
     speaker: Decided | None,
     words: PanelResult,
 ) -> InclusionDecision:
-    """Return the decision of `speaker`, a model whose status is the panel's, with the panel's confidence.
+    """Return the decision of `speaker`, a model whose status equals the panel's, with the panel's confidence.
 
-    If no model has that status, the decision has the criteria on which the models differ.
+    If no model has the panel's status (`speaker` is None), the decision lists the criteria on which the models differ.
     """
     if speaker is not None and isinstance(speaker.detail, InclusionDecision):
         return speaker.detail.model_copy(update={"confidence": confidence})

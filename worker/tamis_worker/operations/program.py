@@ -1,8 +1,8 @@
 """An operation's program: its questions about one item, and the evaluation of their answers.
 
 A program is a generator. The program yields questions that may be asked in parallel, and receives one result per
-question in the same order. At its end it returns the evaluation. A program makes no calls. The caller of the program
-makes the calls, and is responsible for limits, retries and the repair of unusable answers.
+question in the same order. At the end, the program returns the evaluation. A program does not call a model. The
+program's caller does so, and is responsible for limits, retries and the repair of unusable answers.
 
 Each answer has a bill: the cost of all calls for the question, including failed calls and repairs.
 """
@@ -39,15 +39,15 @@ NO_BILL = QuestionBill()
 
 @dataclass(frozen=True)
 class Question(Generic[T]):
-    """A question to the model, with the shape of the answer and the answer's parser."""
+    """A question to a model, with the JSON schema and the parser of the answer."""
 
     messages: tuple[Message, ...]
     schema_name: str
     schema: Schema
     parse: Callable[[object], T]  # reads the decoded JSON; raises `InvalidAnswer`
-    temperature: float | None = None  # None: the worker's setting. A worker whose setting is None never sends one
+    temperature: float | None = None  # None: the worker's setting. If that setting is None, none is ever sent
     sample: int = 0  # distinguishes equal questions that must not share a cached answer
-    tokens: int = 0  # tokens that the answer may need; the worker's limit applies if it is larger
+    tokens: int = 0  # tokens that the answer may need; if the worker's limit is larger, that limit applies
     model: str | None = None  # model to ask; None: the batch's model
     decision: DecisionField | None = None  # the answer's field that includes or excludes; None: there is none
 
@@ -112,7 +112,11 @@ def asks_once(
     parse: Callable[[Asking, object], Decided],
     decision: DecisionField | None = None,
 ) -> Callable[..., OperationProgram]:
-    """Return the program of an operation that asks one question. The value of the answer is the evaluation."""
+    """Return a function that makes the program of an operation with one question.
+
+    The arguments `messages` and `response_schema` return the question's parts. `parse` turns the answer into the
+    evaluation. `decision` is the answer's field that includes or excludes the record; None: there is no such field.
+    """
 
     def program(operation: Asking, item: Item, *, shown: Item) -> OperationProgram:
         name, shape = operation_name(type(operation)), response_schema(operation)

@@ -26,7 +26,7 @@ class _Answer(StrictAnswer):
 
 
 def messages(operation: Score, item: Item) -> tuple[Message, ...]:
-    """Return system and user message for one item. Range and interval follow the criteria."""
+    """Return the system and the user message for one item. The scale's range and interval follow the criteria."""
     rules = [_ROLE, *([] if operation.interval is None else [_INTERVAL]), _ALWAYS]
     instruction = "\n".join(["## Instruction", escape_headings(operation.criteria), "", *_scale(operation)])
     return two_messages("\n".join([*rules, "", SYSTEM_END]), source_data(item), instruction)
@@ -38,7 +38,7 @@ def response_schema(operation: Score) -> Schema:
 
 
 def parse(operation: Score, data: object) -> Decided:
-    """Return the result of an answer. Raise `InvalidAnswer` for a value outside the range or off the grid."""
+    """Return the result of an answer. Raise `InvalidAnswer` for a value that is not on the scale."""
     answer = validated(_Answer, data)
     low, high = written(operation.min_value), written(operation.max_value)
     if not operation.min_value <= answer.value <= operation.max_value:
@@ -70,7 +70,7 @@ def _scale(operation: Score) -> list[str]:
 
 
 def _examples(operation: Score) -> str:
-    """Return all values of the operation's grid. Of more than five values, return the first three and the last."""
+    """Return the allowed values of a score as text. Of more than five values, return the first three and the last."""
     steps = operation.steps or 0
     shown = [written(operation.grid_value(k)) for k in (range(steps + 1) if steps < 5 else (0, 1, 2, steps))]
     return ", ".join(shown if steps < 5 else [*shown[:3], "...", shown[3]])

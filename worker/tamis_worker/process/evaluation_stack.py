@@ -48,10 +48,10 @@ log = logging.getLogger(__name__)
 
 
 async def return_claims(engine: AsyncEngine, dispatcher: Dispatcher, returns: Sequence[Return]) -> Sequence[bool]:
-    """Release the claims in the ledger, and publish their items again.
+    """Release this worker's claims on items in the ledger, and publish the items again.
 
-    Return, in the order of `returns`, whether each item is cancelled. If the broker refuses an item, the reconciler
-    publishes it later. Raise `LedgerUnavailable` if Postgres does not answer.
+    Return one boolean for each of `returns`, in order: True if its item is cancelled. If the broker refuses an item,
+    the reconciler publishes the item later. Raise `LedgerUnavailable` if Postgres does not answer.
     """
     claims, paid = [returned.claim for returned in returns], [returned.paid for returned in returns]
     transcripts, revoked = [returned.transcript for returned in returns], [returned.cancelled for returned in returns]
@@ -73,7 +73,7 @@ SETTLING = 10.0  # s; longer than the end of a call needs to reach the ledger
 
 
 class EvaluationStack:
-    """One evaluator and all its parts. The parts work within the `with` block of `opened`."""
+    """The evaluator of items and all parts that it uses. They work only within the `with` block of `opened`."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class EvaluationStack:
     ) -> None:
         """Prepare the parts, without a connection. Raise `ConfigurationError` if a setting is missing or invalid.
 
-        `dispatcher` publishes items again that this worker gives back. `redact` removes secrets from texts. Each API
+        `dispatcher` republishes the items that this worker gives back. `redact` removes secrets from texts. Each API
         key becomes one of these secrets before the first call with the key.
         """
         policy = CallPolicy.of(settings)
@@ -149,12 +149,12 @@ class EvaluationStack:
 
     @property
     def commits(self) -> tuple[GroupCommit[Any, Any], ...]:
-        """All parts that write to the ledger in groups."""
+        """All parts that combine several writes to the ledger in one transaction."""
         return (*self._cache.commits, *self._budget.commits, *self._writers.commits)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Open the parts, and close them in the opposite order, also if opening fails halfway."""
+        """Open the parts, and close them in the opposite order, even if opening fails halfway."""
         async with AsyncExitStack() as opened:
             for close in (self._redis.aclose, self._llm.close, self.limiters.close):  # these parts connect on first use
                 opened.push_async_callback(close)

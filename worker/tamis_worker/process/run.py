@@ -40,14 +40,14 @@ from .runtime import STOP_GRACE, Runtime
 log = logging.getLogger(__name__)
 
 WRITE_WITHIN = 120.0  # s; four times a statement's limit
-CLOSE_WITHIN = 30.0  # s, beyond items in flight
+CLOSE_WITHIN = 30.0  # s, after the items in flight have ended
 SERVICE = "tamis-worker"  # in traces
 
 ANSWER_WITHIN = 5.0  # s; during that time the consumer's thread takes no message
 
 
 def controls_of(runtime: Runtime, settings: WorkerSettings, redact: Redaction) -> EngineControls:
-    """Return the functions of a worker process for remote control. Their results contain no secret."""
+    """Return the functions that Celery's remote control can call in this process. Their results contain no secret."""
     engine = runtime.ledger.transactions
 
     return EngineControls(
@@ -83,7 +83,7 @@ async def report(runtime: Runtime) -> Mapping[str, Any]:
 
 
 def _limiter(limiter: Limiter) -> Mapping[str, Any]:
-    """Return figures of a model's limiter, as this process knows them. None: no such limit is set or known."""
+    """Return figures of a model's limiter, as this process knows them. A figure is None if it is not set or known."""
     return {
         "calls_in_flight": limiter.in_flight,
         "calls_waiting": limiter.waiting,
@@ -103,7 +103,7 @@ def run(
     log_level: str = "INFO",
     name: str | None = None,
 ) -> int:
-    """Work until SIGTERM or SIGINT, finish calls in flight, and return the process's exit code.
+    """Work until SIGTERM or SIGINT, then finish the calls in flight, and return the process's exit code.
 
     `name` is the worker's name in Celery's tools; None: a unique name. `ready_file` is created when the worker begins
     to take messages. `alive_file` is rewritten while the worker works. A stalled worker ends with `EXIT_STALLED`.
@@ -190,7 +190,7 @@ def register(app: Celery, runtime: Runtime) -> None:
     for operation in OPERATIONS:
         name = wire.task_name(operation_name(operation))
         app.task(name=name, shared=False, ignore_result=True, Strategy=deliveries)(evaluate)
-    # `send_aggregated` sends its events: Celery's own would count it among the items.
+    # `send_aggregated` sends this task's events. Celery's own events would count the task among the items.
     aggregates = {"Strategy": staticmethod(aggregate_strategy), "send_events": False}
     app.task(name=wire.AGGREGATE, shared=False, bind=True, ignore_result=True, **aggregates)(aggregate)
 

@@ -70,7 +70,7 @@ class Runtime:
     def __init__(self, settings: WorkerSettings, app: Celery, redact: Redaction) -> None:
         """Prepare the parts, without a connection. Raise `ConfigurationError` if a setting is missing.
 
-        `redact` removes this process's secrets. Each new API key is added to these secrets.
+        `redact` removes this process's secrets from texts. Each new API key is added to these secrets.
         """
         # Always unique: host names and process numbers repeat, and with them a dead worker's claims would return.
         self.worker_id = f"{os.getpid()}-{secrets.token_hex(4)}@{socket.gethostname()}"
@@ -176,7 +176,7 @@ class Runtime:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Connect, take a lease and begin to work. At the end, close the parts in the opposite order.
+        """Connect, enter this worker in the ledger, and begin to work. At the end, close the parts in opposite order.
 
         Raise `LedgerUnavailable` if the ledger does not answer. Raise `ConfigurationError` if the ledger's tables are
         older than this release, or if a Redis server can never be used.
@@ -184,7 +184,7 @@ class Runtime:
         with ExitStack() as opened:
             opened.callback(self.dispatch_engine.dispose)
             demand(self.dispatch_engine)
-            with suppress(BrokerUnavailable):  # the worker waits for them
+            with suppress(BrokerUnavailable):  # the worker waits for unavailable servers
                 check_servers(self._redis_urls, within=BROKER_ANSWERS_WITHIN)
             self._loop.start()
             opened.callback(self._loop.stop)
@@ -201,10 +201,10 @@ class Runtime:
         self._loop.call_soon(self._lease.changed)
 
     async def _compare_claims(self, expired: bool) -> None:
-        """Compare the claims in the ledger with the claims that this process holds.
+        """Compare this worker's claims in the ledger with the items that this process is evaluating.
 
-        Raise `LedgerUnavailable` if Postgres does not answer. Stop the items that other workers took while the lease
-        was expired. Disown claims that are not held here.
+        If the lease `expired`, stop the items that other workers have taken meanwhile. Then give up the claims in the
+        ledger whose items this process is not evaluating. Raise `LedgerUnavailable` if Postgres does not answer.
         """
         evaluation = self.evaluation
         if expired:
@@ -238,15 +238,15 @@ def _redis_of_broker(url: str) -> "Redis | None":
 
 
 class SentTasks:
-    """The answers to tasks that services send by name. A client obtains them; it connects at the first task."""
+    """The part that answers tasks which services send by name. Its client connects at the first task."""
 
     def __init__(self, settings: WorkerSettings) -> None:
-        """Prepare the client that obtains the answers. Raise `ConfigurationError` if a setting is missing."""
+        """Prepare the client that gets the answers. Raise `ConfigurationError` if a setting is missing."""
         self._client = Client(settings)
         self._tasks = NamedTasks(self._client)
 
     async def answer(self, sent: SentTask) -> Any:
-        """Return the result of a task. While the ledger is unreachable, wait. The sender gets every other error."""
+        """Return a task's result. While the ledger is unreachable, wait. Raise every other error for the sender."""
         while True:
             try:
                 if sent.name == wire.SUBMIT:
@@ -263,9 +263,10 @@ class SentTasks:
 
 @dataclass(frozen=True)
 class BatchFollower:
-    """The follower of batches in the ledger.
+    """The part that follows changes of batches in the ledger.
 
-    The follower halts items of batches that no longer run. It gives waiting calls the new priority of their batch.
+    The follower stops the items of batches that no longer run. If a batch has a new priority, its waiting calls get
+    the new priority.
     """
 
     engine: AsyncEngine
@@ -275,7 +276,7 @@ class BatchFollower:
     backpressure: Backpressure
 
     async def look(self) -> None:
-        """Check the batches once. If the ledger does not answer, report that to the backpressure."""
+        """Check the batches once. Report to `backpressure` whether the ledger answered."""
         try:
             for batch_id in await self.interrupts.refresh(self._not_running):
                 if await close_cancelled(self.engine, batch_id):

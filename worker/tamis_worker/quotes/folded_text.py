@@ -26,7 +26,7 @@ _SWALLOWED = re.compile(r"([<\[]) ")
 
 @dataclass(frozen=True)
 class TextSpan:
-    """Characters of a text, from `start` to before `end`."""
+    """A range of characters in a text. `end` is the position after the last character."""
 
     start: int
     end: int
@@ -63,7 +63,7 @@ class FoldedText:
                 length, last = length + len(piece), piece[-1]
 
     def place(self, start: int, end: int) -> TextSpan:
-        """Return the original characters of `folded[start:end]`, which must not be empty."""
+        """Return the position, in the original text, of `folded[start:end]`, which must not be empty."""
         if self._same_places:
             return TextSpan(start, end)
         stop = self._origin(end - 1) + 1

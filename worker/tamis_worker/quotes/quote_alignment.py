@@ -13,7 +13,7 @@ OUTWARD = 30  # tokens of the record that are checked beyond each end of a quote
 
 @dataclass(frozen=True)
 class WordDifference:
-    """Characters of the quote, and the different characters of the passage. One side may be empty."""
+    """The positions of one difference, in the quote and in the compared passage. One of the two may be empty."""
 
     quote_start: int
     quote_end: int
@@ -68,8 +68,8 @@ def aligned(quote: Tokens, passage: Tokens, *, may_break_off: bool) -> Alignment
 def _agreeing(quoted: Sequence[str], recorded: Sequence[str]) -> list[tuple[int, int]]:
     """Return the indexes of agreeing tokens in quote and record, in order: the longest common subsequence.
 
-    A run of tokens at either end is dropped as accidental if the record has too many additional tokens between this run
-    and the next: more than the run has.
+    The first or last run of agreeing tokens is dropped as accidental if a large gap separates it from the other runs:
+    within the gap, the record has more additional tokens than the run has tokens.
     """
     runs = [op for op in Indel.opcodes(quoted, recorded) if op.tag == "equal"]
     while len(runs) > 1 and _is_chance(runs[0], runs[0], runs[1]):
@@ -99,10 +99,10 @@ def extended(quote: Tokens, record: Tokens, run: range) -> range:
 
 
 def leaves_out(quote: Tokens, record: Tokens, run: range) -> bool:
-    """Return whether the quote omits a word of the record just before or after `run`, which has the quote's content.
+    """Return True if the quote omits a word of the record just before or after `run`.
 
-    The function words at the quote's ends show this: "were mean differences" omits the "no" of "were no mean
-    differences".
+    `run` is the record's tokens that match the quote's content. The function words at the quote's ends show the
+    omission: "were mean differences" omits the "no" of "were no mean differences".
     """
     return bool(_left_out_before(quote, record, run.start) or _left_out_behind(quote, record, run.stop - 1))
 
@@ -123,8 +123,8 @@ def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> lis
 
     `edge`: the quote's function words and markup before its first or after its last content token. `outward`: the
     record's tokens from there on, away from the quote. There is a difference if the quote omits the record's next
-    content token. That is so if `edge` continues beyond the token, or has a function word in place of a token that
-    turns the meaning.
+    content token: `edge` has the same words before and after this token as the record. If the token turns the meaning,
+    as "or" does, it also counts as omitted if `edge` has other words in its place.
     """
     outside = outward[: min(len(edge), OUTWARD)]
     content = next((n for n, place in enumerate(outside) if record.words[place]), None)
@@ -197,7 +197,7 @@ def _between(tokens: Tokens, content: range) -> range:
 def _letters(tokens: Tokens, places: range) -> str | None:
     """Return the letters of some tokens, without spaces.
 
-    None: there is no token, or a token is a number, sign or negation.
+    Return None if there is no token, or if a token is a number, sign or negation.
     """
     if not places or any(tokens.is_marked(place) for place in places):
         return None
@@ -205,7 +205,7 @@ def _letters(tokens: Tokens, places: range) -> str | None:
 
 
 def _paired(block: _Block) -> Iterator[_Block]:
-    """Yield a block for each pair of tokens if quote and passage have equally many; else yield the whole block."""
+    """Yield a block for each pair of tokens. If quote and passage differ in their number of tokens, yield `block`."""
     if len(block.quote) != len(block.passage):
         yield block
         return
@@ -225,7 +225,7 @@ def _difference(quote: Tokens, passage: Tokens, block: _Block) -> WordDifference
 
 
 def _characters(tokens: Tokens, content: range) -> tuple[int, int]:
-    """Return the start and the end of these tokens in characters; without tokens, twice the preceding token's end."""
+    """Return the start and end of these tokens in characters. Without tokens, both are the preceding token's end."""
     if not content:
         place = tokens.spans[tokens.content[content.start - 1]][1] if content.start else 0
         return place, place

@@ -1,4 +1,4 @@
-"""The negations that reverse a quote's meaning: just outside the quote, or omitted by its ellipsis."""
+"""The negations that reverse a quote's meaning. They are just outside the quote, or its ellipsis omits them."""
 
 import re
 from functools import lru_cache
@@ -59,9 +59,10 @@ def negation_ahead(folded: str, end: int) -> tuple[int, int] | None:
 
 
 def turns(text: str, folded_text: FoldedText, start: int, end: int) -> bool:
-    """Return whether an ellipsis in place of `folded[start:end]` ends within a later sentence or hides a negation.
+    """Return True if an ellipsis that replaces `folded[start:end]` turns a quote's meaning.
 
-    An ellipsis may omit whole sentences, and the rest of a sentence if that contains no negation.
+    An ellipsis may omit whole sentences, and the rest of a sentence without a negation. So it turns the meaning if it
+    ends within a later sentence, or omits a negation in the first sentence.
     """
     folded = folded_text.folded
 

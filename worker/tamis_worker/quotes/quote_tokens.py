@@ -1,4 +1,4 @@
-"""The tokens of a folded text that must agree in a quote.
+"""The tokens of a folded text, which are compared to find a quote in a record.
 
 In a folded text, letter case, accents, quotation marks, dashes and white space are unified (`folded_text.py`).
 
@@ -6,7 +6,7 @@ A token is a word, a number or a sign with a meaning. Its canonical form is the 
 spelling, singular, no hyphen at a line's end, numbers as digits. Function words have no canonical form, so a quote may
 differ in them, and in punctuation. Words that change the meaning are not function words: negations, "or", pronouns,
 comparisons, words of time or place ("before", "without", "under"), and prepositions that say who acts on whom, or from
-where to where ("by", "from", "to", "with"). A dash between numbers is a "to".
+where to where ("by", "from", "to", "with"). A dash between numbers counts as "to".
 """
 
 import re

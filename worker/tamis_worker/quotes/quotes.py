@@ -6,7 +6,7 @@ A part is found if the field has the same text after folding (`FoldedText`) or t
 If the nearest passage is similar enough, but a token differs, the part is altered.
 
 The check runs on the worker's event loop, so its work is limited: it reads at most `SEARCHED` characters of a record.
-After `COMPARED` comparisons it finds only the same words, not similar passages.
+When its comparisons have cost `COMPARED`, it finds only passages with the same words, not similar passages.
 """
 
 import re
@@ -76,7 +76,7 @@ class QuotedField:
         return Tokens(self.folded[:TOKENISED])
 
     def words(self, start: int, end: int) -> str:
-        """Return the original characters of a part of the folded text."""
+        """Return the original characters of `folded[start:end]`."""
         if start == end:
             return ""
         place = self.folded_text.place(start, end)
@@ -85,7 +85,7 @@ class QuotedField:
 
 @dataclass(frozen=True, slots=True)
 class QuotePart:
-    """A part of a quote: its place in the folded quote, and its characters."""
+    """A part of a quote: its position in the folded quote, and its characters."""
 
     start: int
     words: str
@@ -115,7 +115,7 @@ MatchIn: TypeAlias = Callable[[QuotedField, QuotePart, int], Match]  # match of 
 
 
 def in_order(field: QuotedField, parts: Sequence[QuotePart], match_in: MatchIn) -> Match:
-    """Return the match of a quote in one field. `match_in` finds the match of one part. The parts must be in order."""
+    """Return the match of a quote whose `parts` occur in one field in order. `match_in` finds the match of one part."""
     matches: list[Match] = []
     end = 0
     for part in parts:
@@ -128,9 +128,9 @@ def in_order(field: QuotedField, parts: Sequence[QuotePart], match_in: MatchIn) 
 
 
 def exact(folded: str, part: QuotePart, begin: int) -> Match | None:
-    """Return the first passage from `begin` on with the same whole words; None if there is no such passage.
+    """Return the first passage from `begin` on with the part's words; None if there is no such passage.
 
-    A passage without a negation around it is preferred.
+    A passage without an adjacent negation is preferred.
     """
     words, start, negated = part.words, begin - 1, None
     for _ in range(TRIED):
@@ -147,7 +147,7 @@ def exact(folded: str, part: QuotePart, begin: int) -> Match | None:
 
 
 def _in_scope(folded: str, part: QuotePart, begin: int, start: int, end: int, similarity: float = 1.0) -> Match:
-    """Return the match of a passage with the same words: altered if an adjacent negation reverses the meaning.
+    """Return the match of a passage with the part's words: altered if an adjacent negation reverses the meaning.
 
     If `begin` is not 0, the passage follows an ellipsis. Then a negation before the passage is not checked here.
     """
@@ -182,7 +182,7 @@ def _breaks_off(folded: str, words: str, end: int) -> bool:
 
 
 def same(field: QuotedField, part: QuotePart, begin: int) -> Match:
-    """Return the first passage from `begin` on with the same words or the same tokens."""
+    """Return the first passage from `begin` on with the part's words or tokens; `NOWHERE` if there is none."""
     if match := exact(field.folded, part, begin):
         return match
     if not SHORT <= len(part.words) <= LONGEST or len((tokens := Tokens(part.words)).content) < FEW:
@@ -202,7 +202,7 @@ def same(field: QuotedField, part: QuotePart, begin: int) -> Match:
 def nearest(field: QuotedField, part: QuotePart, begin: int) -> Match:
     """Return the most similar passage from `begin` on, with its differences from the part.
 
-    If no passage is similar enough, return a match without a place.
+    If no passage is similar enough, return a match with the state `NOT_FOUND`.
     """
     words, rest = part.words, field.folded[begin:] if begin else field.folded
     if len(rest) < len(words):  # a partial alignment would search for the field in the quote
@@ -257,7 +257,7 @@ def _tightened(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence
 def _joined(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence[Match]) -> Match:
     """Return the match of a whole quote from the matches of its parts.
 
-    If an ellipsis splices sentences or hides a negation, the quote is altered.
+    If an ellipsis joins pieces of different sentences or hides a negation, the quote is altered.
     """
     if not matches:
         return NOWHERE
@@ -286,7 +286,7 @@ class QuotedRecord:
         self.left = COMPARED  # characters that may still be compared
 
     def find(self, text: str) -> Quote | None:
-        """Return the checked quote, with its place if the record contains it; None if the text is no quote.
+        """Return the checked quote, with its position if the record contains it; None if the text is no quote.
 
         A text without a letter or digit is no quote. A phrase in `NO_QUOTE_PHRASES` is a quote only if the record
         contains the phrase.
@@ -338,9 +338,9 @@ class QuotedRecord:
         return whole
 
     def _nearest(self, field: QuotedField, part: QuotePart, begin: int) -> Match:
-        """Return the passage with the same words, or else the most similar passage.
+        """Return the passage with the part's words, or else the most similar passage.
 
-        For a short quote, or after too many comparisons, only the same words count.
+        For a short part, or if comparing would cost too much, do not look for a similar passage.
         """
         match = same(field, part, begin)
         cost = len(part.words) * (len(field.folded) - begin)

@@ -1,1 +1,1 @@
-"""The reports of a worker about its work: traces and metrics. Neither ever affects the work."""
+"""The reports of a worker about its work: logs, traces and metrics. Traces and metrics never affect the work."""

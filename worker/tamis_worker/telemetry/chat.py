@@ -5,9 +5,9 @@ The span contains no prompt and no answer.
 Evaluations become events (`gen_ai.evaluation.result`) of a span. Langfuse, Phoenix and Grafana Tempo receive spans with
 their events, but no logs.
 
-- **An item's decision or failure** is an event of the item's span. The event names the completion that decided.
+- **An item's decision or failure** is an event of the item's span. The event has the id of the answer that decided.
 - **Metrics of an answer** are events of the span of the call that gave the answer. If the answer came from the cache,
-  there was no call, and the events go to the item's span.
+  there was no call. The events then belong to the item's span.
 """
 
 import os
@@ -24,7 +24,7 @@ from tamis_schemas.operations import OperationKind, operation_name
 
 from ..llm.chat import ChatAnswer, ChatRequest, Reply
 
-# By the end of the host's name. Other servers with this protocol differ in `server.address`.
+# Providers by the end of the host's name. Other servers with this protocol differ in `server.address`.
 PROVIDERS = {
     "api.anthropic.com": "anthropic",
     "api.deepseek.com": "deepseek",
@@ -70,9 +70,10 @@ UNKNOWN = EndpointAddress()
 
 
 class ChatSpan:
-    """The span of a call. `begin` begins the span. The end of the `with` block ends the span, at the time of the reply.
+    """The OpenTelemetry span of one LLM call. `begin` begins the span, and the end of the `with` block ends it.
 
-    After `keep`, the span stays open for ratings of the answer, until `end`.
+    After `keep`, the span stays open for evaluations of the answer, until `end`. If there is a reply, the recorded end
+    is the time of the reply.
     """
 
     __slots__ = ("_kept", "_replied_at", "_request", "_server", "response_id", "span")
@@ -153,7 +154,7 @@ class ChatSpan:
         self.span.event(name, attributes, self._replied_at)
 
     def end(self) -> None:
-        """End the span at the time of the reply."""
+        """End the span. If there was a reply, the recorded end is the time of the reply."""
         self.span.leave()
         self.span.end(self._replied_at)
 
@@ -208,9 +209,9 @@ def outcome_attributes(
 ) -> dict[str, Value | None]:
     """Return an item's decision or failure as attributes that OpenTelemetry's conventions define.
 
-    The score is the rated value of the operation `score`. For other operations, the score is the confidence. A value is
-    a label only if the operation defines it. The reasoning is included if the variable
-    `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` is set.
+    For the operation `score`, the attribute `score.value` is the rated value. For other operations, it is the
+    confidence. A value becomes the label only if the operation defines that value. The reasoning is included if the
+    variable `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` requests it.
     """
     name = {"gen_ai.evaluation.name": operation_name(type(operation))}
     if isinstance(outcome, ErrorKind):

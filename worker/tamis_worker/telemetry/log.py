@@ -25,7 +25,7 @@ class RedactedFormatter(structlog.stdlib.ProcessorFormatter):
 
 
 def configure(level: str = "INFO", *, redact: Redaction | None = None) -> None:
-    """Send this process's log to stderr without its secrets, and keep Celery from configuring a log."""
+    """Send this process's log to stderr, with secrets removed. Keep Celery from configuring its own log."""
     terminal = sys.stderr.isatty()
     shared: list[structlog.typing.Processor] = [
         structlog.stdlib.add_log_level,

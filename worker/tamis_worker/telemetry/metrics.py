@@ -63,10 +63,10 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # untyped in the pac
 
 
 class Metrics(Measures):
-    """The counters of a worker's reports. Read the counters through `registry`."""
+    """The Prometheus metrics of a worker's work. Read the metrics through `registry`."""
 
     def __init__(self, *, redact: Callable[[str], str] = str) -> None:
-        """Make the counters. `redact` removes secrets from a label's text."""
+        """Make the metrics. `redact` removes secrets from a label's text."""
         self.registry = registry = CollectorRegistry()
         self._redact = redact
         self._labels: dict[str, str] = {}  # of models, by the requested name
@@ -193,9 +193,9 @@ class _Handler(WSGIRequestHandler):
 
 @dataclass(eq=False)
 class Exposition:
-    """The HTTP server of a registry's metrics, from `start` to `close`.
+    """The HTTP server that shows a registry's metrics, from `start` to `close`.
 
-    `port` 0: any free port. If another worker on this machine uses the port, the next free port is used.
+    If `port` is 0, the server uses any free port. If `port` is in use, the server tries the following ports.
     """
 
     registry: CollectorRegistry
@@ -244,7 +244,7 @@ class Exposition:
 
 
 class QueueDepths(Collector):
-    """The collector of `tamis_queue_messages`, which has no values while the broker does not answer."""
+    """The collector of the metric `tamis_queue_messages`, which has no values while the broker does not answer."""
 
     def __init__(self, ask: Callable[[], Mapping[str, int]], *, within: float = ASKED_WITHIN) -> None:
         """Prepare the collector.
@@ -299,7 +299,7 @@ class QueueDepths(Collector):
 class Present(Collector):
     """The collector of present figures: this process's items and calls in flight, and the used share of the limits.
 
-    `label` returns the label of a model's name. Models with the same label share a value.
+    `label` returns the label of a model's name. If several models have the same label, only one of them is shown.
     """
 
     _: KW_ONLY

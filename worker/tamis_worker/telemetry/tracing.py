@@ -1,4 +1,4 @@
-"""The SDK of OpenTelemetry for this process, if the standard variables OTEL_* configure it."""
+"""The set-up of OpenTelemetry's SDK in this process, if the standard variables OTEL_* request traces."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""The deliverer: claims due webhooks, sends each in a separate task of the loop, and records the result.
+"""The deliverer: claims due webhooks, sends each in a separate asyncio task, and records the result.
 
 The deliverer runs in every worker. A webhook is delivered at least once. If no answer is recorded (worker dead, ledger
 unavailable), the claim expires, and the webhook is sent again with the same id and body.
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 class Sends(Protocol):
-    """The interface of a sender of webhooks or of tasks in their place."""
+    """The interface of a sender. One class sends webhooks, and another sends Celery tasks in place of webhooks."""
 
     async def send(self, webhook_id: UUID, url: str, body: str) -> DeliveryAnswer:
         """Send a webhook once, and return the receiver's answer."""
@@ -82,7 +82,7 @@ class Deliverer:
             await self.close()
 
     async def look(self) -> None:
-        """Begin to send due webhooks, until 8 tries are in flight.
+        """Begin to send due webhooks, until `AT_ONCE` tries are in flight.
 
         Raise `LedgerUnavailable` if Postgres does not answer.
         """

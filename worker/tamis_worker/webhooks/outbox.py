@@ -1,7 +1,7 @@
-"""The outbox of webhooks: claimed by one worker at a time, and kept until delivered or given up.
+"""The outbox: the ledger's table of the webhooks to send.
 
-Triggers write its rows in the transactions that change batches. This module claims and ends the rows. All times are by
-the database's clock.
+Triggers write the table's rows in the transactions that change batches. This module claims rows for one worker at a
+time, and records their delivery or failure. All times are by the database's clock.
 """
 
 import json

@@ -4,8 +4,8 @@ A webhook is a signed request to a public address. A user who may submit a batch
 calls the URL is inside a private network. So private addresses are refused unless the operator allows them. A task goes
 through the broker.
 
-Only the status of the receiver's answer is read. A body would be stored in the ledger. Users could then read the
-answers of servers that only this machine reaches.
+Only the status of the receiver's answer is read. If the answer's body were read, the ledger would store it. Users could
+then read the answers of servers that only this machine reaches.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ RELAYS = IPv4Network("192.88.99.0/24")  # relays to the first of `TUNNELS`; depr
 
 
 class PrivateAddress(OSError):
-    """The error of a webhook to an address in the worker's private network."""
+    """Raised for a webhook to an address that is not public, such as one in the worker's private network."""
 
 
 class Sender:
@@ -63,8 +63,8 @@ class Sender:
     ) -> None:
         """Prepare the sender, without a connection.
 
-        `private`: allow http, and addresses that are not public. `tls`: the settings of TLS; None: the system's
-        authorities are trusted.
+        `private`: allow http, and addresses that are not public. `tls`: the settings of TLS; None: trust the system's
+        authorities. `within`: seconds that a try may take.
         """
         self._webhook = Webhook(secret.get_secret_value())
         self._private = private
