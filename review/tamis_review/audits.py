@@ -57,8 +57,8 @@ def list_audits(batch: Batch) -> list[Audit]:
 def audit(client: Session, audit_id: str) -> Audit:
     """Return the audit whose id is, or begins with, `audit_id`.
 
-    Raises `UnknownBatch` if there is no such audit, `LedgerUnavailable`, and `Blinded` if decisions outside of audits
-    are hidden from the client's user.
+    Raises `UnknownBatch` if there is no such audit, and `Blinded` if decisions outside of audits are hidden from the
+    client's user. Also raises `LedgerUnavailable`.
     """
     with client.snapshot() as connection:
         drawn = ledger.read_audit(connection, ledger.find_audit(connection, audit_id))

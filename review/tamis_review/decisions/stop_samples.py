@@ -387,7 +387,8 @@ def reading_of(
 ) -> Reading:
     """Return the reading progress for the certificate. If no frame is open, add a new frame of all unread records.
 
-    `number`: the number of the new frame. Each audit between the frames counts as a frame with an empty sample.
+    `number`: the number of the new frame. Audits and frames are numbered together. An audit's number counts as a frame
+    with an empty sample.
     `human_errors`: also count includes that people overlook, if two people decided enough of the same records.
     """
     by_number = {frame.number: _frame(frame, state) for frame in frames}

@@ -67,7 +67,7 @@ class FilterReport:
 
     @property
     def lost(self) -> list[FilteredRecord]:
-        """Return the records that a rule rejects although their label is included."""
+        """Return the records that a rule rejects although they are labelled as included."""
         return [outcome for outcome in self.outcomes if outcome.included and not outcome.result.passed]
 
     @property

@@ -197,7 +197,8 @@ class PreviousVersion(Frozen):
 class Flow(Frozen):
     """The numbers of records from their identification to the last stage.
 
-    Raises pydantic's `ValidationError`, a `ValueError`, if the numbers do not add up. The message names the arrow.
+    Raises pydantic's `ValidationError`, a `ValueError`, if the numbers do not add up. The message names the arrow of
+    the flow diagram.
     """
 
     identified: tuple[Tally, ...] = Field(min_length=1)  # by source
