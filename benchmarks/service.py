@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from typing import Any
 
-from celery import Celery
+from celery import Celery, group
 from openai import AsyncOpenAI
 from sqlalchemy import text
 
@@ -56,14 +56,16 @@ def service(parts: Parts, options: Options) -> list[Table]:
         options.say(f"service: {single} single calls, {rounds} times {at_once} at once")
         evaluation = AIEvaluationService(ledger.client, timeout=TIMEOUT)
         rows = asyncio.run(_rows(evaluation, double.base_url, single, rounds, at_once))
-        paced = {
-            "`tamis.evaluate` by name": _by_name(ledger.settings),
-            "`filter` of the service": lambda record: evaluation.filter(record, QUESTION.criteria),
+        by_name = _by_name(ledger.settings)
+        paced: dict[str, tuple[Callable[[list[dict[str, Any]]], Awaitable[Any]], int]] = {
+            "`tamis.evaluate` by name": (by_name, 1),
+            f"`tamis.evaluate`, {at_once} in a group": (by_name, at_once),
+            "`filter` of the service": (lambda given: evaluation.filter(given[0], QUESTION.criteria), 1),
         }
         steps = asyncio.run(_steps(evaluation, ledger, double, single))
         used = {
-            name: asyncio.run(_worker_cpu(lambda: parts.cpu(pids, double).workers, call, 4 * single, seed))
-            for seed, (name, call) in enumerate(paced.items(), 1)
+            name: asyncio.run(_worker_cpu(lambda: parts.cpu(pids, double).workers, call, 4 * single, together, seed))
+            for seed, (name, (call, together)) in enumerate(paced.items(), 1)
         }
     notes = [
         f"one worker process, {LATENCY:g} s latency, {CONCURRENCY} calls in flight; nothing from the cache",
@@ -105,8 +107,8 @@ async def _steps(evaluation: AIEvaluationService, ledger: Ledger, double: Double
     ]
 
 
-def _by_name(settings: ProducerSettings) -> Callable[[dict[str, Any]], Awaitable[Any]]:
-    """Return a function that sends a record as a service without Tamis does, and awaits the result on a thread."""
+def _by_name(settings: ProducerSettings) -> Callable[[list[dict[str, Any]]], Awaitable[Any]]:
+    """Return a function that sends records as a service without Tamis does, and awaits the results on a thread."""
     app = Celery("service", broker=settings.broker, backend=settings.result_backend, set_as_current=False)
     prefix = {"global_keyprefix": wire.KEY_PREFIX}
     app.conf.update(
@@ -115,23 +117,29 @@ def _by_name(settings: ProducerSettings) -> Callable[[dict[str, Any]], Awaitable
         task_routes={"tamis.*": {"queue": wire.DOOR_QUEUE}},
     )
 
-    def send(record: dict[str, Any]) -> None:
-        asked = {"item": record, "operation": "filter", "params": {"criteria": QUESTION.criteria}}
-        app.send_task(wire.EVALUATE, kwargs=asked).get(timeout=TIMEOUT)
+    def send(given: list[dict[str, Any]]) -> None:
+        asked = {"operation": "filter", "params": {"criteria": QUESTION.criteria}}
+        sent = (app.signature(wire.EVALUATE, kwargs={"item": record, **asked}) for record in given)
+        group(sent, app=app).apply_async().get(timeout=TIMEOUT)
 
-    return lambda record: asyncio.to_thread(send, record)
+    return lambda given: asyncio.to_thread(send, given)
 
 
 async def _worker_cpu(
-    cpu: Callable[[], float], call: Callable[[dict[str, Any]], Awaitable[Any]], calls: int, seed: int
+    cpu: Callable[[], float],
+    call: Callable[[list[dict[str, Any]]], Awaitable[Any]],
+    calls: int,
+    together: int,
+    seed: int,
 ) -> float:
-    """Return the worker's CPU in milliseconds a call, of calls that begin at a fixed pace."""
-    await asyncio.gather(*(call(record) for record in records(WARM_UP, seed=100_000 * seed)))
+    """Return the worker's CPU in milliseconds a call. At a fixed pace, `together` calls begin at once."""
+    await asyncio.gather(*(call([record]) for record in records(WARM_UP, seed=100_000 * seed)))
+    given = records(calls, seed=100_000 * seed + 1)
     before = cpu()
-    async with asyncio.TaskGroup() as group:
-        for record in records(calls, seed=100_000 * seed + 1):
-            group.create_task(_awaited(call(record)))
-            await asyncio.sleep(1 / PACE)
+    async with asyncio.TaskGroup() as tasks:
+        for first in range(0, calls, together):
+            tasks.create_task(_awaited(call(given[first : first + together])))
+            await asyncio.sleep(together / PACE)
     return 1000 * (cpu() - before) / calls
 
 

@@ -6,7 +6,7 @@ Postgres notifies that items have ended. Polling finds results whose notificatio
 import asyncio
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from secrets import token_hex
 from uuid import UUID
@@ -103,10 +103,10 @@ class Notifications:
 class FollowedBatch:
     """A batch with a future for each item's result. Cancelling a future does not affect the futures of other items."""
 
-    def __init__(self, batch_id: UUID, items: int, now: float) -> None:
+    def __init__(self, batch_id: UUID, places: Iterable[int], now: float) -> None:
         loop = asyncio.get_running_loop()
         self.id = batch_id
-        self.results: list[asyncio.Future[CallResult]] = [loop.create_future() for _ in range(items)]
+        self.results: dict[int, asyncio.Future[CallResult]] = {place: loop.create_future() for place in places}
         self.since = now  # by the loop's clock, as are the next fields
         self.due = now  # time of the next read: now, because the batch may have ended during its submission
         self.not_before = now
@@ -117,7 +117,7 @@ class FollowedBatch:
     @property
     def pending(self) -> list[int]:
         """The places (from 0) of the items without a result, in order."""
-        return [place for place, result in enumerate(self.results) if not result.done()]
+        return [place for place, result in self.results.items() if not result.done()]
 
     def end(self, results: dict[int, CallResult]) -> None:
         """Set the results of ended items. `results` has the item's place in the batch as key."""
@@ -127,7 +127,7 @@ class FollowedBatch:
 
     def fail(self, error: Exception) -> None:
         """Set this error as the outcome of all pending items."""
-        for result in self.results:
+        for result in self.results.values():
             if not result.done():
                 result.set_exception(error)
                 result.exception()  # for waiting callers; without any, it is not logged
@@ -142,7 +142,7 @@ class CallResults:
     def __init__(self, connect: Callable[[], AsyncEngine]) -> None:
         """Prepare the reader, without a connection. `connect` makes an engine that commits each statement by itself."""
         self._connect = connect
-        self._followed: dict[UUID, FollowedBatch] = {}
+        self._followed: list[FollowedBatch] = []
         self._wake = asyncio.Event()
         self._stopped = False
         self._task: asyncio.Task[None] | None = None
@@ -150,13 +150,13 @@ class CallResults:
         self._notifications: Notifications | None = None
         self._clock = asyncio.get_running_loop().time
 
-    def follow(self, batch_id: UUID, items: int) -> FollowedBatch:
-        """Begin to wait for a batch's results, and return the batch with a future for each item.
+    def follow(self, batch_id: UUID, places: Iterable[int]) -> FollowedBatch:
+        """Begin to wait for the results at these places of a batch, and return the batch with a future for each place.
 
         Each future gets the result of its item on arrival, or the error of a failed read.
         """
-        batch = FollowedBatch(batch_id, items, self._clock())
-        self._followed[batch_id] = batch
+        batch = FollowedBatch(batch_id, places, self._clock())
+        self._followed.append(batch)
         if self._task is None:
             self._task = asyncio.create_task(self._run(), name="results of single calls")
         self._wake.set()
@@ -193,7 +193,7 @@ class CallResults:
                 await self._look()
         finally:
             self._task = None
-            for batch in self._followed.values():
+            for batch in self._followed:
                 batch.fail(LedgerUnavailable("the client was closed"))
             self._followed.clear()
             engine, self._engine = self._engine, None
@@ -204,20 +204,20 @@ class CallResults:
             await engine.dispose()
 
     def _told(self, channel: str, batch_id: UUID) -> None:
-        batch = self._followed.get(batch_id)
-        if batch is None:
-            return
-        if channel == wire.BATCHES_CHANNEL:
-            batch.halted = True
-            batch.ask_why = self._clock()
-        batch.due = min(batch.due, max(self._clock(), batch.not_before))
-        self._wake.set()
+        for batch in self._followed:
+            if batch.id != batch_id:
+                continue
+            if channel == wire.BATCHES_CHANNEL:
+                batch.halted = True
+                batch.ask_why = self._clock()
+            batch.due = min(batch.due, max(self._clock(), batch.not_before))
+            self._wake.set()
 
     async def _something_is_due(self) -> bool:
         """Wait until a batch is due for a read, and return True. Return False after `stop` or 30 idle seconds."""
         while not self._stopped:
-            self._followed = {batch.id: batch for batch in self._followed.values() if batch.pending}
-            until = min((batch.due for batch in self._followed.values()), default=None)
+            self._followed = [batch for batch in self._followed if batch.pending]
+            until = min((batch.due for batch in self._followed), default=None)
             remaining = LINGER if until is None else until - self._clock()
             if until is not None and remaining <= 0:
                 return True
@@ -232,7 +232,7 @@ class CallResults:
 
     async def _look(self) -> None:
         now = self._clock()
-        due = [batch for batch in self._followed.values() if batch.due <= now]
+        due = [batch for batch in self._followed if batch.due <= now]
         for batch in due:
             batch.due = math.inf  # this read may miss later notifications
         try:
@@ -257,9 +257,10 @@ class CallResults:
         assert self._engine is not None  # noqa: S101 - while it runs
         with ledger_errors():
             async with connected(self._engine) as connection:
-                results = await connection.run_sync(read_call_results, {batch.id: batch.pending for batch in due})
+                wanted = [(batch.id, place) for batch in due for place in batch.pending]
+                results = await connection.run_sync(read_call_results, wanted)
         for batch in due:
-            batch.end({place: result for (batch_id, place), result in results.items() if batch_id == batch.id})
+            batch.end({place: results[batch.id, place] for place in batch.pending if (batch.id, place) in results})
         overdue = [batch for batch in due if batch.pending and batch.ask_why <= self._clock()]
         if overdue:
             self._say_why(overdue, await self._hindrance([batch.id for batch in overdue]))

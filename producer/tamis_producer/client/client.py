@@ -258,8 +258,12 @@ class Client(Session):
             if self._calls is None:
                 from ..calls.single_calls import SingleCalls
 
-                self._calls = SingleCalls(self.settings, self.submit)
+                self._calls = SingleCalls(self.settings, self.submit, self._find_call)
             return self._calls
+
+    def _find_call(self, call_id: UUID) -> tuple[UUID, int] | None:
+        with self.reading() as connection:
+            return ledger.find_call(connection, call_id)
 
     def retryable(self, kinds: Collection[ErrorKind | str] | None = None) -> list[runs.Retryable]:
         """Return the completed batches with items that failed with these `kinds` of error (None: any), oldest first.

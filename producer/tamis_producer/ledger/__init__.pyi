@@ -1,8 +1,10 @@
 from .audits import insert_audit as insert_audit
 from .audits import read_audit as read_audit
 from .audits import read_audits as read_audits
+from .calls import CallRepeated as CallRepeated
 from .calls import CallResult as CallResult
 from .calls import Hindrance as Hindrance
+from .calls import find_call as find_call
 from .calls import read_call_results as read_call_results
 from .calls import read_hindrance as read_hindrance
 from .connection import connect as connect

@@ -15,7 +15,8 @@ from tamis_schemas import (
     ItemStatus,
     Pause,
 )
-from tamis_schemas.ledger import batches, items, results, workers
+from tamis_schemas.ledger import batches, items, payloads, results, workers
+from tamis_schemas.ledger.outages import LedgerConflict
 
 from .outcomes import result_of
 
@@ -40,6 +41,10 @@ class CallResult:
         return f"not evaluated: the item is {self.status}"  # its batch was cancelled
 
 
+class CallRepeated(LedgerConflict):
+    """A single call is in the ledger already, because its message came twice."""
+
+
 @dataclass(frozen=True)
 class Hindrance:
     """The reasons why some batches do not continue."""
@@ -48,15 +53,19 @@ class Hindrance:
     live_workers: int
 
 
-def read_call_results(
-    connection: Connection, wanted: Mapping[UUID, Collection[int]]
-) -> Mapping[tuple[UUID, int], CallResult]:
-    """Return the results of the wanted items that have ended, with the batch's id and the item's place as key.
+def find_call(connection: Connection, call_id: UUID) -> tuple[UUID, int] | None:
+    """Return a single call's batch and its item's place. None: there is no such call, or its batch is being purged."""
+    c = payloads.c
+    places = select(c.batch_id, c.idx).join(batches, batches.c.id == c.batch_id)
+    row = connection.execute(places.where(c.call_id == call_id, batches.c.purging_at.is_(None))).first()
+    return None if row is None else (row.batch_id, row.idx)
 
-    `wanted`: places of items, by batch id.
-    """
-    pairs = [(batch_id, place) for batch_id, places in wanted.items() for place in places]
-    batch_ids, places = [batch_id for batch_id, _ in pairs], [place for _, place in pairs]
+
+def read_call_results(
+    connection: Connection, wanted: Collection[tuple[UUID, int]]
+) -> Mapping[tuple[UUID, int], CallResult]:
+    """Return the results of the wanted items that have ended. `wanted`: the batch's id and the item's place of each."""
+    batch_ids, places = [batch_id for batch_id, _ in wanted], [place for _, place in wanted]
     pairs_given = func.unnest(literal(batch_ids, ARRAY(Uuid)), literal(places, ARRAY(Integer)))
     pair = pairs_given.table_valued("batch_id", "idx").render_derived("asked")
     statement = (

@@ -2,13 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from itertools import islice
 from typing import Any
 from uuid import UUID
 
 from psycopg import AsyncConnection
+from psycopg.errors import UniqueViolation
 from sqlalchemy import (
     AdaptedConnection,
     Connection,
@@ -31,6 +33,7 @@ from tamis_schemas.operations import kind_of
 from ..process.waiting import TURN
 from ..submission.new_batch import NewBatch, NewItem
 from .allowance import admitted
+from .calls import CallRepeated
 
 
 def copy_rows(connection: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -71,6 +74,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
     Raises:
         IdempotencyConflict: the idempotency key was used for other content, or for a batch with a larger budget.
         NotAllowed: the gateway's key does not allow the batch.
+        CallRepeated: an item's `call_id` is in the ledger already; `find_call` finds it.
     """
     if batch.idempotency_key is not None:
         owner = batch.api_key_id or ""
@@ -170,11 +174,12 @@ def _copy_piece(connection: Connection, batch_id: str, piece: Sequence[tuple[int
     """Copy these items, each with its place. Return False if there are none."""
     if not piece:
         return False
-    copy_rows(
-        connection,
-        "COPY payloads (batch_id, idx, payload, origin, source) FROM STDIN",
-        ((batch_id, index, item.payload, item.origin, item.source) for index, item in piece),
-    )
+    with _calls_are_new():
+        copy_rows(
+            connection,
+            "COPY payloads (batch_id, idx, payload, origin, source, call_id) FROM STDIN",
+            ((batch_id, index, item.payload, item.origin, item.source, item.call_id) for index, item in piece),
+        )
     copy_rows(
         connection,
         "COPY item_states (batch_id, idx, item_id, state) FROM STDIN",
@@ -188,6 +193,14 @@ def _copy_piece(connection: Connection, batch_id: str, piece: Sequence[tuple[int
             ((batch_id, index, exclusion.rule, exclusion.model_dump_json()) for index, exclusion in excluded),
         )
     return True
+
+
+@contextmanager
+def _calls_are_new() -> Iterator[None]:
+    try:
+        yield
+    except UniqueViolation as error:  # waits for the other transaction first
+        raise CallRepeated("another batch has a call of this batch already") from error
 
 
 def _state(item: NewItem) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import ClauseElement, Column, ColumnElement, Connection, Text, cast, func, literal, null, select, update
 
 from tamis_schemas import OperationFailed
-from tamis_schemas.ledger import batches, reviews
+from tamis_schemas.ledger import batches, payloads, reviews
 from tamis_schemas.ledger.revisions import head
 
 from .holdings import Holding, holdings
@@ -28,6 +28,7 @@ BLOCK = 1_000_000  # bytes read back at once
 INSTEAD: dict[ColumnElement[Any], ColumnElement[Any]] = {
     batches.c.idempotency_key: null(),
     batches.c.restored_at: func.now(),
+    payloads.c.call_id: null(),
     reviews.c.content_sha256: literal("restored ").concat(cast(reviews.c.id, Text)),
 }
 

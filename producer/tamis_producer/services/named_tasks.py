@@ -1,7 +1,10 @@
 """Tasks that other services call by name, without Tamis installed: a batch, or one item's result."""
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar
+from uuid import UUID
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -80,14 +83,11 @@ class NamedTasks:
             LedgerUnavailable: the ledger does not answer; the call may be repeated.
         """
         request = _parsed(EvaluateRequest, wire.EVALUATE, "item", args, kwargs)
-        question = CallQuestion(
-            request.parsed,
-            service=SERVICE,
-            model=request.model,
-            fresh=request.fresh,
-            idempotency_key=_key(task_id),
-        )
-        return result_of(request.item, await self._client.calls.ask(question, request.item))
+        question = CallQuestion(request.parsed, service=SERVICE, model=request.model, fresh=request.fresh)
+        # The arguments too, because a service may use an id again when Celery has forgotten its result.
+        call = json.dumps([task_id, request.model_dump()], default=str)
+        call_id = UUID(bytes=hashlib.sha256(call.encode()).digest()[:16])
+        return result_of(request.item, await self._client.calls.ask(question, request.item, call_id=call_id))
 
     def submit(self, task_id: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
         """Submit a batch, and return its id when it is in the ledger. Call this on a thread.
@@ -100,7 +100,7 @@ class NamedTasks:
             request.items,
             model=request.model,
             label=request.label,
-            idempotency_key=_key(task_id) if request.idempotency_key is None else request.idempotency_key,
+            idempotency_key=f"celery task {task_id}" if request.idempotency_key is None else request.idempotency_key,
             max_cost=request.max_cost,
             priority=request.priority,
             use_cache=request.use_cache,
@@ -117,10 +117,6 @@ def result_of(item: Mapping[str, Any], came: CallResult) -> dict[str, Any]:
         raise OperationFailed(f"{came.error_kind}: {came.result.error}")
     detail = {} if came.detail is None else {"detail": dict(came.detail)}
     return {"item_id": resolve_item_id(dict(item)), **came.result.model_dump(mode="json"), **detail}
-
-
-def _key(task_id: str) -> str:
-    return f"celery task {task_id}"
 
 
 def _parsed(kind: type[Request], task: str, first: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Request:

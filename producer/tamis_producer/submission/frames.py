@@ -6,7 +6,7 @@ Narwhals reads all of these. The missing values None, NaN, NaT and NA all become
 import logging
 import math
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from tamis_schemas import InvalidParameters, Item
 from tamis_schemas.extras import needs
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 MISSING = {"NaTType", "NAType"}  # type names in pandas, which need not be installed
 
 
@@ -26,7 +27,7 @@ class DataFrame(Protocol):
         """Return the columns for a reader of Arrow."""
 
 
-def items_of(items: Iterable[Item] | DataFrame) -> Iterable[Item]:
+def items_of(items: Iterable[T] | DataFrame) -> Iterable[T | Item]:
     """Return the rows of a frame as items. Items that are not a frame are returned unchanged.
 
     The named levels of a pandas index become columns. An index of numbers without a name is dropped. If ids are

@@ -47,6 +47,7 @@ class NewItem:
     exclusion: Exclusion | None = None  # reason why no model is asked; None: a model is asked
     origin: int | None = None  # in a later stage of a review: the record's place in the first stage
     source: int | None = None  # place among the batch's sources, from 0; None: at most one source
+    call_id: UUID | None = None  # of a single call that may be repeated; no two items may have the same
 
     @classmethod
     def of(
@@ -139,7 +140,7 @@ def _ends_of(sources: Sequence[Source]) -> Sequence[int]:
 
 
 def rows_of(
-    items: Iterable[Item] | DataFrame,
+    items: Iterable[Item | NewItem] | DataFrame,
     exclusions: Mapping[int, Exclusion] | None = None,
     *,
     sources: Sequence[Source] = (),
@@ -151,7 +152,8 @@ def rows_of(
 
     An item with an exclusion at its place, from 0, gets no question. With several `sources`, items come in the order of
     the sources, `records` items from each. If an operation reads chunks, the chunks of each item are checked too.
-    Without `bounds`, the default bounds hold. `items` may be endless: at most one item beyond the bound is read.
+    Without `bounds`, the default bounds hold. `items` may be endless: at most one item beyond the bound is read. Items
+    that are rows already were checked when they were made.
 
     Raises:
         InvalidParameters: no item or too many; an item that JSON or Postgres cannot hold, or that is too large; invalid
@@ -163,6 +165,9 @@ def rows_of(
     rows: Spool[NewItem] = Spool(waiting)
     for index, item in enumerate(waiting.in_turns(items_of(items))):
         bounds.check_count(index + 1)
+        if isinstance(item, NewItem):
+            rows.append(item, len(item.payload))
+            continue
         if not isinstance(item, dict):
             raise InvalidParameters(
                 f"{indexed_words(index)}: a {type(item).__name__}, not a dict (convert objects first)"

@@ -186,7 +186,9 @@ payloads = _table(  # content of items, which never changes
     Column("payload", JSON, nullable=False),  # JSON, not JSONB: a model reads the fields in the item's order
     Column("origin", Integer),  # in a later stage of a review: the record's place in the first stage
     Column("source", SmallInteger),  # place among the batch's sources, from 0; None: at most one source
+    Column("call_id", Uuid),  # single call that asks about the item, if its message may be repeated
     Index("ix_payloads_origin", "batch_id", "origin", postgresql_where=text("origin IS NOT NULL")),
+    Index("uq_payloads_call_id", "call_id", unique=True, postgresql_where=text("call_id IS NOT NULL")),
 )
 
 # The states of items. Narrow rows with no index but the key, so that an UPDATE finds room on the row's page and changes

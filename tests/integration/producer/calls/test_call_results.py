@@ -55,7 +55,7 @@ class Calls:
         batch = await asyncio.to_thread(submit, Filter(criteria="Is it?"), abstracts(items), service="evaluation")
         with self.client.engine.begin() as connection:
             connection.execute(text("UPDATE item_states SET state = 'running' WHERE batch_id = :id"), {"id": batch.id})
-        return self.results.follow(UUID(batch.id), items)
+        return self.results.follow(UUID(batch.id), range(items))
 
     def end(self, batch: FollowedBatch, *places: int) -> None:
         with self.client.engine.begin() as connection:

@@ -25,7 +25,7 @@ from tamis_review.decisions import record_overrides
 from tamis_review.explanation import read_explanation
 from tamis_review.report import ReportForm, write_report
 from tamis_schemas import OperationFailed
-from tamis_schemas.ledger import batches, items, reviews, webhooks
+from tamis_schemas.ledger import batches, items, payloads, reviews, webhooks
 
 from .conftest import left
 
@@ -135,23 +135,30 @@ def test_a_ledger_that_has_given_the_same_numbers_to_others_takes_it_all_the_sam
 def test_what_others_use_since_stays_theirs(engine: Engine, database_url: str, review_id: UUID, tmp_path: Path) -> None:
     with engine.begin() as connection:
         connection.execute(update(batches).where(batches.c.stage == 0).values(idempotency_key="mine"))
+        first = (
+            select(payloads.c.batch_id).join(batches, batches.c.id == payloads.c.batch_id).where(batches.c.stage == 0)
+        )
+        called = update(payloads).where(payloads.c.batch_id == first.limit(1).scalar_subquery(), payloads.c.idx == 0)
+        connection.execute(called.values(call_id=UUID(int=1)))
         content = connection.execute(select(reviews.c.content_sha256)).scalar_one()
     folder = purged(engine, review_id, tmp_path)
     with engine.begin() as connection:
         connection.execute(
             text(
                 "WITH r AS (INSERT INTO reviews (id, content_sha256, label, plan) "
-                "VALUES (gen_random_uuid(), :content, 'anew', '{}')) "
-                "INSERT INTO batches (id, content_sha256, operation, params, n_items, shard_size, window_size, "
-                "idempotency_key) VALUES (gen_random_uuid(), '', 'filter', '{}', 0, 1, 1, 'mine')"
+                "VALUES (gen_random_uuid(), :content, 'anew', '{}')), "
+                "b AS (INSERT INTO batches (id, content_sha256, operation, params, n_items, shard_size, window_size, "
+                "idempotency_key) VALUES (gen_random_uuid(), '', 'filter', '{}', 0, 1, 1, 'mine') RETURNING id) "
+                "INSERT INTO payloads (batch_id, idx, payload, call_id) SELECT id, 0, '{}', :call FROM b"
             ),
-            {"content": content},
+            {"content": content, "call": UUID(int=1)},
         )
         write_kept_review(connection)
     restore(database_url, folder)
     with engine.connect() as connection:
         keys = connection.execute(select(batches.c.idempotency_key)).scalars().all()
-    assert keys.count("mine") == 1
+        calls = connection.execute(select(payloads.c.call_id).where(payloads.c.call_id.is_not(None))).scalars().all()
+    assert (keys.count("mine"), calls) == (1, [UUID(int=1)])
 
 
 def test_what_was_told_once_is_not_told_again(

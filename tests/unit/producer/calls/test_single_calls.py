@@ -1,15 +1,19 @@
 """Calls of one question go together, and each caller has its own answer: nobody is disturbed by another."""
 
 import asyncio
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tamis_producer.calls.call_results import CallResults, FollowedBatch
 from tamis_producer.calls.single_calls import MOST_TOGETHER, CallGroups, CallQuestion
-from tamis_producer.ledger import CallResult
+from tamis_producer.ledger import CallRepeated, CallResult
+from tamis_producer.submission.new_batch import NewItem
 from tamis_schemas import (
     EvaluationResult,
     Filter,
@@ -36,19 +40,31 @@ class Ledger:
 
     def __init__(self) -> None:
         self.batches: list[tuple[CallQuestion, list[Any]]] = []
+        self.known: dict[UUID, tuple[UUID, int]] = {}  # calls with an id: the batch and the place
         self.followed: list[FollowedBatch] = []
         self.away = False
         self.moved = asyncio.Event()
 
-    async def submit(self, question: CallQuestion, items: list[dict[str, Any]], at_once: int) -> UUID:
+    async def submit(self, question: CallQuestion, items: Sequence[dict[str, Any] | NewItem], at_once: int) -> UUID:
         if self.away:
             raise LedgerUnavailable("away")
         assert at_once == len(items)  # none waits for another
-        self.batches.append((question, [item["n"] for item in items]))
-        return uuid4()
+        await asyncio.sleep(0)  # others have their turn, as while Postgres answers
+        calls = [item.call_id for item in items if isinstance(item, NewItem) and item.call_id is not None]
+        if len({*calls}) < len(calls) or self.known.keys() & {*calls}:
+            raise CallRepeated("repeated")
+        self.batches.append((question, [_number(item) for item in items]))
+        batch_id = uuid4()
+        self.known |= {call_id: (batch_id, place) for place, call_id in enumerate(calls)}
+        return batch_id
 
-    def follow(self, batch_id: UUID, items: int) -> FollowedBatch:
-        batch = FollowedBatch(batch_id, items, 0.0)
+    async def find(self, call_id: UUID) -> tuple[UUID, int] | None:
+        known = self.known.get(call_id)
+        await asyncio.sleep(0)
+        return known
+
+    def follow(self, batch_id: UUID, places: Iterable[int]) -> FollowedBatch:
+        batch = FollowedBatch(batch_id, places, 0.0)
         self.followed.append(batch)
         self.moved.set()
         return batch
@@ -73,12 +89,22 @@ def result(said: str) -> CallResult:
     return CallResult(ItemStatus.DECIDED, EvaluationResult(value=True, confidence=1.0, reasoning=said))
 
 
+def _number(item: dict[str, Any] | NewItem) -> int:
+    return int(item.item_id) if isinstance(item, NewItem) else int(item["n"])
+
+
 def groups(ledger: Ledger) -> CallGroups:
-    return CallGroups(ledger.submit, cast(CallResults, ledger))
+    return CallGroups(ledger.submit, ledger.find, cast(CallResults, ledger))
 
 
-def calling(calls: CallGroups, n: int, question: CallQuestion = QUESTION, within: float | None = None) -> Any:
-    return asyncio.create_task(calls.call(question, {"n": n}, within))
+def calling(
+    calls: CallGroups,
+    n: int,
+    question: CallQuestion = QUESTION,
+    within: float | None = None,
+    call_id: UUID | None = None,
+) -> Any:
+    return asyncio.create_task(calls.call(question, NewItem(str(n), "{}", call_id=call_id), within))
 
 
 async def test_the_first_call_goes_at_once_and_those_that_come_meanwhile_go_together() -> None:
@@ -167,6 +193,32 @@ async def test_a_batch_of_ones_own_is_shared_with_nobody() -> None:
     ledger.end()
     assert [one.result.reasoning for one in await many if isinstance(one.result, EvaluationResult)] == ["0", "1"]
     await asyncio.gather(*single)
+
+
+@given(messages=st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_size=20))
+def test_however_often_and_whenever_a_message_comes_its_item_is_in_one_batch_once(
+    messages: list[tuple[int, bool]],
+) -> None:
+    """Of each message: its call, and whether the loop has a turn (a batch may begin) before the next one comes."""
+
+    async def deliver() -> None:
+        ledger = Ledger()
+        calls = groups(ledger)
+        tasks = []
+        for n, turn in messages:
+            tasks.append(calling(calls, n, call_id=UUID(int=n)))
+            if turn:
+                await asyncio.sleep(0)
+        unfinished = {*tasks}
+        while unfinished:
+            ledger.end()
+            _, unfinished = await asyncio.wait(tasks, timeout=0.001)
+        asked = Counter(n for _, numbers in ledger.batches for n in numbers)
+        assert asked == Counter({n for n, _ in messages})
+        for (n, _), task in zip(messages, tasks, strict=True):
+            assert task.result().result.reasoning == str(ledger.known[UUID(int=n)][1])  # of its own place
+
+    asyncio.run(deliver())
 
 
 async def _ended(*tasks: "asyncio.Task[Any]") -> tuple["asyncio.Task[Any]", ...]:

@@ -3,6 +3,7 @@
 import asyncio
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -30,10 +31,12 @@ class Asked:
     def __init__(self) -> None:
         self.calls = self
         self.questions: list[CallQuestion] = []
+        self.call_ids: list[UUID | None] = []
         self.submitted: list[dict[str, Any]] = []
 
-    async def ask(self, question: CallQuestion, item: object) -> CallResult:
+    async def ask(self, question: CallQuestion, item: object, *, call_id: UUID | None = None) -> CallResult:
         self.questions.append(question)
+        self.call_ids.append(call_id)
         return ANSWER
 
     def submit(self, operation: Any, items: Any, **terms: Any) -> Any:
@@ -54,18 +57,28 @@ def submit(*args: Any, **kwargs: Any) -> dict[str, Any]:
     return terms
 
 
-def test_an_item_is_asked_about_once_under_its_tasks_id() -> None:
+def test_an_item_is_asked_about_with_the_terms_of_its_task() -> None:
     question, result = evaluate(item=ITEM, model="m", fresh=True, **FILTER)
-    assert question == CallQuestion(
-        Filter(criteria="Is it a trial?"), service="celery", model="m", fresh=True, idempotency_key="celery task an id"
-    )
+    assert question == CallQuestion(Filter(criteria="Is it a trial?"), service="celery", model="m", fresh=True)
     assert result == {"item_id": "31", "value": True, "confidence": 0.9, "reasoning": "it says so", "error": None}
     assert evaluate(ITEM, **FILTER)[1] == result  # as a chain hands it on
 
 
-def test_calls_with_keys_of_their_own_share_no_batch() -> None:
-    first, second = (CallQuestion(Filter(criteria="c"), "s", idempotency_key=key) for key in ("a", "b"))
-    assert len({first.key, second.key, CallQuestion(Filter(criteria="c"), "s").key}) == 3
+def test_a_message_that_comes_again_is_the_same_call_and_any_other_message_is_another() -> None:
+    client: Any = Asked()
+    tasks = NamedTasks(client)
+    other = {"operation": "filter", "params": {"criteria": "Is it not?"}}
+    for task_id, args, kwargs in (
+        ("a", [ITEM], FILTER),
+        ("a", [], {"item": ITEM, **FILTER}),
+        ("b", [ITEM], FILTER),
+        ("a", [ITEM], other),
+        ("a", [{**ITEM, "title": "Another \ud800"}], FILTER),
+    ):
+        asyncio.run(tasks.evaluate(task_id, args, kwargs))
+    first, again, *others = client.call_ids
+    assert first == again
+    assert len({first, *others}) == 4
 
 
 def test_a_batch_has_the_terms_that_it_is_sent_with_and_else_those_of_submit() -> None:

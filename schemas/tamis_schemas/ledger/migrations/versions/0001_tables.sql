@@ -263,10 +263,12 @@ CREATE TABLE payloads (
     payload JSON NOT NULL,
     origin INTEGER,
     source SMALLINT,
+    call_id UUID,
     CONSTRAINT pk_payloads PRIMARY KEY (batch_id, idx),
     CONSTRAINT fk_payloads_batches FOREIGN KEY(batch_id) REFERENCES batches (id) ON DELETE CASCADE
 );
 CREATE INDEX ix_payloads_origin ON payloads (batch_id, origin) WHERE origin IS NOT NULL;
+CREATE UNIQUE INDEX uq_payloads_call_id ON payloads (call_id) WHERE call_id IS NOT NULL;
 
 CREATE TABLE prompts (
     batch_id UUID NOT NULL,
