@@ -1,4 +1,4 @@
-"""Settings as texts: from variables `TAMIS_<NAME>`, or from the files that variables `TAMIS_<NAME>_FILE` name.
+"""Settings as texts: from variables `TAMIS_<NAME>`, or from files, whose paths are in `TAMIS_<NAME>_FILE`.
 
 Compose and Kubernetes pass secrets as files, because anyone who inspects a container sees its variables.
 """

@@ -1,4 +1,4 @@
-"""The common handling of all requests: turns to compute, limits of bodies, and headers and compression of answers."""
+"""The common handling of all requests: fair shares of the CPU, limits of bodies, headers and compression of answers."""
 
 import asyncio
 import re

@@ -10,7 +10,10 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uf
 
 
 class GuardedTable:
-    """A CSV table on a stream. Lines end as in RFC 4180, so that a carriage return inside a cell is quoted too."""
+    """A CSV table on a stream.
+
+    Lines end with CR LF, as in RFC 4180. So the writer also quotes a cell that contains a carriage return.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._writer = csv.writer(stream)

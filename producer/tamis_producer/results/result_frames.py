@@ -26,7 +26,7 @@ def frame_of(results: Iterable[ItemResult], operation: OperationKind, library: F
     In pandas, integers, booleans and texts are nullable, and missing floats are NaN.
 
     Raises:
-        InvalidParameters: `library` has another name.
+        InvalidParameters: `library` is none of these three.
         ConfigurationError: the library is not installed, or none of the three is.
     """
     make = _maker(library)  # first, so that a missing library fails before anything is read

@@ -1,7 +1,7 @@
 """The details of a citation (volume, pages ...) from formats that Tamis only reads, with their names in other formats.
 
 Records keep details under the names of their format (`_wos_VL`, `_enw_V`, `_pubmed_volume`). Tables (CSV, TSV) use the
-same names. RIS files also get every other tag of Web of Science, as in RIS files from Web of Science.
+same names. When Tamis writes a RIS file, it writes the remaining tags of Web of Science under their own names.
 """
 
 import re

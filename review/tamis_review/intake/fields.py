@@ -1,4 +1,7 @@
-"""The fields that a writer writes for a record: the fields of its file with current values, then added fields."""
+"""The fields of a record in a new file: the fields of the file that it came from, then added fields.
+
+All fields have their current values.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -92,8 +92,9 @@ def read_sources(
 ) -> tuple[SourceRead, ...]:
     """Return the sources of some files, in the order of their first files.
 
-    Files form one source if a reviewer states them together, or if their records name the same database. Records of one
-    source with the same identifier are joined, if the files are stated together or are one export in two forms.
+    Files form one source if a reviewer states them together, or if their records name the same database. If two
+    records of a source have the same identifier, they are joined. This is done only if a reviewer stated their files
+    together, or if one file is the other in another format.
 
     Args:
         files: paths, and sources as a reviewer states them.

@@ -245,7 +245,10 @@ def _kind(record: Judged) -> str:
 
 
 def _blocks(at: Sequence[int], gap: int) -> list[list[int]]:
-    """Divide the positions of labelled records into blocks, with at most `gap` other records between neighbours."""
+    """Divide the positions of labelled records into blocks.
+
+    Two neighbours in a block have at most `gap` unlabelled records between them.
+    """
     blocks: list[list[int]] = []
     for place in at:
         if blocks and place - blocks[-1][-1] <= gap + 1:

@@ -1,6 +1,7 @@
-"""The terms that all items of a batch share (its operation, model and options for calls), and the pausing of batches.
+"""The terms that all items of a batch share: operation, model, priority and options for calls. Also pauses of batches.
 
-Only the priority can change, so the other terms are read once. `BatchConfigCache.follow` receives new priorities.
+Of the terms, only the priority can change, so the others are read once. `BatchConfigCache.follow` receives new
+priorities.
 
 If a batch cannot continue, a worker pauses the batch in the ledger. Then all workers stop evaluating the batch's items.
 """

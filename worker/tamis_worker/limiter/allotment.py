@@ -41,7 +41,7 @@ class _GrantedPermit:
 
 
 class Permits:
-    """The permits of a process: rights to begin a call, each from the permit's due time on.
+    """The permits of a process. A permit is the right to begin one call, at the permit's due time or later.
 
     The tokens of all due permits are added up, and any call may use them.
     """
@@ -244,9 +244,9 @@ class LocalAllotment:
         self._dirty = True
 
     def next_permit(self, now: float) -> float | None:
-        """Return the due time of the next permit that is not due yet.
+        """Return the time when the next permit becomes due.
 
-        None: there is no such permit, or no call may begin with a new permit now.
+        None: no further permit is known, all slots are in use, or no call may begin at present.
         """
         if self.in_flight >= self.slots or self._halted(now):
             return None

@@ -132,7 +132,7 @@ class Vitals:
         )
 
     def _now_doing(self) -> tuple[_Doing, float | None]:
-        """Return the present state, and the time when the state began; None if it begins with its first report."""
+        """Return the present state and its start. None as the start: the state begins with the first report of it."""
         if self._stopping is not None:
             return _Doing(WorkerState.STOPPING), self._stopping
         if (trouble := self.backpressure.trouble) is not None:

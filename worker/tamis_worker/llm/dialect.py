@@ -170,9 +170,10 @@ def bounded(schema: Schema) -> Schema:
 
 
 def portable(schema: Schema) -> Schema:
-    """Return the schema without the keywords that some strict modes refuse. The result allows more values.
+    """Return the schema in the form that all strict modes accept.
 
-    Every object is closed and requires all of its properties, because strict modes refuse anything else.
+    The keywords that some strict modes refuse are omitted, such as limits of numbers. Objects are changed: they forbid
+    further properties, and require all of their properties.
     """
     return _mapped(schema, _as_subset)
 

@@ -322,7 +322,10 @@ class BoundedStore:
             raise
 
     async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
-        """Store `then` if the stored state is `seen`. Return the stored state; `then` if the store is unreachable."""
+        """Replace the stored state `seen` by the state `then`. Any other stored state stays.
+
+        Return the state that is stored afterwards. If the store is unreachable, return `then`.
+        """
         return await self._result(self.start(self._store.exchange(model, seen, then))) or then
 
     def release(self, model: str, holder: str) -> "asyncio.Task[None]":
