@@ -34,9 +34,10 @@ class _Watched:
 
 
 class Watch(threading.Thread):
-    """The thread that restarts parts until `end()`. `announce` receives a line for each end and each recovery.
+    """The thread that restarts parts that ended, until `end()` is called.
 
-    The kernel ties a child to the thread that started it, so this thread lives until `release()` after the stop.
+    `announce` receives a line when a part has ended, and when the part runs again. The kernel ends a child process
+    together with the thread that started it. So this thread lives on after `end()`, until `release()` is called.
     """
 
     def __init__(self, parts: Sequence[Part], announce: Callable[[str], None]) -> None:

@@ -28,7 +28,10 @@ _OTHER = r"excluded?|omit(?:ted)?|remove(?:d)?|ineligible|reject(?:ed)?|disregar
 
 
 class _Kind(StrEnum):
-    """The effect of a word or phrase on a list of excluded papers. A member is an entry of the list."""
+    """The effect of a word or phrase on a list of excluded papers.
+
+    In the comments, a member is an entry of that list.
+    """
 
     RELATIVE = "relative"  # a clause within a member: "letters that were published"
     EXCLUDES_BEFORE = "excludes before"  # "... are excluded"

@@ -124,7 +124,7 @@ def written(latex: str, style: Style) -> str:
 
 
 def value_of(key: str, latex: str) -> Any:
-    """Return a field's LaTeX as the value of a record. `key`: the record's name of the field.
+    """Return the value of a record's field `key` from the field's text in LaTeX.
 
     Authors and keywords become lists, and a year a number. Only the abstract and the decision keep line breaks.
     """

@@ -78,9 +78,9 @@ class CellRows(Iterator[CellRow]):
         return "".join(self._lines.of_row)
 
     def swallowed(self) -> bool:
-        """Return whether the second and all later lines of the row that was read last are whole rows.
+        """Return whether the last row swallowed other rows, because a quote in its first line is never closed.
 
-        If the answer is True, these lines are read again as rows. The cause is a quote that is never closed.
+        This is so if each further line of the row is itself a whole row. These lines are then read again as rows.
         """
         rows = csv.reader(self._lines.of_row[1:], delimiter=self.delimiter, strict=True)
         try:

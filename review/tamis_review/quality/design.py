@@ -120,9 +120,9 @@ class Design:
         )
 
     def level(self, records: Sequence[Judged], counted: Callable[[Judged], bool]) -> float | None:
-        """Return the confidence level whose ordinary interval is as wide as the design requires.
+        """Return the confidence level for the formulas of simple random samples, so that the interval is wide enough.
 
-        Return None if the design allows no interval.
+        If records were drawn in blocks, the level is higher than `LEVEL`. None: the design allows no interval.
         """
         match self.sampling.lie:
             case Lie.CENSUS | Lie.RANDOM:

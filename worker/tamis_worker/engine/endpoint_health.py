@@ -161,7 +161,7 @@ class EndpointHealth:
         return self._probe_failed_at < failed_at
 
     async def _until_it_answers(self, probe: Probe, since: float) -> None:
-        """Send probes until the endpoint's fault is over, and a call that began after `since` has been answered."""
+        """Send probes until both are true: the endpoint has no fault, and it answered a call begun after `since`."""
         while self.fault is not None or self._answered < since:
             async with self._probing:
                 if self.fault is None and self._answered >= since:

@@ -139,7 +139,10 @@ class FairQueue(Generic[T]):
         return remaining
 
     def _forget(self) -> None:
-        """Forget batches without waiting calls, if possible only those with a clock not ahead of the queue's clock."""
+        """Forget the batches that have no waiting call and whose clock is not ahead of the queue's clock.
+
+        If there is no such batch, forget all batches that have no waiting call.
+        """
         for name in [
             name for name, batch in self._batches.items() if not batch.queued and batch.clock <= self._clock
         ] or [name for name, batch in self._batches.items() if not batch.queued]:
