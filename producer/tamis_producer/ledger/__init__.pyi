@@ -1,7 +1,6 @@
 from .audits import insert_audit as insert_audit
 from .audits import read_audit as read_audit
 from .audits import read_audits as read_audits
-from .calls import CallRepeated as CallRepeated
 from .calls import CallResult as CallResult
 from .calls import Hindrance as Hindrance
 from .calls import find_call as find_call
@@ -17,6 +16,7 @@ from .finding import find_batch as find_batch
 from .finding import find_either as find_either
 from .finding import find_first_batch as find_first_batch
 from .finding import find_review as find_review
+from .insertion import CallRepeated as CallRepeated
 from .insertion import check_budget as check_budget
 from .insertion import insert_batch as insert_batch
 from .outcomes import PAGE as PAGE

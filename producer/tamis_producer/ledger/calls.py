@@ -16,7 +16,6 @@ from tamis_schemas import (
     Pause,
 )
 from tamis_schemas.ledger import batches, items, payloads, results, workers
-from tamis_schemas.ledger.outages import LedgerConflict
 
 from .outcomes import result_of
 
@@ -39,10 +38,6 @@ class CallResult:
         if self.pause is not None:
             return f"not evaluated: {self.pause.reason}"
         return f"not evaluated: the item is {self.status}"  # its batch was cancelled
-
-
-class CallRepeated(LedgerConflict):
-    """A single call is in the ledger already, because its message came twice."""
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,13 @@ from sqlalchemy import (
 
 from tamis_schemas import BatchStatus, IdempotencyConflict, ItemStatus, dollars
 from tamis_schemas.ledger import batches, shards, spending
+from tamis_schemas.ledger.outages import LedgerConflict
 from tamis_schemas.ledger.verdicts import verdict_columns
 from tamis_schemas.operations import kind_of
 
 from ..process.waiting import TURN
 from ..submission.new_batch import NewBatch, NewItem
 from .allowance import admitted
-from .calls import CallRepeated
 
 
 def copy_rows(connection: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -63,6 +63,10 @@ async def _copy_rows(driver: AsyncConnection[Any], statement: Any, rows: Iterabl
 
 
 COPIED_AT_ONCE = 5_000  # items
+
+
+class CallRepeated(LedgerConflict):
+    """A single call is in the ledger already, because its message came twice."""
 
 
 def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
