@@ -1,6 +1,7 @@
 """`tamis batches`, `status` and `workers`: the state of batches and workers. Imports for submission are avoided."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -102,10 +103,17 @@ def status(
 @app.command(examples=("tamis workers", "tamis workers --json"))
 def workers() -> Iterator[object]:
     """List the workers with their states, and the reason if one does nothing."""
-    with connected() as client:
-        views = client.workers()
+    views = _live_workers()
     yield views
     print_workers(views, out, datetime.now(UTC))
+
+
+def _live_workers() -> list[WorkerView]:
+    with suppress(LedgerUnavailable), glanced() as ledger:
+        if views := ledger.workers():
+            return views
+    with connected() as client:  # it also reads the workers' reports in Redis
+        return client.workers()
 
 
 def _overview(*, as_json: bool) -> None:
@@ -117,13 +125,10 @@ def _overview(*, as_json: bool) -> None:
     batches: list[BatchView] = []
     try:
         with glanced() as ledger:
-            views = ledger.workers()
             batches = [view for view in ledger.batches(OPEN_AMONG) if not view.finished]
     except LedgerUnavailable as error:
-        away, views = error, []
-    if not views:  # the client also reads the workers' reports in Redis
-        with connected() as client:
-            views = client.workers()
+        away = error
+    views = _live_workers()
     if as_json:
         print_json({"workers": views, "open_batches": batches})
     else:
