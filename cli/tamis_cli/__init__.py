@@ -1,1 +1,4 @@
-"""The command line: commands, the embedded stack, the doctor, and dry runs. Only this package imports all others."""
+"""The command line: commands, the servers that it can run itself, checks of the installation, and dry runs.
+
+Only this package imports all other packages of Tamis.
+"""

@@ -1,4 +1,4 @@
-"""`python -m tamis_cli` is `tamis`."""
+"""Run the command `tamis` for `python -m tamis_cli`."""
 
 from .start import main
 

@@ -1,4 +1,4 @@
-"""The `tamis` command before its first import. The command line is an extra of the package, and may be missing."""
+"""The entry point of the `tamis` command. The rest of the command line is an extra, and may not be installed."""
 
 import gc
 import sys
@@ -6,12 +6,12 @@ import sys
 from tamis_schemas import ConfigurationError
 from tamis_schemas.extras import needs
 
-EXIT_WRONG_USE = 2  # as in the command line's own list, which may be missing
+EXIT_WRONG_USE = 2  # as in `commands.app`, which cannot be imported without the extra
 
 
 def main() -> None:
-    """Run the command line. If its extra is not installed, print a line about it, and exit with code 2."""
-    gc.disable()  # until all imports are done: searching them for garbage takes a third of a short command's CPU
+    """Run the command line. If its extra is not installed, print an error, and exit with `EXIT_WRONG_USE`."""
+    gc.disable()  # until all imports are done: collections during imports take a third of a short command's CPU
     try:
         with needs("cli"):
             from .commands.app import run

@@ -1,4 +1,4 @@
-"""The `tamis` command: a module per command, assembled by `app`."""
+"""The commands of `tamis`. The module `app` imports the module of the command that is called."""
 
 from .app import app, run
 

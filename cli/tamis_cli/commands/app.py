@@ -27,10 +27,10 @@ from .console import err as err
 from .console import out as out
 
 NAME = "tamis"
-COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # set by a shell that asks for completions, as Typer names it
+COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # a shell sets it to ask for completions; Typer chose the name
 
-INTERRUPT_AGAIN_AFTER = 0.01  # s; then the finaliser that swallowed the interrupt has ended
-GARBAGE_AFTER = 20_000  # new objects; with the default 700, garbage collection takes a fifth of the start
+INTERRUPT_AGAIN_AFTER = 0.01  # seconds; by then, the finaliser that swallowed the interrupt has ended
+GARBAGE_AFTER = 20_000  # new objects; with the default of 700, garbage collection takes a fifth of the start-up time
 RUNS_A_WORKER = "worker"  # sets up traces itself, under its own name
 MANUAL = "manual"  # module of `help` and `completion`, which load all others
 
@@ -80,9 +80,9 @@ def _options(
 
 
 def run() -> None:
-    """Run the command line, and print a line without secrets for each error that a user can correct.
+    """Run the command line. Print a `TamisError`, which a user can correct, without traceback and secrets.
 
-    If the environment asks for traces, a submission begins a trace.
+    If the environment asks for OpenTelemetry traces, export them. `tamis worker` exports its own.
     """
     gc.set_threshold(GARBAGE_AFTER)
     redact = Redaction.of_environment()
@@ -98,7 +98,7 @@ def run() -> None:
     with nullcontext() if sys.argv[1:2] == [RUNS_A_WORKER] else traced(NAME, redact=redact):
         try:
             _load_what_is_called()
-            gc.freeze()  # ends the work of `start`: modules imported so far are never searched, even at exit
+            gc.freeze()  # the garbage collector, disabled by `start`, never searches the modules imported so far
             gc.enable()
             app(prog_name=NAME)
         except TamisError as error:
@@ -120,7 +120,10 @@ def _load_what_is_called() -> None:
 
 
 def load_commands(name: str | None = None) -> None:
-    """Add all commands to `app`; for a named command, import only its module."""
+    """Add commands to `app`. If `name` is a command, import only its module, otherwise all modules.
+
+    The commands `help` and `completion` also need all modules.
+    """
     homes = {row.module for row in COMMANDS if row.name == name} - {MANUAL}
     for module in homes or dict.fromkeys(row.module for row in COMMANDS):
         import_module(f".{module}", __package__)
@@ -131,14 +134,14 @@ def _listed() -> None:
 
 
 def know_the_shells() -> None:
-    """Set up Typer's shell completion; Typer itself does so only for `--install-completion`."""
+    """Set up Typer's shell completion, which Typer itself sets up only for its option `--install-completion`."""
     from typer.main import get_install_completion_arguments
 
     get_install_completion_arguments()
 
 
 def say_error(error: TamisError, redact: Callable[[str], str] = str) -> None:
-    """Print an error on standard error, followed by the next step if the error has a note about it."""
+    """Print an error on standard error, followed by its notes, which name the user's next step."""
     message = redact(str(error))
     before = "\n" if "\n" in message else " "  # a message that quotes a log has many lines; any other stays one line
     steps = "".join(f"{before}[dim]({escape(note)})[/]" for note in getattr(error, "__notes__", ()))
@@ -159,14 +162,14 @@ class _Redacting(logging.Formatter):
 def _print_exception(
     redact: Redaction, kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Print an exception as Python does, redacted: libraries' messages contain URLs with passwords."""
+    """Print an exception as Python does, but without secrets: messages of libraries may contain passwords in URLs."""
     sys.stderr.write(redact("".join(traceback.format_exception(kind, error, trace))))
 
 
 def _print_unraisable(redact: Redaction, args: "sys.UnraisableHookArgs") -> None:
-    """Print an exception that cannot be raised, without secrets.
+    """Print an exception that Python cannot raise, for example from a finaliser. Remove secrets from it.
 
-    A Ctrl-C during the finalisation of an object is sent again instead.
+    A `KeyboardInterrupt` is not printed: after `INTERRUPT_AGAIN_AFTER` seconds, the main thread gets the signal again.
     """
     if issubclass(args.exc_type, KeyboardInterrupt):
         main = threading.main_thread().ident or 0

@@ -25,7 +25,7 @@ KeyId = Annotated[str, typer.Argument(metavar="KEY", help="The key's id, from `t
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="One or several files of records.")]
 
 
-OWN_STAGE: Final = "title-abstract"  # name of the stage of the batch's own question
+OWN_STAGE: Final = "title-abstract"  # the stage in which people answer the batch's own question
 
 
 def stage_name(stage: HumanStage) -> str:
@@ -64,9 +64,9 @@ def to_file(help: str) -> Any:  # noqa: A002 - as Typer calls it
 
 
 def write_rows(output: Path | None, noun: str, write: Callable[[TextIO], int]) -> None:
-    """Write a table's rows to `output`, and print their number on standard error. If `output` is None, do nothing.
+    """Write a table to the file `output`, and print its number of rows on standard error.
 
-    `write` returns the number of rows.
+    `write` writes the rows, and returns their number. If `output` is None, do nothing.
     """
     if output is not None:
         with replacing(output) as stream:
@@ -75,13 +75,13 @@ def write_rows(output: Path | None, noun: str, write: Callable[[TextIO], int]) -
 
 
 def is_new(file: Path | None, *, may_hold: str) -> None:
-    """Raise `InvalidRequest` if `file` exists already. `may_hold` names the possible content, for the message."""
+    """Raise `InvalidRequest` if `file` exists already. In the message, `may_hold` says what the file may contain."""
     if file is not None and file.exists():
         raise InvalidRequest(f"{file} already exists and may contain {may_hold}: name another file with --output")
 
 
 def validated(kind: type[Model], of: str = "", /, **parameters: Any) -> Model:
-    """Return an instance of the model `kind`, made of these parameters.
+    """Return an instance of the Pydantic model `kind`, with `parameters` as its fields.
 
     If a parameter is invalid, raise `InvalidParameters`; the message begins with `of`.
     """
@@ -94,7 +94,10 @@ CallbackUrl = Annotated[
 
 
 def callback_of(url: str, option: str = "callback") -> Callback:
-    """Return the callback that sends all events to a URL. Raise `InvalidParameters` for an unusable URL."""
+    """Return a callback that sends all events of a batch to `url`.
+
+    If the URL is unusable, raise `InvalidParameters`; the message begins with `option`.
+    """
     return validated(Callback, f"{option}: ", url=url)
 
 

@@ -1,4 +1,4 @@
-"""`tamis audit`: a random sample of the software's exclusions, which a person judges, and its result."""
+"""`tamis audit`: lets a person judge a random sample of the software's exclusions, and bounds the missed includes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +33,7 @@ class DrawUnlessNamed(TyperGroup):
     """A group of commands that reads `tamis audit ID` as `tamis audit draw ID`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # of typer's click
-        """Parse the arguments. If they begin with no command's name, insert `draw` before them."""
+        """Parse the arguments. If the first is neither a command nor a help option, insert `draw` before it."""
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = [DRAW, *args]
         return super().parse_args(ctx, args)
@@ -153,7 +153,7 @@ def _write(batch: Batch, audit: Audit, path: Path, *, with_reasons: bool) -> Non
 
 
 def _check_ids(file: Path, filled: FilledIn, audit: Audit) -> None:
-    """Raise `InputError` if a row has another record's id. Then a person has probably sorted only some columns."""
+    """Raise `InputError` if a row has the id of another record. The user probably sorted only some columns."""
     ids = {item.index: item.item_id for item in audit.items}
     for decision, line, item_id in zip(filled.decisions, filled.lines, filled.ids, strict=True):
         if item_id and decision.index in ids and ids[decision.index] != item_id:

@@ -1,8 +1,8 @@
 """The list of commands, each with its module and its line in `tamis --help`. The list imports no command.
 
 To add a command, declare it in a module of this folder with `@app.command(...)`, or a group of commands with
-`app.add_typer(...)`. Then name it here, under its theme and module, with the first paragraph of its docstring (for a
-group, its help). Only the module that is listed for a command is imported, so an unlisted command is not found.
+`app.add_typer(...)`. Then add it to the list here: its theme, its module, and the first paragraph of its docstring (for
+a group, the help text). Only listed modules are imported, so commands in other modules are not found.
 `tests/unit/cli/test_commands.py` compares the list with the declarations.
 """
 
@@ -23,7 +23,7 @@ class Theme(StrEnum):
 
 @dataclass(frozen=True)
 class Listed:
-    """A command, or a group of commands, in the list."""
+    """A row of the list of commands: a command, or a group of commands."""
 
     name: str
     module: str  # in this folder
@@ -31,7 +31,7 @@ class Listed:
     summary: str
 
 
-# Module and command, in display order: single commands before groups.
+# The keys are a module and its command, in display order: single commands come before groups.
 _SUMMARIES: dict[Theme, dict[str, str]] = {
     Theme.ASK: {
         "submit screen": "Screen records against a review's criteria: include, exclude or uncertain, with reasons.",

@@ -33,8 +33,8 @@ class Documented(TyperCommand):
 
     examples: tuple[str, ...] = ()  # whole command lines
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:  # of typer's click, here and below
-        """Write click's page, then the examples, each on one line, so that people can copy it."""
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # `Any`: types of Typer's own click, here and below
+        """Write click's help page, the examples, and a hint about exit codes. Examples stay on one line."""
         self.rich_markup_mode = None  # Typer's tables cut the names of options in narrow terminals
         super().format_help(ctx, formatter)
         if self.examples:
@@ -47,9 +47,9 @@ class Documented(TyperCommand):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke the command. If the command raises an error, add a note with the next step.
+        """Invoke the command. If the command raises a `TamisError`, add a note with the user's next step.
 
-        If the command writes its file to standard output, its messages for people go to standard error.
+        If the command writes its output file to standard output, print its messages on standard error.
         """
         out.stderr = ctx.params.get("output") == STANDARD_OUTPUT
         try:
@@ -63,7 +63,10 @@ class Documented(TyperCommand):
 
 
 def next_step(error: TamisError, command: str) -> str | None:
-    """Return the next step after an error of `command`; None if there is none, or the message names a step already."""
+    """Return what the user may do after an error of `command`.
+
+    Return None if nothing is known to help, or if the error's message already names a step.
+    """
     if NAMES_A_STEP.search(str(error)):
         return None
     match error:
@@ -79,9 +82,9 @@ def next_step(error: TamisError, command: str) -> str | None:
 
 
 class ByTheme(TyperGroup):
-    """The group of all commands, in the order of the list `COMMANDS`. The help shows each under its theme's heading.
+    """The group of all commands. Its help shows the commands under their themes, in the order of the list `COMMANDS`.
 
-    A command that is not in this list has no theme.
+    A command that is not in this list comes last, without a theme.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -98,7 +101,7 @@ class ByTheme(TyperGroup):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Parse and invoke the command. If its output is not read to the end, the command ends quietly."""
+        """Parse and invoke the command. If the reader of its output stops early (`| head -1`), end without an error."""
         with usage_errors(ctx):
             try:
                 result = super().invoke(ctx)
@@ -110,7 +113,7 @@ class ByTheme(TyperGroup):
 
 @contextmanager
 def usage_errors(ctx: Any) -> Iterator[None]:
-    """Raise `InvalidRequest`, which is printed as one line, for each wrong use that Typer would print as a box."""
+    """Replace Typer's usage errors by `InvalidRequest`, which is printed as one line instead of Typer's box."""
     try:
         yield
     except NoArgsIsHelpError:
@@ -124,10 +127,10 @@ def usage_errors(ctx: Any) -> Iterator[None]:
 
 
 class Commands(typer.Typer):
-    """A group of documented commands."""
+    """A Typer application or group, whose commands have examples in their help."""
 
     def group(self, name: str, help: str, **options: Any) -> "Commands":  # noqa: A002 - as Typer calls it
-        """Add a group of commands, and return it. If a user names no command of the group, the group shows its help."""
+        """Add and return a group of commands. If a user names no command of the group, the group shows its help."""
         group = Commands(name=name, help=help, no_args_is_help=True, **options)
         self.add_typer(group)
         return group
@@ -137,8 +140,8 @@ class Commands(typer.Typer):
     ) -> Callable[[Function], Function]:
         """Declare a command as Typer does, with whole command lines as examples.
 
-        If the function is a generator, the command gets the option `--json` (`with_json`). With `json_lines`, each
-        element of the JSON document has its own line.
+        If the function is a generator, the function `with_json` adds the option `--json`. With `json_lines`, that
+        option prints each element of the JSON document on its own line.
         """
         cls = type("WithExamples", (Documented,), {"examples": tuple(examples)})
         declare: Callable[[Function], Function] = super().command(name, cls=cls, **options)
@@ -151,11 +154,11 @@ class Commands(typer.Typer):
 
 
 def with_json(command: Callable[..., Generator[Any, None, None]], *, lines: bool = False) -> Callable[..., None]:
-    """Return a command with the option `--json`, made of a generator that yields its JSON document once.
+    """Turn the generator function `command` into an ordinary function with the option `--json`.
 
-    With `--json`, the document is printed, and the generator is closed. Otherwise the generator continues, and prints
-    text for people. If the document is expensive, the generator yields a function that returns it. This function is
-    called only for `--json`. `lines`: the document is printed as one JSON object per line.
+    The generator yields a JSON document, and then prints text for people. With `--json`, the document is printed, and
+    the generator is closed before that text. An expensive document is yielded as a function that returns the document;
+    only `--json` calls this function. `lines`: print the document as one JSON object per line.
     """
     option, show = (AsJsonLines, print_json_lines) if lines else (AsJson, print_json)
     parameters = signature(command, eval_str=True).parameters.values()
@@ -175,14 +178,14 @@ def with_json(command: Callable[..., Generator[Any, None, None]], *, lines: bool
 
 
 def signed(run: Callable[..., None], parameters: Sequence[Parameter]) -> Callable[..., None]:
-    """Return the function with the signature `parameters`, which Typer reads."""
+    """Set the signature of `run` to `parameters`, for Typer to read, and return `run`."""
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
 def path_of(ctx: Any) -> str:
-    """Return the names of a command and its groups, without the program: `review run`."""
+    """Return a command's path, such as `review run`: its groups and its name, without the program's name."""
     names: list[str] = []
     while ctx.parent is not None:
         names.insert(0, str(ctx.info_name))
@@ -199,12 +202,12 @@ class Page:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Return all names of all options."""
+        """Return all names of the command's options, such as `-o` and `--output`."""
         return tuple(name for param in self.command.params for name in param.opts if name.startswith("-"))
 
     @property
     def examples(self) -> tuple[str, ...]:
-        """Return the examples, as whole command lines."""
+        """Return the command's examples, as whole command lines."""
         return self.command.examples if isinstance(self.command, Documented) else ()
 
     def told(self) -> dict[str, Any]:
@@ -214,7 +217,7 @@ class Page:
 
 
 def pages(command: Any, path: str = "") -> Iterator[Page]:
-    """Yield the command, or all commands of a group, at any depth and in order."""
+    """Yield the page of a command or, for a group, the pages of its commands at any depth, in order."""
     if not isinstance(command, TyperGroup):
         yield Page(path, command)
         return

@@ -1,6 +1,6 @@
-"""The client of a command: the only place where commands connect to the ledger of the settings.
+"""The clients with which commands read and change the ledger (the database named in the settings).
 
-If the variable `TAMIS_PERSON` has a name, commands show only the decisions that this person may see.
+If the setting `TAMIS_PERSON` names a person, commands show only the decisions that this person may see.
 """
 
 import os
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def connected() -> "Iterator[Client]":
-    """Yield a client, and close it at the end.
+    """Yield a client of the ledger, and close it at the end.
 
-    If `TAMIS_PERSON` is set, the client sees only what this person may see.
+    If `TAMIS_PERSON` names a person, the client returns only the decisions that this person may see.
     """
     from tamis_producer.client.client import Client
 
@@ -33,7 +33,10 @@ def connected() -> "Iterator[Client]":
 
 
 def glanced() -> "AbstractContextManager[Client | Glance]":
-    """Return a context manager that yields a fast reader of batches' states or, if `TAMIS_PERSON` is set, a client."""
+    """Return a context manager that yields a `Glance`, a fast reader of batches' states.
+
+    If `TAMIS_PERSON` is set, yield a client instead: it can hide decisions.
+    """
     from tamis_producer.client.glance import glance
 
     return glance() if _person() is None else connected()

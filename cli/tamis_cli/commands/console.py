@@ -1,4 +1,4 @@
-"""The console, which prints text from other sources safely, even if the text contains escape sequences."""
+"""The consoles of the commands. They print records and messages safely, even with escape sequences in them."""
 
 import os
 import sys
@@ -17,9 +17,9 @@ class PlainConsole(Console):
         super().__init__(highlight=False, **options)
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print tables as the library rich does. Add no line breaks to other texts.
+        """Print tables as the library rich does, but texts without added line breaks.
 
-        The terminal itself wraps long lines, so people can copy a text as one line.
+        The terminal itself wraps long texts, so people can copy a text as one line.
         """
         super().print(*objects, **({"soft_wrap": all(isinstance(text, str) for text in objects)} | options))
 
@@ -28,10 +28,10 @@ class PlainConsole(Console):
         self.print(text, markup=markup)
 
     def on_broken_pipe(self) -> NoReturn:
-        """End the command quietly. Rich calls this method if the output is no longer read."""
+        """End the command without an error. Rich calls this method if nothing reads the output any more."""
         end_unread()
 
-    def render_str(self, text: str, **options: Any) -> Text:  # every printed text, in tables too
+    def render_str(self, text: str, **options: Any) -> Text:  # rich calls it for every printed text, also in tables
         """Render a text as rich does, with U+FFFD for each control character."""
         return super().render_str(printable(text), **options)
 
@@ -41,6 +41,6 @@ err = PlainConsole(stderr=True)
 
 
 def end_unread() -> NoReturn:
-    """End the command quietly, because its output is no longer read: `tamis results ID | head -1`."""
+    """End the command without an error, because nothing reads its output, as after `tamis results ID | head -1`."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python still writes at its exit
     raise SystemExit

@@ -1,4 +1,4 @@
-"""`tamis pause`, `resume`, `cancel` and `priority`: for a batch, or a review's current stage; `unblock` for a model."""
+"""`tamis pause`, `resume`, `cancel` and `priority` for a batch or a review, and `unblock` for a model."""
 
 from collections.abc import Iterator
 from functools import partial

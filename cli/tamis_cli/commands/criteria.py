@@ -1,4 +1,4 @@
-"""`tamis criteria`: writes a template of a file of criteria, and checks such a file."""
+"""`tamis criteria`: writes a template for a file of criteria, or checks such a file."""
 
 from collections.abc import Iterator
 from pathlib import Path

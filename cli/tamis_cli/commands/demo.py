@@ -1,4 +1,4 @@
-"""`tamis demo`: a small screening of made-up citations, on a temporary stack of its own."""
+"""`tamis demo`: screens a few made-up citations on servers in a temporary folder."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ Row: TypeAlias = ItemResult[Any]
 LLMS: dict[Model, LlmChoice] = {"recorded": "recorded", "small": "local", "own": "remote"}
 MOST = 2  # records shown per group ...
 MOST_INCLUDED = 8  # ... and of the included, the most interesting group
-STOP_WITHIN = 2.0  # seconds: after an interrupt, further decisions of the demonstration are not needed
+STOP_WITHIN = 2.0  # seconds for open calls when the demonstration stops; nothing needs their answers
 
 WORTH = {
     "recorded": "[yellow]The answers are recorded: written by hand, and no model is asked.[/] All else is real.",
@@ -62,8 +62,8 @@ To screen your own records with a real model:
 def demo(console: Console, *, model: Model = "recorded", report: Path | None = None) -> int:
     """Screen the example's citations, show the decisions, and return the process's exit status.
 
-    `model`: `recorded` answers, the `small` embedded model, or the environment's `own` model. `report`: the file for an
-    HTML report; None: no report. The demo runs its own servers in a temporary folder.
+    The demo runs its own servers in a temporary folder. `model`: use `recorded` answers, the `small` model that the
+    demo runs itself, or your `own` model, set in the environment. `report`: a file for an HTML report, if you want one.
     """
     try:
         with (
@@ -83,7 +83,7 @@ def demo(console: Console, *, model: Model = "recorded", report: Path | None = N
 
 @contextmanager
 def _unset() -> Iterator[None]:
-    """Unset Tamis's environment variables inside `with`: a first run must not depend on them, nor spend money."""
+    """Remove the environment variables of Tamis and OpenAI inside `with`: the demo must not use them or cost money."""
     taken = {name: text for name, text in os.environ.items() if name.startswith(("TAMIS_", "OPENAI_"))}
     for name in taken:
         del os.environ[name]
@@ -218,7 +218,7 @@ def print_decisions(rows: Sequence[Row], criteria: Sequence[Criterion], console:
 
 
 def print_failed(rows: Sequence[Row], console: Console) -> None:
-    """Print the records without an answer, with the errors."""
+    """Print the failed records, which have no answer, each with its error."""
     if failed := [row for row in rows if row.error_kind is not None]:
         console.print(f"\n[bold red]Failed: {len(failed)}[/]. A failed call is never a decision.")
         _print_group(console, failed, lambda row: Text(f"{row.error_kind}: {row.error}", "dim"))
@@ -234,7 +234,7 @@ def _print_group(
 ) -> None:
     """Print the first `most` records of a group.
 
-    Each record has a line with id and title, and below it the reason that `reason_of` returns.
+    Each record has a line with its id and title. If `reason_of` is given, its text follows on the next line.
     """
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True, style="dim")
@@ -250,7 +250,7 @@ def _print_group(
 
 
 def _by_criterion(rows: Sequence[Row], criteria: Sequence[Criterion]) -> dict[str, list[Row]]:
-    """Return the excluded records by the label of the deciding criterion, most frequent first."""
+    """Return the excluded records, grouped by the label of the criterion that excluded them, largest group first."""
     label_of = {criterion.text: criterion.label for criterion in criteria}
     groups: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -260,7 +260,7 @@ def _by_criterion(rows: Sequence[Row], criteria: Sequence[Criterion]) -> dict[st
 
 
 def _quote(row: Row, label: str) -> Text:
-    """Return the words of the record that support the deciding verdict."""
+    """Return the quote from the record for the verdict on the criterion `label`, or a text that there is no quote."""
     quote = None if row.decision is None else row.decision.verdicts[label].quote
     if quote is None:
         return Text("no quote: the record does not mention it", "dim")

@@ -1,4 +1,4 @@
-"""`tamis doctor`: checks everything that Tamis needs, with a remedy for each fault."""
+"""`tamis doctor`: checks everything that Tamis needs, and shows a remedy for each fault."""
 
 import logging
 from collections import Counter
@@ -31,8 +31,8 @@ def doctor(
 ) -> None:
     """Check servers, tables, LLM, clocks and workers, and show a remedy for each fault.
 
-    The model gets seven short questions about a made-up record, and their cost is shown. They cost about a fifth of a
-    cent at $0.25 and $2 per million tokens. Exit code 0 without failures, else 1.
+    The model gets seven short questions about a made-up record, and their cost is shown. The questions cost about a
+    fifth of a cent at $0.25 (prompts) and $2 (answers) per million tokens. Exit code 0 without failures, else 1.
     """
     from ..doctor.examination import examine
 
@@ -48,7 +48,7 @@ def doctor(
 
 
 def _show(findings: Iterable[Finding]) -> bool:
-    """Print the findings as they come; return True if none is a failure."""
+    """Print each finding as soon as it is known. Return True if no finding is a failure."""
     levels: Counter[Level] = Counter()
     last = None
     for finding in findings:

@@ -27,7 +27,10 @@ from .tables import facts_by_name
 def dry_run(
     planned: Planned, *, max_cost: Decimal | None = None, note: str | None = None, as_json: bool = False
 ) -> None:
-    """Print the questions and the cost of a planned batch. Nothing is submitted. Raises the errors of `rehearsed`."""
+    """Print the questions and the cost of a planned batch, without submitting it.
+
+    `note`: a text printed before the figures. Raises the errors that submitting the batch would raise.
+    """
     if as_json:
         print_json({"dry_run": True, **rehearsal_facts(planned, max_cost)})
         return
@@ -40,9 +43,10 @@ def dry_run(
 
 
 def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[str, Any]:
-    """Return the questions and the cost of a planned batch as a dict. For a panel, it has each model and the sums.
+    """Return the questions and the cost of a planned batch as a dict for JSON.
 
-    Raises the errors of `rehearsed`.
+    For a panel, the dict has the figures of each model, and their sums. Raises the errors that submitting the batch
+    would raise.
     """
     together = PanelRehearsal.of(planned, rehearsed)
     models = [{**asdict(rehearsal), "calls": rehearsal.calls} for rehearsal in together.models]
@@ -55,11 +59,12 @@ def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[s
 def rehearsed(planned: Planned) -> Rehearsal:
     """Return the questions and the cost of a planned batch.
 
-    Raises `ConfigurationError` if the prompt renderer is not installed, and the errors of submitting the batch.
+    Raises `ConfigurationError` if the extra `worker`, which renders prompts, is not installed. Also raises the errors
+    that submitting the batch would raise.
     """
     with needs("worker"):
         from ..dry_run.first_questions import rehearse
-    if planned.items:  # an invalid batch is not rehearsed either
+    if planned.items:  # these calls raise the errors that submitting the batch would raise
         bounds = SubmissionBounds.of(ProducerSettings.load())
         parameters(planned.operation, bounds=bounds)
         rows_of(planned.items, bounds=bounds, operations=[planned.operation])
@@ -67,7 +72,7 @@ def rehearsed(planned: Planned) -> Rehearsal:
 
 
 def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = None, note: str | None = None) -> None:
-    """Print up to three prompts, then `note`, then the figures."""
+    """Print the rehearsal's sample prompts, then `note`, then the expected calls, tokens, cost and time."""
     system = None  # the system message, shown again only when it changes
     for number, sample in enumerate(rehearsal.samples, 1):
         place = f"prompt {number} of {len(rehearsal.samples)}"
@@ -88,7 +93,7 @@ def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = N
 
 
 def _show_panel(panel: PanelRehearsal, max_cost: Decimal | None) -> None:
-    """Print the figures of a panel's models together."""
+    """Print the calls and the cost of all models of a panel together."""
     rows = {"policy": str(panel.policy), "calls": f"{panel.calls:,}"}
     if panel.cost is None or panel.most_cost is None:
         rows["cost"] = "[yellow]unknown[/], because the price of a model is unknown: see above"

@@ -45,7 +45,7 @@ def duplicates(
 
 
 def _print(result: DuplicatePairs) -> None:
-    """Print the pairs, the doubtful pairs last (close to the terminal's prompt), and then the counts."""
+    """Print the pairs, and then the counts. Doubtful pairs come last, close to the terminal's prompt."""
     for pair in result.pairs:
         doubtful = pair.kind is PairKind.DOUBT
         out.say(f"[{'yellow' if doubtful else 'bold'}]{pair.kind}[/] {escape(pair.reason)}")

@@ -1,4 +1,4 @@
-"""`tamis evaluate` and `tamis calibrate`: the quality of a batch's decisions, measured by a human's labels."""
+"""`tamis evaluate` and `tamis calibrate`: the quality of a batch's decisions, measured against a human's labels."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -31,7 +31,7 @@ from .connected import connected
 from .json_document import AsJson, print_json
 from .tables import counted, facts_by_name, listing
 
-LISTED = 20  # records of lost evidence on the terminal
+LISTED = 20  # excluded records that the human included, printed on the terminal
 
 Labels = Annotated[
     Path,

@@ -1,4 +1,4 @@
-"""`tamis explain`: the whole history of a record."""
+"""`tamis explain`: shows the whole history of a record in a batch."""
 
 from collections.abc import Iterator
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The JSON about a batch or a review, which is the same in all commands."""
+"""JSON about a batch or a review, in the same form for all commands."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +16,20 @@ if TYPE_CHECKING:
 
 
 def view_facts(view: BatchView) -> dict[str, Any]:
-    """Return a batch's state as a dict for JSON, with the counts at the top level."""
+    """Return a batch's state as a dict for JSON, with the counts of its items at the top level."""
     return view.model_dump(mode="json", exclude={"counts"}) | view.counts.model_dump() | {"waits_for": view.waits_for}
 
 
 def people_counts(batch: "Batch | BatchGlance") -> "tuple[HumanCounts | None, Team | None]":
-    """Return the counts of people's decisions, and how far people have read. Each is None if it does not apply."""
+    """Return the counts of people's decisions, and the progress of people's reading.
+
+    Both are None if `batch` is a `BatchGlance` without work of people. The progress is also None if the batch has no
+    readers and hides no decisions.
+    """
     if isinstance(batch, BatchGlance):
         if not batch.read_by_people():
             return None, None
-        from .connected import connected  # reads these counts with statements of SQLAlchemy
+        from .connected import connected  # only a client can read these counts
 
         with connected() as client:
             return people_counts(client.batch(batch.id))
@@ -36,7 +40,7 @@ def people_counts(batch: "Batch | BatchGlance") -> "tuple[HumanCounts | None, Te
 
 
 def snapshot_change(batch: "Batch | BatchGlance") -> SnapshotChange | None:
-    """Return the models that answered the batch if they changed, else None."""
+    """Return the models that answered the batch if they changed in it or since its pilot batch, else None."""
     if isinstance(batch, BatchGlance):
         return batch.snapshot_change()
     with batch.session.reading() as connection:
@@ -44,10 +48,10 @@ def snapshot_change(batch: "Batch | BatchGlance") -> SnapshotChange | None:
 
 
 def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
-    """Return a batch's state, people's decisions, its rounds, and the summary of the present round.
+    """Return a dict for JSON: a batch's state, people's decisions, rounds, and the summary of the present round.
 
-    The summary is None until the round has one. If a decision is hidden from the terminal's user, return only the
-    state.
+    Until the present round ends, its summary is None. If decisions are hidden from the terminal's user, return only
+    the batch's state.
     """
     view = batch.status()
     try:
@@ -68,7 +72,7 @@ def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
 
 
 def review_facts(view: ReviewView) -> dict[str, Any]:
-    """Return a review's state, stage by stage, as a dict for JSON."""
+    """Return the state of a review and its stages as a dict for JSON."""
     return view.model_dump(mode="json") | {"state": view.state, "finished": view.finished}
 
 

@@ -1,4 +1,4 @@
-"""`tamis import-decisions`: decisions from elsewhere, matched with the records of a batch."""
+"""`tamis import-decisions`: imports decisions from other tools, and matches them with the records of a batch."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from .opened import opened
 from .override import NOT_FOLLOWING
 from .tables import counted, short
 
-NAMED = 10  # rows listed of each kind
+NAMED = 10  # rows printed for each reason why rows are skipped
 Column = Annotated[str | None, typer.Option(metavar="NAME", help="The column's name, if Tamis should not guess it.")]
 
 

@@ -1,4 +1,4 @@
-"""`tamis initial-filter`: tier 1 of a screening alone, without a server or a model."""
+"""`tamis initial-filter`: applies only the rules of a screening (tier 1), without a server or a model."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -50,7 +50,7 @@ def initial_filter(
 
 
 def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:
-    """Return the counts of tier 1. With labels, also return the rejected records that are labelled as included."""
+    """Return the filter's counts as a dict for JSON. With labels, add the rejected records labelled as included."""
     lost = [
         {"file": outcome.path, "index": outcome.index, "id": outcome.item_id}
         | {"rule": outcome.result.rule, "reason": outcome.result.reason}
@@ -70,7 +70,7 @@ def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:
 def _print_counts(tier_one: FilterReport, *, labelled: bool) -> None:
     """Print a line for each rule, then lines for rejected, passed and all records.
 
-    With labels, also print how many of these records are labelled as included and as excluded.
+    With labels, each line also has the numbers of its records labelled as included and as excluded.
     """
     table = listing("rule", numbers=("records", "included", "excluded") if labelled else ("records",))
     for count in tier_one.rules:

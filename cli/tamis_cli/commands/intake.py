@@ -1,4 +1,4 @@
-"""Messages about the records of files before their submission, and the sources that the user names for files."""
+"""Messages about the records read from files, and the sources (such as databases) that the user names for files."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ LINES_NAMED = 8
 
 @dataclass(frozen=True)
 class Remedy:
-    """The options with which a command keeps duplicates, and records that the initial filter rejects."""
+    """Words for messages: how to keep duplicates, and how to keep records that the initial filter rejects."""
 
     duplicates: str
     rejected: str
@@ -35,14 +35,15 @@ BY_PLAN = Remedy("`keep_duplicates: true` in the plan", "a plan without initial_
 
 
 def reading_of(*, strict: bool, encoding: str | None) -> ReadingOptions:
-    """Return a command's options as arguments of `read_file`, with the settings' limit for the size of a file."""
+    """Return the keyword arguments of `read_file`: a command's options, and the settings' limit for a file's size."""
     return {"max_bytes": ProducerSettings.load().max_file_bytes, "strict": strict, "encoding": encoding}
 
 
 def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource]:
-    """Return the sources of the files on a command line.
+    """Return the sources (such as databases) of the files on a command line.
 
-    Files with the same NAME in `--source NAME=FILE` are one source.
+    `named`: the values NAME=FILE of the option `--source`. Files with the same NAME are one source. Each file without a
+    NAME is a source of its own.
 
     Raises `InvalidParameters` if NAME=FILE is malformed, FILE is none of the files, or FILE has two names.
     """
@@ -62,10 +63,11 @@ def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource
 
 
 def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> None:
-    """Print on standard error how many records were removed, lost or rejected, and where bytes were replaced.
+    """Print on standard error how many records were removed as copies, unreadable, or rejected by the initial filter.
 
-    For several files, also print which file completes another file's records, and how many records each source has. If
-    records may be copies, print the command that lists them.
+    Also print the lines whose bytes were not in the file's encoding, the files whose records add to another file's
+    records, and the number of records of each source. If records may be copies, print the command that lists them.
+    `remedy`: how to keep removed records.
     """
     for file in identified.files:
         _say_of_file(file, alone=len(identified.files) == 1)
@@ -105,7 +107,7 @@ def _say_of_file(file: FileRead, *, alone: bool) -> None:
 
 
 def say_notes(notes: Sequence[Note], path: Path) -> None:
-    """Print on standard error how many lines of a file were skipped, by kind, which records were lost, and doubts."""
+    """Print on standard error a file's doubtful texts, its skipped texts with their numbers, and unreadable records."""
     for note in notes:
         if note.kind is NoteKind.DOUBT:
             err.say(f"[yellow]{escape(path.name)}:[/] {escape(note.text)}")

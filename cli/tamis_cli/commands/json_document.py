@@ -1,4 +1,4 @@
-"""JSON for programs: the option `--json`, and the printing shared by all commands."""
+"""JSON for programs: the option `--json`, and the functions with which all commands print JSON."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -16,7 +16,8 @@ AsJsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object
 def print_json(facts: object) -> None:
     """Print a document as JSON on one line.
 
-    At any depth, the document may contain models, dataclasses, dates, amounts and paths. Amounts become text.
+    At any depth, the document may contain Pydantic models, dataclasses, dates, decimals and paths. Decimals become
+    text.
     """
     from pydantic_core import to_json  # a command that prints tables avoids this import
 

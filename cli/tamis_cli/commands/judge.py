@@ -1,4 +1,4 @@
-"""`tamis judge`: judges whether the reasoning behind a batch's results is evidence of the right kind."""
+"""`tamis judge`: asks a model whether the reasoning behind each result rests on the right kind of evidence."""
 
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from .dry_run import dry_run
 from .progress import attend
 from .submission import SubmissionOptions, submitting
 
-SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
+SHOWN = 20  # blocked results printed on the terminal; `tamis results` writes all of them
 
 
 @app.command(examples=("tamis judge 3f2a91c0 --guidelines guidelines.txt --noun Abstract",))

@@ -1,4 +1,4 @@
-"""`tamis label`, `tamis note` and `tamis labels`: labels and notes, with which people find records again."""
+"""`tamis label`, `tamis note` and `tamis labels`: people's labels and notes on records."""
 
 from collections.abc import Iterator
 from typing import Annotated

@@ -45,7 +45,7 @@ def completion(
 ) -> None:
     """Print a script that completes commands, options and choices in your shell. It changes no file."""
     script = get_completion_script(prog_name=NAME, complete_var=COMPLETE_VARIABLE, shell=shell)
-    if shell == "zsh":  # a script from `fpath` runs at the first Tab; it only defines the function for that Tab
+    if shell == "zsh":  # at the first Tab, the script from `fpath` would only define the function; this line calls it
         script += f'\n[[ $zsh_eval_context[-1] == loadautofunc ]] && _{NAME}_completion "$@"'
     typer.echo(script)
 

@@ -1,4 +1,4 @@
-"""`tamis migrate`: the ledger's tables, and the roles with access."""
+"""`tamis migrate`: creates or upgrades the ledger's tables, and the database roles that may use them."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The batch of a command, with a client that is closed at the end."""
+"""The batch or the review that a command works on, with a client that is closed at the end."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,14 +13,14 @@ from .tables import short
 
 @contextmanager
 def chosen(of: str) -> Iterator[Batch | Review]:
-    """Yield the batch or the review with this id."""
+    """Yield the only batch or review whose id begins with `of`."""
     with connected() as client:
         yield find_batch_or_review(client, of)
 
 
 @contextmanager
 def opened(of: str) -> Iterator[Batch]:
-    """Yield the batch with this id. Raise `InvalidRequest` if it is the id of a review."""
+    """Yield the only batch whose id begins with `of`. Raise `InvalidRequest` for the id of a review."""
     with connected() as client:
         yield batch_of(client, of)
 
@@ -31,9 +31,9 @@ def seen(batch: Batch, openly: str, blind: str) -> str:
 
 
 def batch_of(client: Client, of: str) -> Batch:
-    """Return the batch with this id.
+    """Return the only batch whose id begins with `of`.
 
-    If a review has this id, raise `InvalidRequest` with the ids of the review's batches.
+    If it is the id of a review, raise `InvalidRequest` with the ids of the review's batches.
     """
     subject = find_batch_or_review(client, of)
     if isinstance(subject, Review):

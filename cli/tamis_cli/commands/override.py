@@ -1,4 +1,4 @@
-"""`tamis override`, `overrides`, `conflicts` and `copies`: people's decisions, and where they contradict each other."""
+"""`tamis override`, `overrides`, `conflicts` and `copies`: people's decisions, and contradictions between them."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from .tables import counted, listing, short
 Settles = Annotated[
     bool, typer.Option("--settle", "--settles", help="Settle a conflict: this decision counts over all others.")
 ]
-UNDECIDED = ("not decided", "not decided, or hidden")  # openly, and to blind readers
+UNDECIDED = ("not decided", "not decided, or hidden")  # for people who see all decisions, and for blind readers
 NOT_FOLLOWING = (
     "The next stage of the review has begun. Records included now are not added to it, and records excluded now stay "
     "in it."
@@ -156,7 +156,7 @@ def conflicts(batch_id: BatchId) -> Iterator[object]:
 
 
 def _from_file(batch: Batch, file: Path, reviewer: str | None, *, settle: bool) -> tuple[list[Override], int]:
-    """Record the decisions of a table. Return these decisions, and the number of rows without a decision."""
+    """Record the decisions of a table. Return the recorded decisions, and the number of rows without a decision."""
     table = read_decisions(file, batch.operation(), batch.item_ids(), reviewer=reviewer)
     if not table.decisions:
         raise InputError("the column 'decision' is empty in every row: there is no decision", path=file)

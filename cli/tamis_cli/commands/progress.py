@@ -40,14 +40,14 @@ def attend(
 ) -> None:
     """Follow a submission, and exit with the code of its result.
 
-    With the option `--detach`, only print the id (with `--json`, the facts), and do not follow the submission.
+    With the option `--detach`, do not follow the submission: print only its id or, with `--json`, its facts as JSON.
 
     Args:
         subject: the batch or the review.
         submission: the options of the command.
         headline: the first line for people.
-        more: returns further facts for the JSON, at the end.
-        tell: prints further text after the summary.
+        more: returns further facts for the JSON document that `--json` prints at the end.
+        tell: prints further text after the summary, unless `--json` is set.
     """
     if submission.detach:
         if submission.as_json:
@@ -89,16 +89,19 @@ def follow(subject: "Batch | Review", console: Console = out, *, summarise: bool
 
 
 def watch(batch: Batch, console: Console) -> BatchView:
-    """Show a batch's progress until nothing more happens, and return the last state.
+    """Show a batch's progress until the batch ends, and return its last state.
 
-    Raises `LedgerUnavailable`, and `BatchPaused` if a person must correct something. After a `KeyboardInterrupt`, the
-    batch continues.
+    Raises `LedgerUnavailable` if the database does not answer, and `BatchPaused` if a person must correct something.
+    After a `KeyboardInterrupt`, the batch continues.
     """
     return _shown(batch.watch(), lambda view: (view,), ("",), console)
 
 
 def watch_review(review: "Review", console: Console) -> ReviewView:
-    """Show a review's progress stage by stage, and return the last state. Raises the errors of `watch`."""
+    """Show a review's progress stage by stage, and return its last state.
+
+    Raises `LedgerUnavailable`, and `BatchPaused` if a person must correct something.
+    """
     return _shown(review.watch(), lambda view: view.stages, review.status().planned, console)
 
 
@@ -113,7 +116,7 @@ def _shown(
 
 @contextmanager
 def _bars(names: Sequence[str], console: Console) -> Iterator[Show]:
-    """Yield a function that shows a progress bar for each stage."""
+    """Yield a function that updates the progress bars, one for each stage."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn())
@@ -129,7 +132,7 @@ def _bars(names: Sequence[str], console: Console) -> Iterator[Show]:
 
 
 def _lines(names: Sequence[str], console: Console) -> Show:
-    """Return a function that prints a line for each tenth of a stage, and when a stage pauses or begins to wait."""
+    """Return a function that prints a line when a stage advances by `LINE_EVERY`, ends, pauses or begins to wait."""
     printed: dict[str, tuple[float, bool, str | None]] = {}  # share, paused, reason to wait
 
     def show(stages: Sequence[BatchView]) -> None:
@@ -150,9 +153,9 @@ def _lines(names: Sequence[str], console: Console) -> Show:
 
 
 def detail(view: BatchView) -> str:
-    """Return the text after the count: failed items, rate, time left, tokens and cost.
+    """Return the text that follows the count of a batch's items.
 
-    The text also says why the batch waits.
+    The text has the failed items, the reason to wait, the rate, the time left, the tokens and the cost.
     """
     parts = [state_words(view)] if view.state.value not in ("running", "pending") else []
     if view.pause is not None:

@@ -1,4 +1,4 @@
-"""`tamis purge`: delete finished batches, after archiving them."""
+"""`tamis purge`: deletes finished batches and reviews, and can archive them first."""
 
 import re
 import sys
@@ -23,7 +23,7 @@ from .tables import counted, listing, short
 
 AGE = re.compile(r"(\d{1,5})([hdw])")
 UNITS = {"h": "hours", "d": "days", "w": "weeks"}
-LISTED = 20  # of many batches
+LISTED = 20  # batches and reviews printed; --json has all
 
 
 @app.command(
@@ -153,7 +153,10 @@ def _print_plan(subjects: list[Subject], sizes: dict[UUID, int], *, would: bool)
 
 
 def _agreed(subjects: list[Subject], answers: str | None, archive: Path | None) -> bool:
-    """Ask at the terminal, and return whether the user agrees. Raise `InvalidRequest` if there is no terminal."""
+    """Ask at the terminal, and return whether the user agrees. If there is nothing to delete, return True.
+
+    Raises `InvalidRequest` if there is no terminal.
+    """
     if not subjects and answers is None:
         return True
     if not (sys.stdin.isatty() and err.is_terminal):

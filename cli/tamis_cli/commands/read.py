@@ -62,7 +62,7 @@ def results(
 
 
 def _write(batch: Batch, form: str, places: Collection[int] | None, output: Path) -> int:
-    """Write the results of some items, and return their number. `places`: the items' numbers; None: all items."""
+    """Write the results of the items numbered `places` (None: of all items), and return the number of results."""
     if form == "parquet":
         with replacing_bytes(output) as table:
             return write_parquet(batch.results(places), batch.operation(), table)
@@ -109,9 +109,10 @@ def _say_dropped(dropped: Mapping[str, int]) -> None:
 
 
 def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None:
-    """Return the format of the records' files or, if they have none, the format of the output's suffix.
+    """Return the format to write: the screened files' format if they have only one, otherwise that of the suffix.
 
-    Raises `InvalidRequest` if these two differ, or if the records have several formats and the suffix shows none.
+    `came_as`: the formats of the screened files; None: a format that cannot be written. Raises `InvalidRequest` if the
+    output's suffix contradicts the only format, or if there are several formats and the suffix names none.
     """
     ending = format_named(output.suffix.removeprefix("."))
     if len(came_as) > 1:
@@ -131,7 +132,7 @@ def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None
 
 
 def _labelled(batch: Batch, label: str | None) -> list[int] | None:
-    """Return the numbers of the records with `label` in the batch. Return None if `label` is None.
+    """Return the numbers of the batch's records that have `label`. If `label` is None, return None, for all records.
 
     Raises `InvalidRequest` if no record has the label.
     """

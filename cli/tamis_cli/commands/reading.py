@@ -24,7 +24,7 @@ from .json_document import AsJson, print_json
 from .opened import batch_of, opened
 from .tables import counted, facts_by_name, listing, short
 
-TITLE_WIDTH = 40  # of a hundred columns
+TITLE_WIDTH = 40  # characters, in a terminal of 100 columns
 
 
 @app.command(
@@ -180,7 +180,7 @@ def _print_answer(answer: StopAnswer) -> None:
 
 
 def _print_waiting(answer: StopAnswer) -> None:
-    """Print the records to read next. If more records are needed, print the command that draws them."""
+    """Print the records of the sample to read next. If the promise needs more, print the command that draws them."""
     draw = f"[bold]tamis stop {short(answer.batch_id)} --draw -o FILE[/]"
     waiting = () if answer.sample is None else answer.sample.waiting
     if waiting:

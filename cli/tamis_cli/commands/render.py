@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 
 def percent(share: Proportion) -> str:
-    """Return a proportion as text: `12 of 24 (50.0%, 95% interval 31.4% to 68.6%)`."""
+    """Return a proportion as text: `12 of 24 (50.0%, 95% interval 31.4% to 68.6%)`.
+
+    If the proportion has no estimate, return `none decided`.
+    """
     if share.estimate is None or share.low is None or share.high is None:
         return "none decided"
     return (
@@ -87,7 +90,10 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 
 def metric_words(figures: MetricFigures) -> str:
-    """Return a metric as text: `mean 0.82, least 0.40 (24 values, 2 without)`."""
+    """Return the figures of a metric as text: `mean 0.82, least 0.40 (24 values, 2 without)`.
+
+    Here, two items have no value.
+    """
     parts = [f"{name} {n:,}" for name, n in figures.categories.items()]
     if figures.mean is not None and figures.minimum is not None:
         parts.append(f"mean {figures.mean:.2f}, least {figures.minimum:.2f}")
@@ -97,7 +103,10 @@ def metric_words(figures: MetricFigures) -> str:
 
 
 def paid(cost: Decimal, unpriced: int) -> str:
-    """Return the amount paid, as text. If no price is known, the text says how to state a price."""
+    """Return a cost as text. `unpriced`: the number of items without a known price.
+
+    If no item has a known price, the text says how to set a price.
+    """
     if unpriced and not cost:
         return "not known: put the model's price in a file, and set TAMIS_PRICES to that file"
     return cost_words(cost, unpriced)
@@ -120,7 +129,7 @@ def _counts(counts: Counts) -> str:
 
 
 def print_view(view: BatchView, console: Console, team: "Team | None" = None) -> None:
-    """Print the state of a batch. `team`: how far people have read it."""
+    """Print the state of a batch. `team`: how far people have read the batch's records."""
     by = "" if view.submitted_by is None else f" by {escape(view.submitted_by)}"
     rows = (
         ("batch", view.id),
@@ -141,9 +150,10 @@ def print_view(view: BatchView, console: Console, team: "Team | None" = None) ->
 
 
 def state_words(view: BatchView, team: "Team | None" = None) -> str:
-    """Return a batch's state, with markup. If the batch has ended with failed items, the text has their number.
+    """Return a batch's state as text with markup. If the batch has ended with failed items, the text has their number.
 
-    `team`: how far people have read the batch. While they have work, only the model is finished.
+    `team`: how far people have read the batch. If people still have work on a completed batch, the text is `model
+    finished`.
     """
     if team is not None and team.open and view.state == "completed" and not view.lacks_decisions:
         return "model finished"
@@ -151,7 +161,7 @@ def state_words(view: BatchView, team: "Team | None" = None) -> str:
 
 
 def paused(batch_id: str, pause: Pause) -> str:
-    """Return a text with markup about a paused batch: the reason, and the command that resumes the batch."""
+    """Return text with markup about a paused batch: why it paused itself (if it did), and how to resume it."""
     reason = f": {pause.reason}" if pause.by_itself else ""
     return f"[yellow]paused{escape(reason)}[/]. {escape(pause.remedy(batch_id))}"
 
@@ -167,7 +177,7 @@ def print_humans(batch_id: str, humans: "HumanCounts", console: Console) -> None
 
 
 def print_snapshots(batch_id: str, change: "SnapshotChange | None", console: Console) -> None:
-    """Print which models answered, if they changed, and how to measure the difference."""
+    """If the models that answer a batch have changed, print which answered, and a command that asks a sample again."""
     if change is not None:
         for sentence in change.sentences:
             console.print(f"[yellow]{escape(sentence)}[/]")
@@ -175,7 +185,7 @@ def print_snapshots(batch_id: str, change: "SnapshotChange | None", console: Con
 
 
 def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
-    """Print the number and the cost of service calls, a line for each service and hour."""
+    """Print a line for each service and hour: the number and the cost of the calls."""
     table = listing("service", "hour", numbers=("calls", "failed", "open", "cost"))
     for row in traffic:
         table.add_row(
@@ -190,7 +200,7 @@ def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
 
 
 def print_views(views: list[BatchView], console: Console) -> None:
-    """Print batches, a line each."""
+    """Print a table with a line for each batch."""
     by_keys = any(view.submitted_by is not None for view in views)
     names = ("batch", "submitted", *(["by"] if by_keys else []), "operation", "state")
     table = listing(*names, numbers=("items", "done", "failed"))
@@ -209,7 +219,7 @@ def print_views(views: list[BatchView], console: Console) -> None:
 
 
 def kinds_words(kinds: Mapping[ErrorKind, int]) -> str:
-    """Return the counts of kinds of error as text, most frequent first: `timeout 12, connection 1`."""
+    """Return the number of errors of each kind as text, most frequent first: `timeout 12, connection 1`."""
     ordered = sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0]))
     return ", ".join(f"{kind.value} {n:,}" for kind, n in ordered)
 
@@ -240,7 +250,7 @@ def say_failed(batch_id: str, console: Console) -> None:
 
 
 def print_failures(bias: "RetryBias", console: Console) -> None:
-    """Print the failures of each round, and how they depend on traits of the records, such as length and year."""
+    """Print the failures of each round, and whether failures depend on traits of the records, such as length."""
     for failures in bias.rounds:
         kinds = f": [red]{kinds_words(failures.kinds)}[/]" if failures.kinds else ""
         counts = f"{failures.failed:,} of {failures.evaluated:,} records failed"

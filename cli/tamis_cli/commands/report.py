@@ -1,4 +1,4 @@
-"""`tamis report`: the result of a screening, as a file for a review's appendix."""
+"""`tamis report`: writes the result of a screening as a file, for example for a review's appendix."""
 
 import sys
 from pathlib import Path

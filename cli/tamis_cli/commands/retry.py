@@ -1,4 +1,4 @@
-"""`tamis retry` and `tamis failures`: ask about failed items or a sample again, and list failures."""
+"""`tamis retry` asks again about failed items or a sample; `tamis failures` lists failures."""
 
 import sys
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def retry(
 ) -> None:
     """Ask again about the failed items of a batch, in a new round. Decided items do not change."""
     kinds = None if kind is None else [name.strip() for listed in kind for name in listed.split(",") if name.strip()]
-    rounds.kinds_of(kinds)  # reports a wrong name before any look-up
+    rounds.kinds_of(kinds)  # raises for an unknown kind before the ledger is read
     amount = None if max_cost is None else amount_of(max_cost)
     if (batch_id is None) != all_failed:
         raise InvalidRequest("name one batch: `tamis retry ID`; without a batch, only `tamis retry --all-failed` works")
@@ -107,7 +107,10 @@ def failures(batch_id: BatchId) -> Iterator[object]:
 def _sample(
     client: Client, batch: Batch, n: int, seed: int, max_cost: Decimal | None, *, watch: bool, as_json: bool
 ) -> int:
-    """Ask about a random sample again, compare the answers if all are there, and return the exit code."""
+    """Ask again about a random sample of a batch's items, in a new batch, and return the exit code.
+
+    If the new batch is finished, compare its answers with those of `batch`.
+    """
     again = ask_again(client, batch, n, seed=seed, max_cost=max_cost)
     command = f"tamis retry {batch.id} --sample {n} --seed {seed}"
     if not as_json:
@@ -126,7 +129,7 @@ def _sample(
 
 
 def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: bool) -> int:
-    """Retry the failed items of all batches, and return the exit code.
+    """Retry the failed items (of the named kinds) of all completed batches, and return the exit code.
 
     With `ask`, a person at a terminal must first confirm the cost, even with `--json`. The question goes to standard
     error.
@@ -149,7 +152,7 @@ def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: 
 
 
 def _measure(retryable: list[Retryable]) -> str:
-    """Return the size of a retry in words: `12 items of 2 batches, about $0.04`."""
+    """Return the size and the cost of a retry in words: `12 items of 2 batches, about $0.04`."""
     items, many = sum(batch.items for batch in retryable), len(retryable)
     costs = [batch.likely_cost for batch in retryable if batch.likely_cost is not None]
     cost = f"about {dollars(sum(costs[1:], costs[0]))}" if costs else "at an unknown cost"

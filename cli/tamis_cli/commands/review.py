@@ -1,4 +1,4 @@
-"""`tamis review`: a whole review by a plan, stage by stage."""
+"""`tamis review`: runs a whole review from a plan, stage by stage."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -113,7 +113,7 @@ def list_(
 def _rehearse(plan: ReviewPlan, records: Sequence[Item], submission: SubmissionOptions) -> None:
     """Print the questions and the cost of each stage, as if all records passed the earlier stages.
 
-    A stage that judges earlier results has no estimate.
+    No cost is estimated for a stage that judges the results of earlier stages.
     """
     batches = [(stage, Planned.of_stage(stage, records, use_cache=submission.use_cache)) for stage in plan.stages]
     if submission.as_json:

@@ -62,7 +62,7 @@ def serve(
 
 
 def _rehearsed(planned: Planned) -> Rehearsal:
-    from .dry_run import rehearsed  # imports the workers' modules, which only a rehearsing gateway needs
+    from .dry_run import rehearsed  # imports the workers' modules, which the gateway needs only for a dry run
 
     return rehearsed(planned)
 
@@ -144,7 +144,10 @@ def _restrictions(
     callback: str | None,
     dropped: Sequence[str] = (),
 ) -> Restrictions:
-    """Return a key's new restrictions. Each restriction named in `dropped` is set to None, which removes it."""
+    """Return a key's new restrictions. A restriction named in `dropped` is set to None, which removes it.
+
+    Raises `InvalidRequest` if a restriction is dropped and has a new value.
+    """
     chosen: dict[str, Any] = {}
     if models:
         chosen["models"] = tuple(models)

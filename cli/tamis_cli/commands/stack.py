@@ -1,4 +1,4 @@
-"""`tamis up`, `tamis demo` and `tamis flower`: the embedded stack, and programs on it."""
+"""The commands `tamis up`, `tamis demo` and `tamis flower`: the embedded stack, a demonstration, and Flower."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -55,7 +55,7 @@ def flower(
 ) -> None:
     """Run Flower, the monitor of the queue: read-only, with a password, and with its history in TAMIS_HOME."""
     with needs("worker"):
-        import flower as _  # noqa: F401 - the process becomes it, and would say less clearly that it is missing
+        import flower as _  # noqa: F401 - gives a clear error if Flower is not installed
     from tamis_worker.config.settings import WorkerSettings
 
     become_flower(WorkerSettings.load(), port=port)

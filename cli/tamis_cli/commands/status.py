@@ -1,4 +1,4 @@
-"""`tamis batches`, `status` and `workers`: the state of batches and workers. Imports for submission are avoided."""
+"""The commands `tamis batches`, `tamis status` and `tamis workers`. They avoid the slow imports of submission."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -143,7 +143,7 @@ def _overview(*, as_json: bool) -> None:
 
 
 def print_workers(views: list[WorkerView], console: Console, now: datetime) -> None:
-    """Print workers, a line each."""
+    """Print a table with a line for each worker, or a message if there is no worker."""
     if not views:
         console.print(f"[yellow]{NO_WORKER}[/]")
         return

@@ -1,4 +1,4 @@
-"""The options that all submitting commands share."""
+"""The options of every command that submits a batch or a review."""
 
 import inspect
 import json
@@ -50,7 +50,7 @@ def _headers(lines: Sequence[str]) -> dict[str, str]:
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        if not colon:  # all of the text may be a secret, so the message omits it
+        if not colon:  # the whole text may be a secret, so the message omits the text
             raise InvalidParameters("--extra-header: write 'Name: value', with a colon between the two")
         if name.strip() in headers:
             raise InvalidParameters(f"--extra-header: {name.strip()!r} is given twice")
@@ -60,7 +60,7 @@ def _headers(lines: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class SubmissionOptions:
-    """The options of a submitting command."""
+    """The options on the command line of a command that submits a batch or a review."""
 
     model: Annotated[str | None, typer.Option(help="The model to ask.  [default: the workers' model]")] = None
     idempotency_key: Annotated[
@@ -133,24 +133,27 @@ class SubmissionOptions:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return these options as keyword arguments of `Client.submit`."""
+        """Return the options that `Client.submit` takes, as its keyword arguments."""
         same = ("model", "idempotency_key", "use_cache", "priority", "callback", "max_cost", "steering", "updates")
         return {name: getattr(self, name) for name in same}
 
     def known(self) -> KnownRecords | None:
-        """Return the records of the earlier search that this batch updates; None if it updates no search."""
+        """Return the records of the earlier batch or review that `--updates` names; None without this option."""
         if self.updates is None:
             return None
         with connected() as client:
             return known_records(client, self.updates)
 
     def planned(self, operation: Operation, items: Sequence[Item]) -> Planned:
-        """Return a batch with these options, for a dry run."""
+        """Return the batch to estimate in a dry run: its operation, its records, and these options."""
         return Planned(operation, items, self.model, use_cache=self.use_cache, steering=self.steering)
 
     @cached_property
     def callback(self) -> Callback | None:
-        """Return the callback of the batch. Raise `InvalidParameters` for an unusable URL."""
+        """Return the receiver of the batch's webhooks; None without `--callback-url`.
+
+        Raise `InvalidParameters` for an unusable URL.
+        """
         return None if self.callback_url is None else callback_of(self.callback_url)
 
     @cached_property
@@ -171,9 +174,9 @@ class SubmissionOptions:
 
 
 def with_examples(operation: Operation) -> Operation:
-    """Return the operation with the examples that people decided in the batch `examples_from`.
+    """Return the operation with its examples: records that people decided in the batch `examples_from`.
 
-    If the operation names no such batch, no ledger is needed. Raises the errors of `Client.with_examples`.
+    An operation that names no such batch is returned unchanged. Raises the errors of `Client.with_examples`.
     """
     if not isinstance(operation, Inclusion) or operation.examples_from is None:
         return operation
@@ -184,8 +187,8 @@ def with_examples(operation: Operation) -> Operation:
 def submitting(*without: str) -> Callable[[Callable[Concatenate[SubmissionOptions, P], None]], Callable[..., None]]:
     """Return a decorator for commands whose first argument is a `SubmissionOptions`.
 
-    The decorated command has its own options, then the submission options. Options named in `without` are omitted, and
-    keep their defaults.
+    The decorated command has its own options, then the submission options. Submission options named in `without` are
+    not offered, and keep their defaults.
     """
     options = {
         name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -200,7 +203,7 @@ def submitting(*without: str) -> Callable[[Callable[Concatenate[SubmissionOption
         def run(**arguments: Any) -> None:
             submission = SubmissionOptions(**{name: arguments.pop(name) for name in options})
             _ = submission.steering, submission.callback  # raises for invalid options before anything is read
-            command(submission, **arguments)  # type: ignore[call-arg]  # by name, as Typer calls it
+            command(submission, **arguments)  # type: ignore[call-arg]  # arguments by name, as from Typer
 
         by_name = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
         return signed(run, [*by_name, *options.values()])

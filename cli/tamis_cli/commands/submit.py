@@ -252,7 +252,7 @@ def submit(
     *,
     initial_filter: SearchCriteria | None = None,
 ) -> None:
-    """Submit the records of some files, follow the batch, and end the command."""
+    """Submit the records of `files` as a batch, and follow the batch. With `--dry-run`, only estimate the batch."""
     identified = identify(
         files,
         keep_duplicates=submission.keep_duplicates,
@@ -280,7 +280,10 @@ def submit(
 
 
 def _submit_alone(operation: Answer, submission: SubmissionOptions) -> None:
-    """Submit a batch with a single empty item, follow the batch, print its answer, and end the command."""
+    """Submit a batch for a single answer without a record, follow the batch, and print the answer.
+
+    With `--dry-run`, only estimate the batch.
+    """
     if submission.dry_run:
         dry_run(submission.planned(operation, ONE_ANSWER), max_cost=submission.max_cost, as_json=submission.as_json)
         return
@@ -291,7 +294,7 @@ def _submit_alone(operation: Answer, submission: SubmissionOptions) -> None:
 
 
 def _answer(batch: Batch) -> str | None:
-    """Return the answer of a batch that has a single empty item; None if the item failed."""
+    """Return the answer of a batch with a single item; None if the item failed."""
     result = next(batch.results()).result
     return str(result.value) if isinstance(result, EvaluationResult) and result.error is None else None
 
@@ -302,9 +305,9 @@ def _say_answer(batch: Batch) -> None:
 
 
 def panel_of_options(models: str | None, policy: PanelPolicy | None) -> Panel | None:
-    """Return the panel that these options describe; None if they name no models.
+    """Return the panel of the options `--panel` (models) and `--policy`; None if no models are named.
 
-    Raises `InvalidParameters` for models that form no panel, and for a policy without models.
+    Raises `InvalidParameters` if these models cannot form a panel, or if there is a policy without models.
     """
     if models is None:
         if policy is not None:

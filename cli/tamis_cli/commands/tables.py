@@ -1,4 +1,4 @@
-"""The two tables of the terminal: a list under its headings, and facts by their names."""
+"""The two kinds of tables in the terminal: a list under headings, and facts beside their names."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from tamis_schemas.batches.wire import SHORT_ID
 
 
 def short(id: object) -> str:  # noqa: A002 - as everywhere
-    """Return the first characters of an id, for people to read and type."""
+    """Return the first `SHORT_ID` characters of an id, which people can read and type."""
     return str(id)[:SHORT_ID]
 
 
@@ -18,7 +18,10 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def listing(*names: str, numbers: Iterable[str] = (), rows: Iterable[Iterable[str]] = ()) -> Table:
-    """Return a table of these rows, without lines. The columns in `numbers` come last and are right-aligned."""
+    """Return a table of `rows`, without ruled lines.
+
+    The headings are `names`, then `numbers`. The columns under `numbers` are right-aligned.
+    """
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for place, name in enumerate(names):
         table.add_column(name, no_wrap=place == 0)

@@ -1,4 +1,4 @@
-"""`tamis webhooks`: list deliveries, repeat them, and try a receiver."""
+"""The commands `tamis webhooks ...`: list webhooks, send them again, and test a receiver."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -79,7 +79,7 @@ def of_key(
     key: KeyId,
     url: CallbackUrl = None,
 ) -> Iterator[object]:
-    """Set the receiver for a key's batches that name none. Without a URL, remove it."""
+    """Set the default receiver for a key's batches. Without a URL, remove this receiver."""
     callback = None if url is None else callback_of(url)
     with connected() as client:
         api_keys.change(client.engine, key, Restrictions(callback=callback))

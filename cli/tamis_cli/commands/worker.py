@@ -1,4 +1,4 @@
-"""`tamis worker` and `tamis health`: a worker process, and its probe."""
+"""The commands `tamis worker`, which runs a worker process, and `tamis health`, which probes it."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
 """The doctor, which examines everything that Tamis needs, and knows a remedy for each fault.
 
-Each part of the examination first reads a state, then judges it. The judging functions are pure.
+Functions `read_...` read a state. Pure functions `judge_...` return the findings about this state.
 """

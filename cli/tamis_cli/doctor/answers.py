@@ -1,4 +1,4 @@
-"""The answers to the doctor's questions: whether they are usable, the request format that worked, and the cost."""
+"""Findings about the answers to the doctor's questions: their usability, their request format, and their cost."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -30,10 +30,10 @@ SHAPE_BY_RUNG = {
     Rung.REMINDED: "in the messages, with a reminder at the end",
 }
 
-# Parameters sent by default, with the effect of omitting them on answers.
+# Parameters sent by default -> how answers change if the parameter is omitted (words for a finding).
 OWN = {"temperature": " (the model's default applies, so answers vary)", KEY: "", **dict.fromkeys(OF_TOKENS, "")}
 
-# For a harmless question: the severity, and the remedy.
+# Errors that even a harmless question can get -> the severity, and the remedy.
 OF_ONE_QUESTION = {
     ErrorKind.TRUNCATED: (
         warning,
@@ -87,12 +87,12 @@ def _unusable(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
 
 
 def _unanswered(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
-    """Yield a finding for each kind of error with which questions failed."""
+    """Yield a finding for each kind of error that ended questions."""
     alike = _alike(questions, lambda call: call.reply.kind if isinstance(call.reply, CallError) else None)
     answers = any(isinstance(question.last.reply, ChatAnswer) for question in questions)
     for kind, same in alike.items():
         error = same[0].last.reply
-        assert isinstance(error, CallError)  # noqa: S101 - it has a kind
+        assert isinstance(error, CallError)  # noqa: S101 - only errors have a kind
         if kind in OF_ONE_QUESTION and (answers or kind is not ErrorKind.TIMEOUT):
             level, mend = OF_ONE_QUESTION[kind]
             yield level("answers", f"{_named(same)}: {error.message}", mend)
@@ -101,7 +101,7 @@ def _unanswered(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) 
 
 
 def _alike(questions: Iterable[AskedQuestion], key: Callable[[Call], Key | None]) -> dict[Key, list[AskedQuestion]]:
-    """Return the questions, grouped by the `key` of their last call. The key None leaves a question out."""
+    """Return the questions, grouped by the `key` of their last call. Omit questions whose key is None."""
     groups: dict[Key, list[AskedQuestion]] = defaultdict(list)
     for question in questions:
         if (value := key(question.last)) is not None:
@@ -141,7 +141,7 @@ def _parameters(questions: Iterable[AskedQuestion], answers: Sequence[Call]) -> 
 
 
 def _probabilities(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
-    """Yield the findings about token probabilities of decisions, if they were requested."""
+    """Yield the finding about token probabilities, if a usable decision was requested with token probabilities."""
     deciding = [entry for entry in questions if entry.last.read and entry.decision and OF_TOKENS[0] in entry.optional]
     if not deciding:
         return
@@ -168,9 +168,9 @@ def _model(endpoint: ExaminedEndpoint, answers: Sequence[Call]) -> Finding:
 
 
 def _is_of(model: str, answering: str) -> bool:
-    """Return whether `answering` names the model or a snapshot of the model.
+    """Return whether the names `model` and `answering` can mean the same model.
 
-    The name of a provider or a folder before either name is ignored.
+    In both names, a provider or folder before the last `/` is ignored, and so is a tag or date at the end.
     """
     short, named = model.rpartition("/")[2].lower(), answering.rpartition("/")[2].lower()
     return named == short or named.startswith((f"{short}-", f"{short}:", f"{short}@")) or short.startswith(f"{named}:")
@@ -194,7 +194,7 @@ def _named(questions: Iterable[AskedQuestion]) -> str:
 
 
 def judge_bill(model: str, questions: Sequence[AskedQuestion], prices: Prices) -> list[Finding]:
-    """Return the findings about the cost of these questions; empty if nothing was paid."""
+    """Return the findings about the cost of these questions; empty if no call is billed."""
     calls = [call for question in questions for call in question.calls]
     paid = [call for call in calls if isinstance(call.reply, ChatAnswer) or call.reply.usage != Usage()]
     return [*_bill(model, questions, paid, prices), *_uncounted(paid), *_other_tier(questions)] if paid else []

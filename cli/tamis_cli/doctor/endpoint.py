@@ -19,21 +19,24 @@ ASKS_IT = "`tamis doctor` without --no-call asks the model, which costs money"
 
 @dataclass(frozen=True)
 class ExaminedEndpoint:
-    """An endpoint to examine, and whether this terminal or the running stack names the endpoint."""
+    """An LLM endpoint to examine, and whether its URL is from this terminal or from the running stack."""
 
     base_url: str  # without user and password
     model: str
-    has_key: bool = True  # a key is set here
-    of_stack: bool = False  # True: the stack in another terminal names it, not this terminal
+    has_key: bool = True  # this terminal has a key
+    of_stack: bool = False  # True: the URL is from the running stack, not from this terminal's settings
 
 
 def out_of_reach(error: CallError) -> bool:
-    """Return whether further requests would fail too: no connection, a refused key, or a URL that redirects."""
+    """Return whether any request would fail like this one: no connection, a refused key, or a redirect."""
     return not error.sent or error.kind is ErrorKind.AUTHENTICATION or _redirects(error)
 
 
 def judge_list(endpoint: ExaminedEndpoint, listed: ModelList | CallError, *, asking: bool) -> list[Finding]:
-    """Return the findings about the list of models. If the model is asked (`asking`), a missing list is no fault."""
+    """Return the findings about the list of models.
+
+    `asking`: whether the model was asked questions too. If so, a list that is missing or incomplete is no fault.
+    """
     url, model = endpoint.base_url, endpoint.model
     if isinstance(listed, CallError):
         return _unlisted(endpoint, listed, asking=asking)

@@ -48,15 +48,15 @@ CONNECTIONS_OF_A_WORKER = 16
 
 @dataclass(frozen=True)
 class LedgerReading:
-    """The state of the ledger's server."""
+    """The state of the Postgres server that contains the ledger (the database of batches and results)."""
 
     version: str
     latency: float  # s, fastest of a few answers
-    ahead: float  # s of lead over this machine's clock
-    revision: str | None  # of the tables; None: no tables
+    ahead: float  # s by which the server's clock is ahead of this machine's
+    revision: str | None  # Alembic revision of the tables; None: no tables
     size: int  # bytes
     connections: int  # in use
-    connections_at_most: int  # for ordinary users
+    connections_at_most: int  # limit for ordinary users
     read_only: bool
     encoding: str = "UTF8"  # of the database
     pooler: bool = False  # a pooler such as PgBouncer is in front
@@ -64,7 +64,7 @@ class LedgerReading:
 
 
 def read_ledger_server(url: str) -> LedgerReading | TamisError:
-    """Return the server's state, or the error that says why it does not answer."""
+    """Return the state of the Postgres server at `url`, or the error that says why the server does not answer."""
     try:
         with single_connection(url, DOCTOR) as connection:
 
@@ -92,7 +92,7 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
 
 
 def _stands_between(connection: Connection) -> bool:
-    """Return whether a pooler is in front of Postgres. If so, the server's process id is not the one the driver got."""
+    """Return whether a pooler is in front of Postgres. If so, driver and server report different process ids."""
     driver: Any = connection.connection.driver_connection
     server = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
     return bool(server != driver.info.backend_pid)
@@ -147,7 +147,7 @@ def _connections(subject: str, reading: LedgerReading) -> Finding:
     return warning(subject, f"{line}; one more worker needs up to {CONNECTIONS_OF_A_WORKER}", mend)
 
 
-NEWEST = 5  # endpoints and models
+NEWEST = 5  # learned formats to show
 
 
 @dataclass(frozen=True)
@@ -156,14 +156,14 @@ class Learned:
 
     endpoint: str
     model: str
-    rung: str
-    proven: bool
-    unusable: int  # unusable answers in a row, in the last request format
+    rung: str  # name of the request format
+    proven: bool  # an answer in this format was usable
+    unusable: int  # unusable answers in a row, in the last request format to try
     since: datetime
 
 
 def read_learned(engine: Engine) -> tuple[Learned, ...]:
-    """Return the request formats that workers learned most recently, newest first. May raise `LedgerUnavailable`."""
+    """Return the last `NEWEST` request formats that workers learned, newest first. May raise `LedgerUnavailable`."""
     columns = dialects.c
     latest = select(
         columns.endpoint, columns.model, columns.rung, columns.proven, columns.unusable, columns.changed_at
@@ -182,7 +182,7 @@ def judge_learned(row: Learned) -> Finding:
     return ok("learned", what if row.proven else f"{what}; no answer has confirmed it yet")
 
 
-LATE = 60  # s of delay: workers look every two seconds
+LATE = 60  # s of delay; workers look for due webhooks every two seconds
 
 _READ = text("""
 SELECT (SELECT count(*) FROM webhooks WHERE state = 'waiting' AND url NOT LIKE :tasks) AS waiting,
@@ -198,13 +198,13 @@ SELECT (SELECT count(*) FROM webhooks WHERE state = 'waiting' AND url NOT LIKE :
 
 @dataclass(frozen=True)
 class WebhookBacklog:
-    """The numbers of waiting and failed webhooks in a ledger."""
+    """The numbers of waiting and failed webhooks (HTTP notifications) in the ledger."""
 
-    waiting: int  # not sent yet, without Celery tasks, which need no signature
-    failing: int  # tried at least once and not delivered, Celery tasks included
-    late: int  # overdue, and not sent by any worker
-    given_up: int  # within the last day
-    batches: int  # unfinished batches with signed notifications
+    waiting: int  # not delivered yet; not counting Celery tasks, which need no signature
+    failing: int  # tried at least once and not delivered; counting Celery tasks
+    late: int  # due more than `LATE` seconds ago, and claimed by no worker
+    given_up: int  # given up within the last day
+    batches: int  # unfinished batches that will send a signed webhook
 
 
 def read_backlog(engine: Engine) -> WebhookBacklog:
@@ -214,7 +214,10 @@ def read_backlog(engine: Engine) -> WebhookBacklog:
 
 
 def judge_backlog(backlog: WebhookBacklog, *, secret: bool) -> list[Finding]:
-    """Return the findings about the backlog. `secret`: whether the examined environment has a signing secret."""
+    """Return the findings about waiting and failed webhooks.
+
+    `secret`: whether this environment has a secret to sign webhooks.
+    """
     subject = "webhooks"
     findings = []
     if not secret and (backlog.waiting or backlog.batches):
@@ -242,12 +245,12 @@ def examine(
     endpoint_only: bool = False,
     tell: Callable[[str], object] = lambda _: None,
 ) -> Iterator[Finding]:
-    """Yield findings about everything that Tamis needs, without secrets.
+    """Yield findings about everything that Tamis needs. Secrets in the findings are redacted.
 
     Args:
         settings: the settings of this process.
-        call: whether to ask the model a question of each operation, which costs money.
-        endpoint_only: whether to examine only the LLM, which needs no servers.
+        call: whether to ask the model a question for each operation (filter, score, ...), which costs money.
+        endpoint_only: whether to skip the servers, and examine only the LLM and the names of settings.
         tell: receives the name of each step that takes time.
     """
     redact = Redaction.of(settings)
@@ -312,7 +315,7 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
 
 
 def _other_broker(settings: WorkerSettings) -> Finding:
-    """Return whether a broker other than Redis answers, as a finding."""
+    """Return the finding about a broker that is not Redis: whether the broker answers."""
     try:
         with closing(make_app(settings)) as app:
             waiting_messages(app, within=ANSWER_WITHIN)
@@ -323,7 +326,10 @@ def _other_broker(settings: WorkerSettings) -> Finding:
 
 
 def _redis_servers(settings: WorkerSettings) -> dict[str, str]:
-    """Return the URLs of the Redis servers by purpose. A server with several purposes occurs once."""
+    """Return the URL of each Redis server by its purpose, such as `broker`.
+
+    A server with several purposes occurs once, under the first.
+    """
     servers: dict[str, str] = {}
     urls = {"broker": settings.broker, "result backend": settings.result_backend, "limiter": settings.limiter}
     for subject, url in urls.items():

@@ -14,12 +14,12 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of checking a subject."""
+    """The result of checking a subject, such as the ledger or the disk."""
 
     subject: str
     level: Level
     what: str  # one line
-    mend: str | None = None  # one line; None if nothing needs mending
+    mend: str | None = None  # the remedy, one line; None: no remedy is needed
 
 
 def ok(subject: str, what: str) -> Finding:

@@ -1,8 +1,8 @@
-"""An interview, which asks the endpoint a real question of each operation with the workers' own client.
+"""An interview: it asks the endpoint a real question for each operation, with the workers' own client.
 
 The first question is asked alone and finds the request format that the endpoint accepts. Then the other questions are
-asked concurrently. One of them has a long record, which shows whether the endpoint cuts long prompts. As in the engine,
-unusable answers lead to other request formats, but only in this process.
+asked concurrently. A question about a long record shows whether the endpoint cuts long prompts. After an unusable
+answer, another request format is tried, as workers do. Only this process remembers the format.
 """
 
 import asyncio
@@ -36,11 +36,11 @@ LONG_ABSTRACT = 20_000  # characters, about 5,000 tokens: more than the usual co
 
 @dataclass(frozen=True)
 class SampleQuestion:
-    """A question of an operation, with the parser of its answer."""
+    """A sample question of an operation, with the function that parses the answer."""
 
     operation: str
     request: ChatRequest
-    parse: Callable[[object], Any]  # of decoded JSON; each operation has its own type
+    parse: Callable[[object], Any]  # takes decoded JSON; returns a type of the operation
 
 
 def sample_questions(model: str, patience: CallPolicy, steering: Steering = NO_STEERING) -> tuple[SampleQuestion, ...]:
@@ -74,11 +74,11 @@ def _samples() -> Iterator[tuple[Operation, Item]]:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A paid call: its request format, and the reply."""
+    """A call of the model: its request format (`dialect`), and the reply."""
 
     dialect: Dialect
     reply: Reply
-    problem: str | None = None  # why an answer is unusable
+    problem: str | None = None  # why the answer is unusable; None: it is usable, or the reply is an error
 
     @property
     def read(self) -> bool:
@@ -88,16 +88,16 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """An operation's question with its calls, of which there is at least one."""
+    """A question of an operation, with the calls that asked it (at least one)."""
 
     operation: str
     calls: tuple[Call, ...]
     optional: Mapping[str, Any] = field(default_factory=dict)  # parameters that the request can omit
-    decision: DecisionField | None = None  # field of the answer that includes or excludes; None: there is none
+    decision: DecisionField | None = None  # the answer's field that includes or excludes; None: no such field
 
     @property
     def probability(self) -> float | None:
-        """Return the decision's probability, computed from the answer's tokens, or None if the tokens give none."""
+        """Return the probability of the decision, computed from the answer's tokens; None if it cannot be computed."""
         reply = self.last.reply
         if self.decision is None or not isinstance(reply, ChatAnswer):
             return None
@@ -110,10 +110,10 @@ class AskedQuestion:
 
 
 async def interview(llm: LlmClient, questions: Sequence[SampleQuestion], *, within: float) -> tuple[AskedQuestion, ...]:
-    """Ask the questions, and return each question with its calls, in order.
+    """Ask the questions, and return each with its calls, in the order of `questions`.
 
-    If the first question shows that no question can be answered, return only this question. `within`: seconds for all
-    questions together. A question that takes longer counts as not answered.
+    If the first question shows that no question can be answered, return only the first. `within`: seconds for all
+    questions together. The last call of a question that is not answered by then has the error `TIMEOUT`.
     """
     until = asyncio.get_running_loop().time() + within
     first = await _asked(llm, questions[0], until)
@@ -147,7 +147,7 @@ async def _asked(llm: LlmClient, question: SampleQuestion, until: float) -> Aske
 
 
 def _problem(question: SampleQuestion, reply: Reply) -> str | None:
-    """Return the reason why the engine could not use an answer. None if the answer is usable, or there is no answer."""
+    """Return the reason why workers could not use the answer; None if it is usable, or if the reply is an error."""
     if isinstance(reply, CallError):
         return None
     try:

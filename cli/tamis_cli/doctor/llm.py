@@ -1,4 +1,4 @@
-"""The LLM as the workers use it: its models, its answers to a question of each operation, its key and its bill."""
+"""The examination of the LLM: the list of models, the answers to sample questions, their cost, and the key."""
 
 import asyncio
 import base64
@@ -23,14 +23,14 @@ from .endpoint import SUBJECT, ExaminedEndpoint, judge_list, out_of_reach
 from .finding import Finding, failure, ok, warning
 from .interview import AskedQuestion, SampleQuestion, interview, sample_questions
 
-LISTS_WITHIN = 15.0  # s; longer than the connection timeout, so that its error is reported
+LISTS_WITHIN = 15.0  # s; longer than the connection timeout, whose error is more precise
 ANSWERS_WITHIN = 120.0  # s per question, or TAMIS_CALL_TIMEOUT if that is shorter
 ALL_ANSWER_WITHIN = 300.0  # s for all questions; a small model on a busy CPU takes a minute for each
 
-# The client sends a key, and accepts no second credential.
+# The client identifies itself by the key, and can send no user and password.
 NO_USER = "remove them from TAMIS_LLM_BASE_URL: only the key (TAMIS_LLM_API_KEY) identifies the caller"
 KEY_SUBJECT = "LLM key"
-SOON = timedelta(hours=24)  # a possible duration of a batch
+SOON = timedelta(hours=24)  # a batch may take this long
 
 
 def examine_llm(
@@ -38,7 +38,8 @@ def examine_llm(
 ) -> Iterator[Finding]:
     """Yield the findings about the LLM. `call`: whether to ask the model, which costs money.
 
-    `tell` receives the present step. `learn` receives each key before its use, so that outputs can redact the key.
+    `tell` receives the name of each step that begins. `learn` receives each key before its use, so that the caller can
+    redact the key.
     """
     keys = (settings.llm_api_key_file, settings.llm_api_key, settings.llm_api_key_command)
     try:
@@ -79,9 +80,9 @@ async def _ask(
     tell: Callable[[str], object],
     learn: Callable[[str], object],
 ) -> tuple[ModelList | CallError, tuple[AskedQuestion, ...], datetime | None]:
-    """Return the list of models, the answered questions, and the key's expiry.
+    """Return the list of models or the error of its request, the asked questions, and the key's expiry (None: unknown).
 
-    No question is asked without `call`, or if the endpoint is unreachable.
+    Questions are asked only if `call` is True and the endpoint is reachable.
     """
     keys = key_source(
         settings.llm_api_key.get_secret_value() if settings.llm_api_key else "",
@@ -142,7 +143,7 @@ def _renewal_of(settings: WorkerSettings) -> str | None:
 
 
 def expiry_of(key: str) -> datetime | None:
-    """Return the expiry of a key that is a JSON web token (its claim `exp`), or None."""
+    """Return when a key expires, if the key is a JSON web token with the claim `exp`; otherwise None."""
     with suppress(ValueError, KeyError, TypeError, OverflowError, OSError):
         _, content, _ = key.split(".")
         claims = json.loads(base64.urlsafe_b64decode(content + "=" * (-len(content) % 4)))
@@ -151,7 +152,10 @@ def expiry_of(key: str) -> datetime | None:
 
 
 def judge_key(expires: datetime | None, now: datetime, *, renewed: str | None) -> Finding:
-    """Return the finding about the key. `renewed`: the source of fresh keys, in words; None if there is no source."""
+    """Return the finding about the key's expiry, which may be unknown (None).
+
+    `renewed`: the source of fresh keys, in words; None if there is no source.
+    """
     how = f"; {renewed}" if renewed else ""
     if expires is None:
         return ok(KEY_SUBJECT, f"it states no expiry date{how}")

@@ -15,7 +15,7 @@ from .finding import Finding, failure, ok, ok_if, warning
 from .surroundings import read_clock
 
 ANSWER_WITHIN = 5.0  # s
-SLOW = 0.05  # s per answer; each claim of a rate limit waits for an answer
+SLOW = 0.05  # s per answer; each permit of the rate limit waits for an answer
 FULL = 0.8  # of maxmemory
 # A trial of what workers do: a script that writes and reads two keys, with a letter that is not ASCII.
 WORK = """
@@ -30,25 +30,25 @@ KEEP_ALL = "redis-cli CONFIG SET maxmemory-policy noeviction, and the same in re
 
 @dataclass(frozen=True)
 class RedisReading:
-    """The state of a server. Values that the server does not report are None."""
+    """The state of a Redis server. Values that the server does not report are None."""
 
     version: str
     latency: float  # s, fastest of a few answers
-    ahead: float  # s of lead over this machine's clock
-    policy: str | None = None  # eviction policy when full
+    ahead: float  # s by which the server's clock is ahead of this machine's
+    policy: str | None = None  # what the server evicts when its memory is full
     append_only: bool | None = None
     last_write_ok: bool | None = None
     used: int | None = None  # bytes
     maxmemory: int | None = None  # bytes; 0: no bound
-    evicted: int | None = None  # keys, since its start
+    evicted: int | None = None  # keys, since the server's start
     replica: bool | None = None
     cluster: bool | None = None
-    refusal: str | None = None  # of a script on two of Tamis's keys
+    refusal: str | None = None  # why the server refuses a script on two of Tamis's keys; None: it runs the script
 
 
 @dataclass(frozen=True)
 class Unreachable:
-    """A server that did not answer, or denied access."""
+    """A Redis server that did not answer, or denied access."""
 
     why: str
     refused: bool = False  # True: the server answered, but refused the password, or requires a password
@@ -94,7 +94,7 @@ def read_redis_server(url: str) -> RedisReading | Unreachable:
 
 
 def _refusal(client: "redis.Redis") -> str | None:
-    """Return why the server refuses the commands of a worker; None if it executes them."""
+    """Return why the server refuses a script with commands that workers use; None if it executes the script."""
     keys = [f"{wire.KEY_PREFIX}doctor:{name}" for name in ("value", "list")]
     try:
         read = client.eval(WORK, len(keys), *keys, LETTER)
@@ -109,7 +109,7 @@ def _time(client: "redis.Redis") -> float:
 
 
 def judge_redis_server(subject: str, where: str, reading: RedisReading | Unreachable) -> list[Finding]:
-    """Return the findings about a server."""
+    """Return the findings about a Redis server. `subject`: its purpose, such as `broker`. `where`: its address."""
     if isinstance(reading, Unreachable):
         if reading.refused:
             mend = "put user and password in TAMIS_BROKER_URL: redis://user:password@host:6379/0"

@@ -11,7 +11,7 @@ from tamis_producer.transport.blocks import WHY, Block, block_words, lifting
 from .finding import Finding, failure, ok, ok_if, warning
 
 SKEW = 30.0  # s
-JOINS = 60  # s for a chord's join; a message redelivered before would run it twice
+JOINS = 60  # s for the join of a chord; a message redelivered earlier would run the join twice
 REPAIRED = {
     "released": "items of dead workers released",
     "lost": "lost messages replaced",
@@ -21,12 +21,15 @@ REPAIRED = {
     "resumed": "batches resumed at the end of their pause",
     "begun": "review stages begun",
 }
-OTHER_VARIABLES = {"TAMIS_MODEL_DIR", "TAMIS_PERSON", "TAMIS_REVIEWER"}  # not fields of the settings
+OTHER_VARIABLES = {"TAMIS_MODEL_DIR", "TAMIS_PERSON", "TAMIS_REVIEWER"}  # valid variables that are no settings
 DISK_LEFT = 2_000_000_000  # bytes
 
 
 def read_clock(ask: Callable[[], float]) -> tuple[float, float]:
-    """Return the latency of the fastest of three answers, and how far the server's clock is ahead, both in seconds."""
+    """Return the latency of the fastest of three answers, and the lead of the server's clock over this machine's.
+
+    Both are in seconds. `ask`: returns the server's time.
+    """
     best = (float("inf"), 0.0)
     for _ in range(3):
         wall, began = time.time(), time.perf_counter()
@@ -58,7 +61,7 @@ def judge_clocks(ahead: Mapping[str, float]) -> Finding:
 def judge_names(environment: Collection[str], settings: Collection[str]) -> Iterator[Finding]:
     """Yield a warning for each variable `TAMIS_...` that is no setting, with the setting that is probably meant.
 
-    `environment`: the names of all variables. `settings`: the names of the settings' fields.
+    `environment`: the names of all environment variables. `settings`: the names of the settings, in lower case.
     """
     variables = {f"TAMIS_{name.upper()}" for name in settings} | OTHER_VARIABLES
     for name in sorted(environment):
@@ -71,7 +74,8 @@ def judge_names(environment: Collection[str], settings: Collection[str]) -> Iter
 def judge_times(*, visibility: float, item_deadline: float, call_timeout: float) -> Finding:
     """Return the finding about time limits, all in seconds.
 
-    The broker should not deliver a message again while its item may still be under way.
+    `visibility`: the time after which the broker delivers an unacknowledged message again. An item may take
+    `item_deadline` and `call_timeout` together, so `visibility` should be longer.
     """
     subject = "time limits"
     longest = item_deadline + call_timeout
@@ -88,9 +92,9 @@ def judge_times(*, visibility: float, item_deadline: float, call_timeout: float)
 
 
 def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | None, *, version: str) -> list[Finding]:
-    """Return findings about workers.
+    """Return the findings about workers.
 
-    `waiting`: messages by queue (None: unknown). `version`: the version of this Tamis.
+    `waiting`: the number of waiting messages by queue; None: unknown. `version`: the release of Tamis on this machine.
     """
     subject = "workers"
     messages = sum((waiting or {}).values())
@@ -116,7 +120,7 @@ def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | No
 def judge_servers(in_ledger: Collection[str], in_redis: Collection[str]) -> Iterator[Finding]:
     """Yield a failure if this environment's ledger and Redis do not belong to the same workers.
 
-    `in_ledger`, `in_redis`: the ids of the workers that report there.
+    `in_ledger`, `in_redis`: the ids of the workers that report in the ledger, and in Redis.
     """
     if in_redis and not set(in_redis) & set(in_ledger):
         mend = "set TAMIS_DATABASE_URL here as for the workers"
@@ -127,7 +131,7 @@ def judge_servers(in_ledger: Collection[str], in_redis: Collection[str]) -> Iter
 
 
 def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
-    """Return the finding about the reconciler's repairs. The finding is never a warning, because repairs are normal."""
+    """Return the finding about past repairs, such as replaced messages. Repairs are normal, so it is no warning."""
     subject = "reconciler"
     done = [f"{REPAIRED[repair.kind]} {repair.total:,}" for repair in repairs if repair.kind in REPAIRED]
     if not done:
@@ -136,7 +140,7 @@ def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
 
 
 def judge_blocks(blocks: Sequence[Block]) -> list[Finding]:
-    """Return the findings about models whose endpoint asked to wait."""
+    """Return the findings about blocked models: their endpoint asked workers to wait."""
     findings = [
         warning("limiter", f"{block_words([block])}: {WHY}", f"wait, or run {lifting([block])}") for block in blocks
     ]
@@ -144,6 +148,6 @@ def judge_blocks(blocks: Sequence[Block]) -> list[Finding]:
 
 
 def judge_disk(where: str, left: int) -> Finding:
-    """Return the finding about the disk. `left`: free bytes."""
+    """Return the finding about free disk space. `where`: the folder. `left`: free bytes."""
     line = f"{left / 1e9:,.1f} GB are free for {where}"
     return ok_if(left >= DISK_LEFT, "disk", line, "free some space: Postgres stops when the disk is full")

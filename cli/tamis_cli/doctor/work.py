@@ -1,4 +1,4 @@
-"""Trials of what workers do, with a letter that is not ASCII: a message, a chord, a row, a lock, a notification."""
+"""Trials of the servers with a message, a chord, a row, a lock and a notification. Test texts are not ASCII."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -20,7 +20,7 @@ from tamis_worker.ledger.connection import refusal_words
 from .finding import Finding, failure, ok, warning
 
 ANSWER_WITHIN = 5.0  # s
-DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # no limits, for undeclared poolers
+DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # no limits: an undeclared pooler may refuse them
 LETTER = "\u03b1"
 RIGHTS = "give its user the rights that docs/security.md lists"
 POOLED = "no notification passes a pooler of transactions: results of single calls come up to a second later"
@@ -28,7 +28,7 @@ AWAITED = "if a pooler of transactions is in front, add ?pgbouncer=true to TAMIS
 
 
 def try_messages(settings: WorkerSettings) -> Iterator[Finding]:
-    """Yield a finding about a message through the broker, and a finding about a chord in the result backend."""
+    """Try a message through the broker and a chord in the result backend. Yield a finding about each."""
     with closing(make_app(settings, within=ANSWER_WITHIN)) as app:
         changed = "it was lost or changed"
         yield _tried("broker", "test message came back", lambda: passes_on(app, LETTER, within=ANSWER_WITHIN), changed)
@@ -36,9 +36,10 @@ def try_messages(settings: WorkerSettings) -> Iterator[Finding]:
 
 
 def try_ledger(url: str, *, pooled: bool) -> Iterator[Finding]:
-    """Yield findings about a row, a lock and a notification of the ledger.
+    """Try a row, a lock and a notification in the ledger, and yield the findings.
 
-    The row is rolled back. `pooled`: the URL declares a pooler of transactions, so no notification is tried.
+    The row is rolled back. `pooled`: whether the URL declares a pooler of transactions; if so, no notification is
+    tried.
     """
     yield _tried("ledger", "test row came back", lambda: _row(url), "its text was changed")
     if pooled:

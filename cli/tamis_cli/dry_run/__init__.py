@@ -1,1 +1,1 @@
-"""A dry run: the prompts of a batch, rendered and counted before anything is submitted."""
+"""A dry run: the prompts of a batch, rendered and counted, while nothing is submitted."""

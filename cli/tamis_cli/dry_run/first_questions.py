@@ -35,21 +35,21 @@ from .prompt_beginning import beginning_of
 
 SAMPLES = 3
 KEYS_AT_ONCE = 1000
-ASSUMED_CALL = 2.0  # s, without earlier calls of the model
+ASSUMED_CALL = 2.0  # s per call, if the ledger has too few earlier calls
 LATEST_BATCHES = 5
-ENOUGH = 20  # results for an average
+ENOUGH = 20  # fewest results for an average
 STANDARD, FLEX = "standard", "flex"  # tiers whose costs are compared
 
 
 @dataclass(frozen=True)
 class _FirstQuestion:
-    """A question that a worker would ask first about an item."""
+    """One of the first questions that a worker would ask about an item."""
 
     item_id: str
     title: str | None
     request: ChatRequest
-    sample: int
-    key: str
+    sample: int  # distinguishes equal questions that must not share a cached answer
+    key: str  # of its answer in the cache
 
     @property
     def prompt_tokens(self) -> int:
@@ -60,18 +60,18 @@ class _FirstQuestion:
 
 @dataclass(frozen=True)
 class _Experience:
-    """The questions that the cache can answer, and figures of earlier batches like this one."""
+    """The questions that the cache can answer, and averages of earlier batches with this operation and model."""
 
-    cached: frozenset[str] = frozenset()
+    cached: frozenset[str] = frozenset()  # keys of these questions
     answer_tokens: float | None = None  # mean per call
     seconds: float | None = None  # median per call
 
 
 def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
-    """Return the questions that workers with these settings would ask, counted and with their cost.
+    """Return a rehearsal of the batch: the first questions that workers would ask, with their number and cost.
 
-    Nothing is submitted, and no model is asked. For a batch without a model, the workers' model is used if the running
-    stack or the ledger knows it. An unknown model has no price. If the ledger does not answer, no question counts as
+    Nothing is submitted, and no model is asked. If the batch names no model, `workers_model` finds it in the settings,
+    the running stack or the ledger. An unknown model has no price. If the ledger does not answer, no question counts as
     cached, and the result's `unseen` says why.
 
     Raises:
@@ -151,13 +151,13 @@ def _samples(questions: list[_FirstQuestion]) -> Iterator[Sample]:
 
 
 def _look(settings: WorkerSettings, planned: Planned, model: str, questions: list[_FirstQuestion]) -> _Experience:
-    """Return which questions the cache answers, and the length and time of answers in similar batches."""
+    """Return the questions that the cache can answer, and the usual length and time of answers in similar batches."""
     keys = [question.key for question in questions] if planned.use_cache else []
     cached: set[str] = set()
     days = settings.cache_days
     young = true() if days is None else llm_cache.c.created_at > func.now() - timedelta(days=days)
     stack = None if settings.stack is None else settings.stack.model
-    default = stack or settings.model or (None if planned.model else model)  # model of batches without a model
+    default = stack or settings.model or (None if planned.model else model)  # used for batches that name no model
     operation = planned.operation.operation
     like = (
         select(batches.c.id)
@@ -182,10 +182,10 @@ def _look(settings: WorkerSettings, planned: Planned, model: str, questions: lis
 
 
 def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float | None) -> Duration:
-    """Return the longest of the durations that the limits cause, in seconds.
+    """Return the estimated duration of these calls: the longest of the durations that each limit alone would cause.
 
-    The durations are 60 * calls / limit_rpm, 60 * tokens / limit_tpm, and calls * seconds / limit_concurrency. The last
-    is at least as long as one call.
+    In seconds, these are 60 * calls / limit_rpm, 60 * tokens / limit_tpm, and calls * seconds / limit_concurrency. The
+    last is at least as long as one call. `seconds`: the duration of a call; None: `ASSUMED_CALL`.
     """
     call = seconds or ASSUMED_CALL
     taken = "as in the latest batches" if seconds else "assumed"
@@ -204,8 +204,8 @@ def workers_model(
 ) -> tuple[str | None, str | None]:
     """Return the model of a batch (None: unknown), and a note on its source (None: no note is needed).
 
-    `named`: the model of the command line. `latest`: returns the model of the ledger's latest answers; it is called
-    only if there is no other source.
+    `named`: the model that the command line names. `latest`: returns the model of the ledger's latest answers. This
+    function is called only if there is no other source.
     """
     theirs = None if settings.stack is None else settings.stack.model
     if named is not None:
@@ -224,7 +224,7 @@ def workers_model(
 
 
 def _latest_model(settings: WorkerSettings) -> str | None:
-    """Return the model of the last answer in batches that named no model; None if unknown."""
+    """Return the model of the latest answer in recent batches that named no model; None if unknown."""
     like = select(batches.c.id).where(batches.c.model.is_(None)).order_by(batches.c.created_at.desc())
     latest_answer = (
         select(results.c.model)

@@ -1,4 +1,4 @@
-"""The beginning of a prompt that is the same for every record: its estimated length, and whether endpoints cache it."""
+"""The beginning that the prompts of all records share: its length in tokens, and whether endpoints cache it."""
 
 from typing import Any
 
@@ -12,11 +12,17 @@ from tamis_worker.operations.program import Question
 
 
 def beginning_of(asked: ChatRequest | Question[Any]) -> Beginning:
-    """Return the length of the beginning that a question's prompt shares with prompts about other records."""
+    """Return the estimated tokens that a question's prompt shares with prompts about other records.
+
+    The result also has `MINIMUM`, the fewest tokens that endpoints cache.
+    """
     return Beginning(characters_in_common(asked.messages, asked.schema) // CHARACTERS_PER_TOKEN, MINIMUM)
 
 
 def beginning_of_all(operation: Operation) -> Beginning:
-    """Return the length of the beginning that all prompts of an operation share, measured with a made-up record."""
+    """Return the estimated tokens that all prompts of an operation share, measured with a made-up record.
+
+    The result also has the fewest tokens that endpoints cache.
+    """
     (question, *_) = next(operations.program_of(operation, {"title": "any"}))
     return beginning_of(question)

@@ -1,4 +1,4 @@
-"""The work of `tamis up`, without the command line around it."""
+"""The functions behind the command `tamis up`."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -23,9 +23,9 @@ USUAL_PORTS = {11434: "Ollama", 8080: "llama-server", 8000: "vLLM"}
 
 
 def local_endpoints(ports: Mapping[int, str] = USUAL_PORTS) -> Iterator[str]:
-    """Yield the settings for each endpoint on this machine that lists models now.
+    """Find the LLM endpoints on this machine that answer now, and yield a line of settings for each.
 
-    The endpoints' models are not asked.
+    Only the list of models is requested. `ports`: the ports to try, each with the program that usually listens there.
     """
     for port, program in ports.items():
         with suppress(ValueError):  # an answer that is not JSON is no list of models
@@ -33,7 +33,7 @@ def local_endpoints(ports: Mapping[int, str] = USUAL_PORTS) -> Iterator[str]:
             yield f"TAMIS_LLM_BASE_URL=http://{HOST}:{port}/v1 TAMIS_MODEL={model} ({program}'s usual port)"
 
 
-INTERRUPTED = 130  # shells' code: 128 + SIGINT
+INTERRUPTED = 130  # exit status after SIGINT, as in shells: 128 + 2
 
 
 def up(
@@ -47,11 +47,11 @@ def up(
 ) -> int:
     """Run the stack in the foreground until a signal stops it. Return the process's exit status.
 
-    With `auto`, the small model is served if the environment names no LLM. If the small model cannot be served,
-    everything but the workers runs, and the settings for an LLM are printed.
+    If `llm` is "auto" and the environment names no LLM, the small model is served. If this machine cannot run the
+    small model, no worker starts, and a message says how to set an LLM.
 
     Raises:
-        ConfigurationError: another stack runs from this folder, or something is missing.
+        ConfigurationError: another stack runs from `settings.home`, or a needed program or setting is missing.
         OperationFailed: a part does not become ready.
     """
     choice = _choice(settings, llm)
@@ -110,10 +110,10 @@ def _say_how_to_name_one(console: Console) -> None:
 
 
 def _places(stack: Stack, console: Console) -> dict[str, str]:
-    """Return the address of each part."""
+    """Return a text for each part of the stack by its name: the address, or the number of workers."""
     places = {
         "Postgres": f"{stack.database_url} ({stack.postgres.program})" if stack.postgres else "from TAMIS_DATABASE_URL",
-        # The password is omitted; programs read it in the stack file.
+        # Redis's password is omitted; programs read the password in the stack file.
         "Redis": f"redis://{HOST}:{stack.valkey.port}/0 ({stack.valkey.program})"
         if stack.valkey
         else "from TAMIS_BROKER_URL",
@@ -128,9 +128,9 @@ def _places(stack: Stack, console: Console) -> dict[str, str]:
 
 
 def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
-    """Return Flower's address and login. The text has Flower's random password only if `console` is a terminal.
+    """Return Flower's address and login. The random password is included only if `console` is a terminal.
 
-    Other outputs may be stored, and read by others. A password from the settings is never shown.
+    A console that is no terminal may be a file that others read. A password from the settings is never included.
     """
     chosen = stack.settings.flower_password is not None
     if console.is_terminal and not chosen:
@@ -140,5 +140,8 @@ def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
 
 
 def page_place(gateway: Gateway, stack: Stack, console: Console) -> str:
-    """Return the page's address. The address contains the key only if `console` is a terminal."""
+    """Return the page's address. The address contains the key only if `console` is a terminal.
+
+    Otherwise the text names the file with the key.
+    """
     return gateway.sign_in_url if console.is_terminal else f"{gateway.url} (key in {stack.home / KEY_FILE})"

@@ -1,4 +1,4 @@
-"""The embedded endpoints with OpenAI's API: the small model, and the example's recorded answers."""
+"""Two embedded endpoints with OpenAI's API: one serves the small model, the other the example's recorded answers."""
 
 import subprocess
 import sys
@@ -18,18 +18,18 @@ from .process import ChildrenFile, Command, ask_program, why_not_run
 
 MODEL_NAME = "SmolLM2-135M-Instruct"
 PACKAGE = "xllamacpp"
-IMPORT_WITHIN = 60.0  # seconds; a cold disk and two busy cores
-AT_ONCE = 3  # calls for recorded answers in flight; more would hide the progress of two dozen records
+IMPORT_WITHIN = 60.0  # seconds; enough for a cold disk and two busy cores
+AT_ONCE = 3  # calls in flight; with more, two dozen records would end too fast to show progress
 
 
 class Endpoint(WebPart):
-    """An endpoint that the stack's workers ask. It needs no key."""
+    """An LLM endpoint on this machine for the stack's workers. Requests need no key."""
 
     health_path: ClassVar[str] = "/health"
     server: ClassVar[str]  # module that serves the model
-    arguments: tuple[str, ...]  # of that module, without its port
+    arguments: tuple[str, ...]  # of the module `server`, without its port
     model: ClassVar[str]
-    worker_settings: ClassVar[Mapping[str, str]]  # besides URL, key and model
+    worker_settings: ClassVar[Mapping[str, str]]  # environment variables besides URL, key and model
 
     def __init__(self, log: Path, children: ChildrenFile | None = None) -> None:
         super().__init__("llm", log, children=children)
@@ -44,10 +44,10 @@ class Endpoint(WebPart):
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Return the environment variables of a worker that uses this endpoint."""
+        """Return the environment variables that make a worker use this endpoint."""
         return {
             "TAMIS_LLM_BASE_URL": self.base_url,
-            "TAMIS_LLM_API_KEY": "local",  # the server needs none, the client any
+            "TAMIS_LLM_API_KEY": "local",  # the server needs no key, but the client requires one
             "TAMIS_MODEL": self.model,
             **self.worker_settings,
         }
@@ -55,7 +55,10 @@ class Endpoint(WebPart):
 
 @cache
 def why_no_server() -> str | None:
-    """Return why no model can be served here, or None. A child process checks this, because the check may crash."""
+    """Return why this machine cannot serve the small model; None if it can.
+
+    A child process tries the import of `PACKAGE`, because the import may crash.
+    """
     if find_spec(PACKAGE) is None:
         return f"the package {PACKAGE} is not installed: pip install 'tamis[local]'"
     try:
@@ -68,7 +71,7 @@ def why_no_server() -> str | None:
 
 
 def need_server() -> None:
-    """Raise `ConfigurationError` if no model can be served on this machine."""
+    """Raise `ConfigurationError` if this machine cannot serve the small model."""
     if (why := why_no_server()) is not None:
         raise ConfigurationError(
             f"the small model cannot run here: {why}. Or use another LLM: set TAMIS_LLM_BASE_URL, TAMIS_MODEL and, "
@@ -77,16 +80,16 @@ def need_server() -> None:
 
 
 class LlmServer(Endpoint):
-    """The server of the model in `file`. It answers `PARALLEL` requests at a time; further requests wait."""
+    """The endpoint that serves the model in `file`. It answers `PARALLEL` requests at a time; further requests wait."""
 
-    start_within: ClassVar[float] = 120.0  # a cold disk and two busy cores
+    start_within: ClassVar[float] = 120.0  # enough for a cold disk and two busy cores
     title: ClassVar[str] = "the small model"
     server: ClassVar[str] = llm_server.__name__
     model: ClassVar[str] = MODEL_NAME
     worker_settings: ClassVar[Mapping[str, str]] = {
-        "TAMIS_BOUNDED_SCHEMA": "true",  # the model follows only bounds in its grammar
+        "TAMIS_BOUNDED_SCHEMA": "true",  # the model obeys only bounds that the grammar enforces
         "TAMIS_LIMIT_CONCURRENCY": str(llm_server.PARALLEL),
-        # One item waits behind each running call. If a worker claimed more, it would only release them when it stops.
+        # One item waits behind each running call. Further claimed items would only be released when the worker stops.
         "TAMIS_CONCURRENCY": str(2 * llm_server.PARALLEL),
     }
 
@@ -96,7 +99,7 @@ class LlmServer(Endpoint):
 
 
 class RecordedAnswers(Endpoint):
-    """The server of the answers in `tamis_review/example/answers.json`, which asks no model."""
+    """The endpoint that serves the answers in `tamis_review/example/answers.json`. No model is asked."""
 
     title: ClassVar[str] = "the recorded answers"
     server: ClassVar[str] = recorded_server.__name__

@@ -1,6 +1,6 @@
-"""The Celery app for Flower, which only Flower's own process imports. That process's environment names the servers.
+"""The Celery app for Flower. Only Flower's own process, whose environment names the servers, imports this module.
 
-The app is made at import, because Celery's command line takes the name of an existing app.
+The app is made at import, because Celery's command line loads an app by the names of module and variable.
 """
 
 import os

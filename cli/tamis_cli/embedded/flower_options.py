@@ -1,6 +1,6 @@
 """The options of Flower: it is read-only, needs a password, and keeps its history when it restarts.
 
-All options are in its environment, because any user can read a command line.
+All options are environment variables, because any user of the machine can read a process's command line.
 """
 
 import os
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 USER = "tamis"
 FLOWER_PORT = 5555
 PASSWORD_FILE = "flower.password"  # noqa: S105 - the name of a file
-SAVE_EVERY = 60_000  # milliseconds: history that a killed Flower loses
+SAVE_EVERY = 60_000  # milliseconds between saves; a killed Flower loses the history since the last save
 FLOWER = ("celery", "--app", "tamis_cli.embedded.flower_app:app", "flower")  # after `python -m`
 
 
 def flower_environment(
     home: Path, environment: Mapping[str, str], *, address: str, port: int, password: str | None
 ) -> dict[str, str]:
-    """Return the environment of Flower, which keeps its history and its secrets under `home`.
+    """Return the environment variables of Flower: those of `environment`, and Flower's options.
 
-    Without a `password`, the random password in `PASSWORD_FILE` is used.
+    Flower keeps its history and its secrets under `home`. Without a `password`, the random password in the file
+    `PASSWORD_FILE` is used.
     """
     # This import is inside the function, because other commands do not need it.
     from tamis_producer.config.private_file import kept_secret
@@ -49,7 +50,7 @@ def flower_environment(
 def become_flower(settings: "WorkerSettings", *, port: int) -> NoReturn:
     """Replace this process by Flower, for the servers of `settings`. Flower then receives signals directly.
 
-    The password is from the settings. If they have none, it is the random password in `flower.password`.
+    The password is from the settings. If the settings have none, the random password in `PASSWORD_FILE` is used.
 
     Raises:
         ConfigurationError: no servers are named, and no stack runs.

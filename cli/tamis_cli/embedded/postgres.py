@@ -1,6 +1,6 @@
 """An embedded Postgres for the ledger. It is durable, and reachable only through a Unix socket.
 
-It can be used alone: `with Postgres(folder) as postgres: ... postgres.url`.
+The class can be used without a stack: `with Postgres(folder) as postgres: ... postgres.url`.
 """
 
 import contextlib
@@ -31,10 +31,10 @@ from .server_program import SYSTEM, ProgramCandidate, ServerKind, ServerProgram,
 DATABASE = "tamis"
 SUPERUSER = "postgres"
 PORT = 5432  # part of the socket's file name; nothing listens on TCP
-SOCKET_PATH_LIMIT = 103  # bytes, the shortest limit of the systems (macOS; Linux has 107)
+SOCKET_PATH_LIMIT = 103  # bytes: the limit of macOS; Linux allows 107
 CONNECT_WITHIN = 5  # seconds
 SYSTEM_USER = "embedded_postgres"  # runs the server for root, because Postgres refuses to run as root
-DEBIAN_USER = "postgres"  # made by the distribution's package; used if no other can be made
+DEBIAN_USER = "postgres"  # made by Debian's package; used if `SYSTEM_USER` cannot be created
 ACCOUNTS = Path("/etc/passwd")
 POSTGRES = ServerKind(
     name="Postgres",
@@ -51,10 +51,10 @@ ASK_WITHIN = 10.0  # seconds
 PARAMETERS = {
     "listen_addresses": "",
     "port": str(PORT),
-    "max_connections": "200",  # a pool per worker process, the producers, and reserve
+    "max_connections": "200",  # enough for a pool in each worker process, for producers, and in reserve
     "shared_buffers": "128MB",
     "max_wal_size": "2GB",  # a large COPY does not wait for checkpoints
-    "jit": "off",  # the package's binaries have no compiler; the system's should behave alike
+    "jit": "off",  # the package's binaries cannot compile; the system's should behave alike
     "log_min_duration_statement": "5s",
     "timezone": "UTC",
     "log_timezone": "UTC",
@@ -62,7 +62,7 @@ PARAMETERS = {
 
 
 class Postgres(Part):
-    """A server with its data in `folder`, which is created if missing. By default, `log` is a file in this folder."""
+    """A Postgres server with its data in `folder`, which is created if missing. `log` is in this folder by default."""
 
     title: ClassVar[str] = "Postgres"
 
@@ -71,7 +71,7 @@ class Postgres(Part):
     ) -> None:
         """Prepare the server, without starting it.
 
-        `patience`: seconds for which the processes of a killed server may take to end.
+        `patience`: seconds that the processes of a killed server may take to end.
         """
         self.folder = folder.absolute()
         self.data = self.folder / "data"
@@ -80,12 +80,12 @@ class Postgres(Part):
 
     @cached_property
     def program(self) -> ServerProgram:
-        """Return the server program. Raise `ConfigurationError` if there is none, or none that can read the data."""
+        """Return the server program. Raise `ConfigurationError` if no installed program can read the data."""
         return server_program(self.data)
 
     @property
     def url(self) -> str:
-        """Return the URL for SQLAlchemy, with the psycopg driver."""
+        """Return the URL of the database for SQLAlchemy, with the psycopg driver."""
         socket = quote(str(self.socket_folder), safe="/")
         # The URL has the port, because PGPORT in the environment could name another.
         return f"postgresql+psycopg://{SUPERUSER}@/{DATABASE}?host={socket}&port={PORT}"
@@ -110,9 +110,9 @@ class Postgres(Part):
         return replace(
             self.command(str(self.program.path), *folders, *parameters),
             user=self._account.pw_name if self._account else None,
-            stop_signal=signal.SIGINT,  # fast: rolls back open transactions, writes a checkpoint
+            stop_signal=signal.SIGINT,  # fast shutdown: rolls back open transactions, writes a checkpoint
             stop_within=30.0,
-            death_signal=signal.SIGQUIT,  # immediate: ends its own children too
+            death_signal=signal.SIGQUIT,  # immediate shutdown: the server ends its own children too
         )
 
     def healthy(self) -> bool:
@@ -122,7 +122,7 @@ class Postgres(Part):
         return False
 
     def wait_until_healthy(self) -> None:
-        """Wait until the server answers and the database exists."""
+        """Wait until the server answers, and create the database if it is missing."""
         super().wait_until_healthy()
         with self._connect() as connection:
             if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
@@ -151,7 +151,10 @@ class Postgres(Part):
         return False
 
     def _make_cluster(self) -> None:
-        """Create the data folder in one step, so that an interrupted `initdb` never leaves half a cluster."""
+        """Create the data folder (a cluster of Postgres) under a draft name, then rename it.
+
+        An interrupted `initdb` thus leaves no incomplete data folder.
+        """
         draft = self.folder / "data.draft"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)
@@ -179,7 +182,7 @@ class Postgres(Part):
         draft.replace(self.data)
 
     def _make_reachable(self) -> None:
-        """If the present user is root, give the server's own user access to its binaries and data."""
+        """If the present user is root, give the server's account access to the server's binaries and data."""
         if self._account is not None:
             if not self.program.of_system:
                 open_binaries(self.program.path)
@@ -199,7 +202,7 @@ class Postgres(Part):
         self.socket_folder.chmod(0o700)
 
     def _clear_stale_pid_file(self) -> None:
-        """Remove the pid file of a killed server, because another process may have its pid by now.
+        """Remove the pid file of a killed server, because another process may have the file's pid by now.
 
         Raises:
             ConfigurationError: a server is running with these data.
@@ -208,7 +211,7 @@ class Postgres(Part):
         if not pid_file.exists():
             return
         server = {"name": "postgres", "cwd": str(self.data.resolve())}
-        # Processes that ended are not listed; another user's have an unknown folder.
+        # Processes that ended are not listed. The current folder of another user's process is unknown.
         processes = [process for process in psutil.process_iter(list(server)) if process.info == server]
         _, alive = psutil.wait_procs(processes, timeout=self._patience)
         if alive:
@@ -232,17 +235,17 @@ class Postgres(Part):
 
 
 def _case_rules(version: Version) -> tuple[str, ...]:
-    """Return the options of `initdb` that make sorting and case rules the same on every machine."""
+    """Return the options of `initdb` for UTF-8 case rules, and for the same sorting on every machine."""
     if version >= (17,):
         return "--locale-provider=builtin", "--builtin-locale=C.UTF-8"
-    return ("--lc-ctype=C.UTF-8",)  # from the C library; the order is by bytes in either case
+    return ("--lc-ctype=C.UTF-8",)  # from the C library; sorting is by bytes in all versions
 
 
 def server_program(data: Path) -> ServerProgram:
-    """Return the program `postgres` for a data folder. Each major release reads only its own data.
+    """Return a program `postgres` that can read the data folder. A major release reads only its own data.
 
     Raises:
-        ConfigurationError: there is no such program, with `initdb` beside it; the message names packages to install.
+        ConfigurationError: no program with `initdb` beside it is suitable; the message names packages to install.
     """
     release = release_of(data)
     runs: list[Version] = []  # versions that do not read the data
@@ -268,13 +271,13 @@ def server_program(data: Path) -> ServerProgram:
 
 def release_of(data: Path) -> int | None:
     """Return the major release that made a data folder; None if unknown."""
-    with contextlib.suppress(OSError, ValueError):  # another user's folder: reported with its owner
+    with contextlib.suppress(OSError, ValueError):  # another user's folder; a later error names this problem
         return int((data / "PG_VERSION").read_text("ascii").partition(".")[0])
     return None
 
 
 def candidates() -> Iterator[ProgramCandidate]:
-    """Yield possible programs, each once: first the package's, then the system's from the newest release on."""
+    """Yield server programs to try, each once: first the Python package's program, then the system's programs."""
     yield from brought_along(POSTGRES, "pginstall/bin/postgres")
     seen: set[Path] = set()
     for folder in _system_folders():
@@ -294,7 +297,7 @@ def _system_folders() -> Iterator[Path]:
 
 
 def _named_by_pg_config() -> Path | None:
-    """Return the folder that `pg_config` names. The folder may contain no server, if only a client is installed."""
+    """Return the folder of programs that `pg_config` names, or None. The folder may have no server, only a client."""
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         done = ask_program("pg_config", "--bindir", within=ASK_WITHIN)
         return Path(done.stdout.strip()) if done.returncode == 0 else None
@@ -306,7 +309,10 @@ def _release_in_path(folder: Path) -> int:
 
 
 def server_account() -> pwd.struct_passwd | None:
-    """Return the account that must run the server: a separate account if the present user is root, otherwise None."""
+    """Return a separate account for the server if the present user is root; otherwise None.
+
+    Postgres refuses to run as root. The account is created if it is missing.
+    """
     if os.geteuid() != 0:
         return None
     command = ["useradd", "--system", "--no-create-home", "--shell", "/bin/sh", SYSTEM_USER]
@@ -327,7 +333,10 @@ def server_account() -> pwd.struct_passwd | None:
 
 
 def open_binaries(program: Path) -> None:
-    """Let every user run a package's binaries, which an installation under a strict umask may have prevented."""
+    """Let every user run `program` and the other binaries of its package.
+
+    After an installation under a strict umask, other users have no access.
+    """
     binaries = program.parent
     allow_passage(binaries)
     closed = [file for file in (program, binaries, binaries.parent) if not file.stat().st_mode & stat.S_IXOTH]
@@ -342,7 +351,7 @@ def open_binaries(program: Path) -> None:
 
 
 def allow_passage(path: Path) -> None:
-    """Let every user pass through the folders above `path`, but not read them."""
+    """Let every user reach `path` through the folders above it, without the right to list these folders."""
     for folder in path.resolve().parents:
         mode = stat.S_IMODE(folder.stat().st_mode)
         if not mode & stat.S_IXOTH:

@@ -1,7 +1,7 @@
 """A supervised child process: started, watched, stopped within a time limit, and never left behind.
 
 `children.json` lists the children, so that the next supervisor can end any survivors. On Linux, the kernel usually ends
-the children of a killed supervisor (`launch`).
+the children of a killed supervisor (see launch.py).
 """
 
 import os
@@ -25,10 +25,10 @@ from tamis_worker.liveness.watchdog import EXIT_STALLED
 from . import launch
 
 SLICE = 0.05  # seconds between two checks of `hurry`
-LOG_LIMIT = 20_000_000  # bytes: a longer log replaces the previous old log at the next start
+LOG_LIMIT = 20_000_000  # bytes: at the next start, a longer log is renamed, and replaces the log renamed before
 KILL_WITHIN = 10.0  # seconds for the kernel to end a killed process
-SAME_START = 1.0  # seconds: two readings of a start time differ by changes of the system clock
-GRACE = 10.0  # seconds for a left-over process to end after its own signal
+SAME_START = 1.0  # seconds by which two readings of a start time may differ, if the clock was changed
+GRACE = 10.0  # seconds for a left-over process to end after its stop signal
 
 
 class ChildRecord(BaseModel):
@@ -54,7 +54,7 @@ _RECORDS = TypeAdapter(list[ChildRecord])
 
 
 class ChildrenFile:
-    """The children of a supervisor, written to `path` at every change."""
+    """The list of a supervisor's child processes, written to the file `path` at every change."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -69,7 +69,7 @@ class ChildrenFile:
             self._write()
 
     def remove(self, pid: int) -> None:
-        """Remove a child that has ended."""
+        """Remove the record of a child that has ended."""
         with self._lock:
             if self._records.pop(pid, None) is not None:
                 self._write()
@@ -77,7 +77,7 @@ class ChildrenFile:
     def end_survivors(self, grace: float = GRACE) -> list[str]:
         """End the processes that an earlier supervisor left, remove the file, and return the processes' names.
 
-        Each process first gets its own stop signal, and is killed after `grace` seconds.
+        Each process first gets its own stop signal. A process that runs `grace` seconds later is killed.
         """
         survivors = {record: process for record in self._read() if (process := record.find())}
         for record, process in survivors.items():
@@ -104,22 +104,22 @@ class ChildrenFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A program with its arguments, and how to end it."""
+    """A program to run, with its arguments, its log and environment, and the signals that end it."""
 
     name: str
     argv: tuple[str, ...]  # program by its full path, then arguments
     log: Path  # gets both output streams, appended
     env: Mapping[str, str]
-    user: str | None = None  # system user to run as; None: ours
+    user: str | None = None  # system user to run as; None: the present user
     stop_signal: signal.Signals = signal.SIGTERM
-    stop_within: float = 15.0  # seconds from the stop signal to SIGKILL; the gateway itself gives requests 10
-    death_signal: signal.Signals = signal.SIGKILL  # sent by the kernel when our thread or process dies (Linux)
+    stop_within: float = 15.0  # seconds from the stop signal to SIGKILL; the gateway gives its requests 10 s
+    death_signal: signal.Signals = signal.SIGKILL  # sent by the kernel when the thread that started it ends (Linux)
 
 
 class Process:
     """A running child in its own session, so that a terminal's Ctrl-C reaches only the supervisor.
 
-    The kernel ties a child to the *thread* that started it, so this thread must outlive the child.
+    On Linux, the kernel ends a child when the *thread* that started it ends, so this thread must outlive the child.
     """
 
     def __init__(self, command: Command, children: ChildrenFile | None = None) -> None:
@@ -156,7 +156,7 @@ class Process:
 
     @property
     def returncode(self) -> int | None:
-        """Return the exit status: None while the process runs, or minus the number of the signal that ended it."""
+        """Return the exit status: None while the process runs, minus the signal's number if a signal ended it."""
         return self._popen.returncode
 
     def wait(self, timeout: float) -> bool:
@@ -176,11 +176,11 @@ class Process:
         """
         if self._asked_at is None:
             self._asked_at = time.monotonic()
-            if not self.wait(0):  # only this process reaps it: until then no other process gets its pid
+            if not self.wait(0):  # the child is not reaped, so no other process has its pid
                 self._popen.send_signal(self.command.stop_signal)
 
     def stop(self, hurry: threading.Event | None = None) -> bool:
-        """End the process. Return False if it was killed, because the time was over or `hurry` was set."""
+        """Stop the process, and wait for its end. Return False if it had to be killed: too slow, or `hurry` was set."""
         self.ask_to_stop()
         deadline = (self._asked_at or time.monotonic()) + self.command.stop_within
         while not (hurry is not None and hurry.is_set()) and time.monotonic() < deadline:
@@ -192,7 +192,7 @@ class Process:
         return False
 
     def kill(self) -> None:
-        """End the process and its process group by SIGKILL, and wait until the process has ended."""
+        """End the process and its process group by SIGKILL, and wait for the end, at most `KILL_WITHIN` seconds."""
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -202,7 +202,7 @@ class Process:
         self.wait(KILL_WITHIN)
 
     def tail(self, lines: int = 12) -> str:
-        """Return the last lines that the process wrote since its start."""
+        """Return the last lines (at most `lines`) that the process wrote to its log since its start."""
         with self.command.log.open("rb") as log:
             log.seek(self._log_start)
             text = log.read().decode("utf-8", "replace")
@@ -210,7 +210,7 @@ class Process:
 
 
 def launcher(death_signal: signal.Signals = signal.SIGKILL, user: str | None = None) -> tuple[str, ...]:
-    """Return the words to put before a command so that the kernel ends it when this process ends (Linux).
+    """Return the words to put before a command. On Linux, the kernel then ends the command when this process ends.
 
     `death_signal`: the signal that the kernel sends. `user`: the system user that runs the command; None: the present
     user.
@@ -220,7 +220,7 @@ def launcher(death_signal: signal.Signals = signal.SIGKILL, user: str | None = N
 
 
 def how_it_ended(returncode: int) -> str:
-    """Return how a process ended, in words."""
+    """Return in words how a process ended. A negative `returncode` is minus the number of a signal."""
     if returncode == EXIT_STALLED:
         return f"made no progress and ended itself with status {EXIT_STALLED}"
     if returncode >= 0:
@@ -232,13 +232,13 @@ def how_it_ended(returncode: int) -> str:
 
 
 def why_not_run(written: str, returncode: int) -> str:
-    """Return why a program ended at once: the missing library, else the last line of its output, else how it ended."""
+    """Return why a program ended at once: a missing library, else the last line of `written`, else its exit status."""
     lines = written.strip().splitlines()
     return missing_library(written) or (lines[-1] if lines else f"it {how_it_ended(returncode)}")
 
 
 def server_environment() -> dict[str, str]:
-    """Return the part of this process's environment that servers get: no keys, and no settings of the servers."""
+    """Return the environment variables that servers inherit: paths and the time zone, but no keys and no settings."""
     kept = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "TMPDIR", "TZ")
     return {name: os.environ[name] for name in kept if name in os.environ}
 
@@ -246,7 +246,7 @@ def server_environment() -> dict[str, str]:
 def ask_program(*command: str, within: float) -> subprocess.CompletedProcess[str]:
     """Run a program, and return its output and exit status.
 
-    Raise `OSError` if it cannot be run, and `TimeoutExpired` after `within` seconds.
+    Raise `OSError` if the program cannot be run, and `TimeoutExpired` if it runs for `within` seconds.
     """
     return subprocess.run(
         command,

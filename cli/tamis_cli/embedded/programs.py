@@ -20,13 +20,13 @@ from .ports import HOST
 from .process import ChildrenFile, Command
 
 STOP_WITHIN = 30.0  # seconds for calls in flight to return
-EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - told apart, not listened on
+EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared with, not listened on
 PAGE_PORT = 8080
 KEY_FILE = "page.key"
 
 
 class WorkerProgram(Part):
-    """The program `python -m tamis_cli worker`, which is healthy once its ready file exists."""
+    """A process of `python -m tamis_cli worker`. It is healthy once its ready file exists."""
 
     title: ClassVar[str] = "a worker"
 
@@ -61,7 +61,7 @@ class WorkerProgram(Part):
 
 
 class Flower(WebPart):
-    """Flower behind a password, on 127.0.0.1 by default.
+    """Flower, the monitor of the queue. It needs a password, and listens on 127.0.0.1 by default.
 
     It is read-only, because commands for batches must go to Tamis, whose ledger is authoritative.
     """
@@ -81,8 +81,8 @@ class Flower(WebPart):
     ) -> None:
         """Prepare Flower, without starting it.
 
-        Without a `password`, a random password is kept under `home`. Addresses other than 127.0.0.1 need a `password`.
-        `usual_port` is used if it is free; None: any free port.
+        Without a `password`, a random password is kept under `home`. An `address` that other machines can reach needs a
+        `password`. `usual_port` is used if it is free. If it is None or taken, a free port is chosen.
         """
         super().__init__("flower", home / "log" / "flower.log", environment, children)
         self._home = home
@@ -118,7 +118,7 @@ class Flower(WebPart):
 class Gateway(WebPart):
     """The HTTP gateway with its page, on 127.0.0.1: `python -m tamis_cli serve`.
 
-    The file `KEY_FILE` has a key of all scopes for the stack's user.
+    The file `KEY_FILE` has an API key of the stack's user, with all scopes (rights).
     """
 
     title: ClassVar[str] = "the gateway and its page"
@@ -152,7 +152,9 @@ class Gateway(WebPart):
 
 
 def keep_key(database_url: str, path: Path) -> None:
-    """Write a key of all scopes to `path`, under this machine's user name, unless a valid key is there already.
+    """Create an API key with all scopes (rights), and write it to `path`, unless `path` has a valid key already.
+
+    The key is named after the present user.
 
     Raises:
         LedgerUnavailable: the ledger does not answer.

@@ -3,7 +3,7 @@
 `python -m tamis_cli.embedded.recorded_server --answers PATH --port PORT`
 
 The server recognises a record by its title in the prompt. An unknown record gets status 400. If the file has a number
-`cut_off` for a record, that many first answers are truncated. In the usage, four characters count as a token.
+`cut_off` for a record, the first `cut_off` answers about this record are truncated. The reported usage is estimated.
 """
 
 import argparse
@@ -24,18 +24,18 @@ MODEL_NAME = "recorded-answers"
 LATENCY = 0.7  # seconds per answer: progress is visible, without a long wait
 CHARACTERS_OF_A_TOKEN = 4
 Body: TypeAlias = dict[str, Any]
-READABLE: dict[str, Body] = {  # by GET
+READABLE: dict[str, Body] = {  # response to GET by path
     "/health": {"status": "ok"},
     "/v1/models": {"object": "list", "data": [{"id": MODEL_NAME, "object": "model"}]},
 }
 
-_TITLE = re.compile(r"^title: (.+)$", re.MULTILINE)  # as `source_data` shows a record
+_TITLE = re.compile(r"^title: (.+)$", re.MULTILINE)  # the line of a prompt with the title of the record
 
 
 class Recordings:
-    """The answers by title, with the number of times that each was given.
+    """The recorded answers by the title of a record, and how often each answer was given.
 
-    `rows` are from `tamis_review/example/answers.json`.
+    `rows`: the list in `tamis_review/example/answers.json`.
     """
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
@@ -44,7 +44,10 @@ class Recordings:
         self._counting = threading.Lock()
 
     def answer(self, prompt: str) -> str | None:
-        """Return the next answer about the record in a prompt; None if the record is unknown."""
+        """Return the answer about the record in a prompt; None if the record is unknown.
+
+        The first `cut_off` answers about a record are truncated.
+        """
         title = match[1] if (match := _TITLE.search(prompt)) else ""
         row = self._rows.get(title)
         if row is None:
@@ -57,7 +60,7 @@ class Recordings:
 
 
 def completion(recordings: Recordings, request: Any) -> tuple[HTTPStatus, Body]:
-    """Return status and body of the response to a chat completion request."""
+    """Return status and body of the response to a chat completion. `request`: the decoded JSON of the request."""
     try:
         prompt = "\n".join(message["content"] for message in request["messages"])
     except (KeyError, TypeError):
@@ -77,11 +80,11 @@ def completion(recordings: Recordings, request: Any) -> tuple[HTTPStatus, Body]:
 
 
 def serve(recordings: Recordings, port: int, *, latency: float = LATENCY) -> ThreadingHTTPServer:
-    """Return a server on 127.0.0.1 that is ready to run. `latency`: seconds before each answer."""
+    """Return an HTTP server for 127.0.0.1 that does not run yet. `latency`: seconds before each answer."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"  # connections stay open
-        wbufsize = -1  # head and body leave together
+        wbufsize = -1  # the headers and the body of a response are sent together
 
         def do_GET(self) -> None:
             body = READABLE.get(self.path)
@@ -110,7 +113,7 @@ def serve(recordings: Recordings, port: int, *, latency: float = LATENCY) -> Thr
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Serve until a signal ends the process."""
+    """Serve the file of answers named in `arguments` (None: the command line) until a signal ends the process."""
     parser = argparse.ArgumentParser(prog="python -m tamis_cli.embedded.recorded_server")
     parser.add_argument("--answers", type=Path, required=True, help="the file of the recorded answers")
     parser.add_argument("--port", type=int, required=True)

@@ -1,4 +1,4 @@
-"""The choice of a server program: the Python package's, else the system's.
+"""The choice of a server program (Postgres or Valkey): the Python package's program, else the system's.
 
 A program is suitable if it runs on this machine (it reports its version) and is new enough.
 """
@@ -30,12 +30,12 @@ class ServerKind:
     package: str  # Python package with the program
     module: str  # of that package
     debian: str  # Debian's package
-    at_least: Version
+    at_least: Version  # the oldest suitable version
 
 
 @dataclass(frozen=True)
 class ProgramCandidate:
-    """A server program to try, which may be missing."""
+    """A server program to try. The file may be missing."""
 
     origin: str  # package of the program, or `SYSTEM`
     path: Path
@@ -43,7 +43,7 @@ class ProgramCandidate:
 
 @dataclass(frozen=True)
 class ServerProgram:
-    """A program that runs on this machine, and the reasons why earlier candidates were not chosen."""
+    """A server program that runs on this machine, and the reasons why earlier candidates were not chosen."""
 
     path: Path
     version: Version
@@ -52,7 +52,7 @@ class ServerProgram:
 
     @property
     def of_system(self) -> bool:
-        """Return whether the program belongs to the system. If so, its files must not be opened to other users."""
+        """Return whether the program belongs to the system. If so, the rights on its files must not be changed."""
         return self.origin == SYSTEM
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class ServerProgram:
 
     @property
     def told(self) -> str:
-        """Return the program and the reasons against earlier candidates, in one line."""
+        """Return a line with the program, and the reasons why earlier candidates were not chosen."""
         return "; ".join((str(self), *self.passed_over))
 
 
@@ -76,7 +76,7 @@ def choose(
     *,
     unfit: Callable[[Version], str | None] = lambda version: None,
 ) -> ServerProgram:
-    """Return the first candidate that runs, is new enough and is fit.
+    """Return the first candidate that runs, is new enough, and is not `unfit`.
 
     Args:
         server: the kind of server.
@@ -84,7 +84,7 @@ def choose(
         unfit: returns why a version is unfit; None if it is fit.
 
     Raises:
-        ConfigurationError: no candidate is suitable; the message has the reason against each, and packages to install.
+        ConfigurationError: no candidate is suitable; the message says why, and names packages to install.
     """
     reasons: list[str] = []
     remedies = [f"install Debian's package {server.debian}"]
@@ -109,7 +109,10 @@ def choose(
 
 
 def brought_along(server: ServerKind, program: str) -> list[ProgramCandidate]:
-    """Return the program at the path `program` within the server's package; empty if the package is not installed."""
+    """Return a list with the program at the path `program` in the server's Python package.
+
+    The list is empty if the package is not installed.
+    """
     # The package is not imported, because its import may fail or have effects.
     spec = find_spec(server.module)
     if spec is None or spec.origin is None:

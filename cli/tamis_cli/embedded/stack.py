@@ -32,7 +32,8 @@ def lock_home(home: Path) -> IO[str]:
     """Lock a home folder, so that only one stack runs from it. Return the lock file.
 
     The lock ends when this file is closed, or the process ends. The file is never removed, because two processes could
-    then lock two files of the same name. Raises `ConfigurationError` with the process that has the lock.
+    then lock two files of the same name. Raises `ConfigurationError` if another process has the lock, or if
+    the file cannot be opened.
     """
     path = home / "lock"
     try:
@@ -76,7 +77,7 @@ class StopSignals:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # set to survive its terminal
+            nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # nohup: survive the terminal
             self._before = {
                 number: signal.signal(number, self._on_signal)
                 for number in SIGNALS
@@ -100,12 +101,12 @@ class StopSignals:
 class Stack:
     """All parts of Tamis on a single machine, with data and logs under `settings.home`.
 
-    If the settings name servers, the stack uses them, and starts only workers, Flower and perhaps the model. Inside
+    If the settings name a broker and a database, the stack uses them, and starts no Postgres and no Valkey. Inside
     `with`, the first SIGINT, SIGTERM or SIGHUP raises `KeyboardInterrupt`. During a stop, these signals kill the
     remaining processes.
 
-    Use the stack in the main thread, or another thread that outlives it: the kernel ends children with the thread that
-    started them.
+    Use the stack in the main thread, or in another thread that outlives the stack. On Linux, the kernel ends a child
+    when the thread that started the child ends.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class Stack:
         """Prepare the stack without starting it.
 
         Args:
-            settings: `home` is the folder of data and logs; with `broker_url` and `database_url` no server is started.
+            settings: `home` is the folder of data and logs. With `broker_url` and `database_url`, no server is started.
             workers: number of worker processes.
             llm: "local" serves the small model, "recorded" the recorded answers to the example's records, "remote"
                 requires an LLM in the settings, and "none" needs no LLM.
@@ -171,12 +172,12 @@ class Stack:
 
     @property
     def model(self) -> str | None:
-        """Return the model for batches that name no model."""
+        """Return the model for batches that name no model; None if unknown."""
         return self.llm.model if self.llm else self.settings.model
 
     @property
     def llm_base_url(self) -> str | None:
-        """Return the workers' endpoint, without user and password; None if no endpoint is set."""
+        """Return the URL of the workers' LLM, without user and password; None if no LLM is set."""
         if self.llm is not None:
             return self.llm.base_url
         return shown_url(self.settings.endpoint) if self.settings.names_an_llm else None
@@ -185,11 +186,11 @@ class Stack:
         """Start everything, and wait until all parts work.
 
         Raises:
-            ConfigurationError: another stack runs from this folder, or something is missing.
+            ConfigurationError: another stack runs from the same home folder, or a needed program or setting is missing.
             OperationFailed: a part does not become ready; the message quotes its log. All parts are stopped again.
         """
         if self._llm_choice == "remote":
-            _ = self.settings.endpoint  # raises if none is set, before any worker does
+            _ = self.settings.endpoint  # raises if no LLM is set, before any worker does
         elif self._llm_choice == "local":
             need_server()
         make_home(self.home)
@@ -311,7 +312,10 @@ class Stack:
         part.wait_until_healthy()
 
     def _environment(self) -> Mapping[str, str]:
-        """Return this process's environment with the addresses of all parts. An empty value counts as not set."""
+        """Return the environment variables of workers, Flower and gateway: this process's, and the servers' addresses.
+
+        An empty value counts as not set.
+        """
         return {
             **os.environ,
             "TAMIS_HOME": str(self.home),
@@ -341,9 +345,9 @@ class Stack:
 
 
 def make_home(home: Path) -> None:
-    """Create the folder, which only its owner can read.
+    """Create the folder of a stack, which only its owner can read.
 
-    If the owner is root, others can pass through to Postgres's data.
+    If root creates the folder, other users can reach Postgres's data through it, but cannot list the folder.
 
     Raises:
         ConfigurationError: the folder cannot be created or written.

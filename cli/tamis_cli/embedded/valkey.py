@@ -1,6 +1,6 @@
 """An embedded Valkey or Redis for the broker: on 127.0.0.1, with a password and an append-only file.
 
-It can be used alone: `with Valkey(folder) as valkey: ... valkey.url`.
+The class can be used without a stack: `with Valkey(folder) as valkey: ... valkey.url`.
 """
 
 import json
@@ -25,7 +25,7 @@ from .server_program import SYSTEM, ProgramCandidate, ServerKind, ServerProgram,
 CONNECT_WITHIN = 2.0  # seconds
 PORT_TAKEN = "Address already in use"  # message of the server
 BIND_ATTEMPTS = 3  # another process may take a port between our check and the server's bind
-NEWER_DATA = "Can't handle RDB format version"  # message of an older server, or a server of the other family
+NEWER_DATA = "Can't handle RDB format version"  # message if a newer server, or one of another family, wrote the data
 
 REDIS = ServerKind(
     name="Redis server",
@@ -43,24 +43,24 @@ PARAMETERS = {
     "appendonly": "yes",
     "appendfsync": "everysec",
     "save": '""',
-    "maxmemory-policy": "noeviction",  # a full broker refuses with an error; other policies would drop messages
+    "maxmemory-policy": "noeviction",  # a full broker refuses writes; other policies would drop messages
     "tcp-keepalive": "60",
 }
 
 
 def candidates() -> Iterator[ProgramCandidate]:
-    """Yield possible programs: first the package's, then the system's."""
+    """Yield server programs to try: first the Python package's program, then the system's programs."""
     yield from brought_along(REDIS, "bin/valkey-server")
     for name in SYSTEM_PROGRAMS:
         if (path := shutil.which(name)) is not None:
-            # Unresolved: the program behind Debian's link depends on its own name.
+            # The link is not resolved, because Debian's program depends on the name by which it is run.
             yield ProgramCandidate(SYSTEM, Path(path).absolute())
 
 
 class Valkey(Part):
-    """A server with its data in `folder`, which is created if missing. By default, `log` is a file in this folder.
+    """A server with its data in `folder`, which is created if missing. `log` is in this folder by default.
 
-    The server keeps its last port if this port is still free.
+    A later start uses the last port again, if this port is still free.
     """
 
     title: ClassVar[str] = "Valkey, a Redis-protocol server"
@@ -80,11 +80,11 @@ class Valkey(Part):
 
     @property
     def url(self) -> str:
-        """Return the URL of database 0; the server has 16."""
+        """Return the URL of the server's database 0, with the password."""
         return f"redis://:{self.password}@{HOST}:{self.port}/0"
 
     def prepare(self) -> Command:
-        program = self.program  # before writing anything
+        program = self.program  # raises before anything is written
         data = self.folder / "data"
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self._port is None:  # chosen once per object, because other processes know the port
@@ -114,7 +114,7 @@ class Valkey(Part):
     def start(self) -> None:
         """Start the server, and wait until it answers.
 
-        At the first start, if another process has taken the chosen port, another port is tried.
+        If another process takes the chosen port before the first start, another port is tried.
         """
         for _ in range(BIND_ATTEMPTS - 1):
             handed_out = self._port is not None

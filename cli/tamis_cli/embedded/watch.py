@@ -16,12 +16,12 @@ STEADY = 60.0  # seconds of running after which earlier failures no longer count
 
 
 def restart_delay(failures: int) -> float:
-    """Return the seconds before a restart, after `failures` failures in a row: min(30, 0.5 * 2 ** (failures - 1))."""
+    """Return the seconds before a restart: `FIRST_DELAY`, doubled by each further failure, up to `LONGEST_DELAY`."""
     return float(min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 16)))
 
 
 def failures_in_a_row(before: int, ran_for: float) -> int:
-    """Return how often a part has ended in a row: 1 if it ran for `STEADY` seconds or longer, else `before` + 1."""
+    """Return the failures in a row of a part that has ended: 1 if it ran for `STEADY` seconds, else `before` + 1."""
     return 1 if ran_for >= STEADY else before + 1
 
 
@@ -29,7 +29,7 @@ def failures_in_a_row(before: int, ran_for: float) -> int:
 class _Watched:
     part: Part
     failures: int = 0
-    due: float | None = None  # time of its restart
+    due: float | None = None  # time of the planned restart, by the monotonic clock; None: none is planned
     coming_back: bool = False  # restarted, not healthy yet
 
 
