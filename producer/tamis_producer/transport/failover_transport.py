@@ -24,13 +24,13 @@ class FailoverSentinelChannel(redis.SentinelChannel):  # type: ignore[misc]
 
 
 class FailoverTransport(redis.Transport):  # type: ignore[misc]
-    """The transport to one Redis server, with channels that leave a replica."""
+    """The transport to one Redis server. Its channels disconnect from a server that became a replica."""
 
     Channel = FailoverChannel
 
 
 class FailoverSentinelTransport(redis.SentinelTransport):  # type: ignore[misc]
-    """The transport to the primary that Sentinels name, with channels that leave a replica."""
+    """The transport to the primary that Sentinels name. Its channels disconnect from a server that became a replica."""
 
     Channel = FailoverSentinelChannel
 

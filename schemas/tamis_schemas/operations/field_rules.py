@@ -41,9 +41,9 @@ class SubSchema:
 def parts(schema: JsonSchema, root: JsonSchema) -> list[SubSchema]:
     """Return the inner schemas that describe a schema's whole value, or the fields and items of this value.
 
-    Only the first of these keywords that the schema has is read: `$ref`; `const` or `enum`; `type` (implied by
-    `properties` and `items`); `anyOf`; `oneOf`; a single `allOf`. Other keywords are conditions, which can only narrow
-    the value down.
+    A schema may have several keywords. The first one in this order is read: `$ref`; `const` or `enum`; `type` (implied
+    by `properties` and `items`); `anyOf`; `oneOf`; a single `allOf`. Other keywords are conditions, which can only
+    narrow the value down.
     """
     if "$ref" in schema:
         return [SubSchema("$ref", definition(schema["$ref"], root), deeper=False)]
@@ -174,7 +174,7 @@ def _check_json(draft: JsonSchema) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """The number of schemas in a schema with its references, and how deep these schemas are nested."""
+    """The number of schemas inside a schema, and the depth of their nesting. References are followed."""
 
     size: int
     height: int

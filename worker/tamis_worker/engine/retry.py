@@ -5,9 +5,9 @@
 | rate_limited | wait as requested, else `rate_limit_wait`; repeated without a limit or deadline | no | yes |
 | a Retry-After of over `LONGEST_WAIT` | pause the batch for this time | no | |
 | no capacity at the flex tier | ask again when there may be capacity, see `capacity` | no | no |
-| timeout, connection, server, if the endpoint fails | wait until it answers, see `endpoint_health` | no | yes |
-| timeout, connection, if it answers | exponential back-off with full jitter, within calls and deadline | yes | no |
-| server, if it answers | back-off too, or the wait that a Retry-After requests | yes | only with a Retry-After |
+| timeout, connection, server: all calls fail | wait until it answers, see `endpoint_health` | no | yes |
+| timeout, connection: other calls succeed | exponential back-off, full jitter, within calls and deadline | yes | no |
+| server: other calls succeed | back-off too, or the wait that a Retry-After requests | yes | only with a Retry-After |
 | truncated | ask once more, with a larger token budget | yes | no |
 | empty, malformed, invalid | ask once more, with a description of the defect | yes | no |
 | unusable or truncated, and the request format has changed | repeat the original question | yes | no |

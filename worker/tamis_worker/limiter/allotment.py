@@ -57,7 +57,7 @@ class Permits:
 
     @property
     def tokens(self) -> int:
-        """The tokens of all permits, plus the unused tokens of earlier permits."""
+        """The tokens of the permits that the process has, plus tokens that earlier permits left unused."""
         return self.token_balance + self._upcoming_tokens
 
     @property
