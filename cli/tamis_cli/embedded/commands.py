@@ -110,7 +110,7 @@ def _say_how_to_name_one(console: Console) -> None:
 
 
 def _places(stack: Stack, console: Console) -> dict[str, str]:
-    """Return a text for each part of the stack by its name: the address, or the number of workers."""
+    """Return the address or the number of workers of each part of the stack. The keys are the parts' names."""
     places = {
         "Postgres": f"{stack.database_url} ({stack.postgres.program})" if stack.postgres else "from TAMIS_DATABASE_URL",
         # Redis's password is omitted; programs read the password in the stack file.

@@ -1,4 +1,4 @@
-"""Blocks: an endpoint asked to wait, so the shared rate limit grants no call to a model for a while.
+"""Blocks of models. If an endpoint requests a wait, the shared rate limit grants no call to its model for a while.
 
 The limiter keeps blocks in Redis. A block ends by itself, or when a person lifts the block. Workers notice the end
 within seconds.

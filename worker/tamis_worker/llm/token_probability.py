@@ -150,8 +150,7 @@ def _take(
 def _begun(text: bytes, lead: bytes, prefix: bytes, values: Mapping[str, float]) -> list[str]:
     """Return the values that are still possible after the token `text`.
 
-    `lead`: the answer's text from the token's beginning to the value. `prefix`: the part of the value in earlier
-    tokens.
+    `lead`: the characters of the token before the value begins. `prefix`: the part of the value in earlier tokens.
     """
     if not text:  # the end of the answer
         return []

@@ -147,7 +147,7 @@ def exact(folded: str, part: QuotePart, begin: int) -> Match | None:
 
 
 def _in_scope(folded: str, part: QuotePart, begin: int, start: int, end: int, similarity: float = 1.0) -> Match:
-    """Return the match of a passage with the part's words: altered if an adjacent negation reverses the meaning.
+    """Return the match of a passage with the part's words. Its state is `ALTERED` if a negation beside it is left out.
 
     If `begin` is not 0, the passage follows an ellipsis. Then a negation before the passage is not checked here.
     """
