@@ -1,6 +1,7 @@
 """SQL is fixed text with bound parameters: what a caller, a file or a model says never becomes a part of it."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -121,3 +122,10 @@ def test_the_test_sees_what_it_looks_for(source: str) -> None:
 )
 def test_the_test_lets_parameters_pass(source: str) -> None:
     assert not list(built(source))
+
+
+def test_no_two_locks_of_the_ledger_have_the_same_number() -> None:
+    named = re.compile(r"^(\w+) = (7_264_\d+)  #", re.MULTILINE)
+    locks = [match.groups() for path in SOURCES for match in named.finditer(path.read_text("utf-8"))]
+    assert len(locks) >= 7
+    assert len({number for _, number in locks}) == len(locks), locks

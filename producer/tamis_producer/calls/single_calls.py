@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from tamis_schemas import NO_STEERING, InvalidParameters, Operation, Steering
+from tamis_schemas.batches import wire
 from tamis_schemas.ledger.outages import LedgerConflict
 
 from ..config.settings import ProducerSettings
@@ -26,7 +27,6 @@ LARGEST_SHARD = 5000  # items, as for TAMIS_SHARD_SIZE: a chord holds all of its
 CONVERTED_AT_ONCE = 200  # items, after which other coroutines have their turn
 GATHER = 0.01  # s without a further call, after which the calls that came together become a batch
 LONGEST_GATHER = 0.05  # s after the first of these calls
-MOST_TOGETHER = 100  # calls in one batch; the next call begins another
 
 Submit = Callable[["CallQuestion", Sequence[dict[str, Any] | NewItem], int], Awaitable[UUID]]
 Find = Callable[[UUID], Awaitable[tuple[UUID, int] | None]]
@@ -85,7 +85,9 @@ class CallGroups:
             try:
                 batch = await asyncio.shield(submitted)
             except LedgerConflict:  # this call, or another call of the batch, is in the ledger already
-                batch, place = await self._alone(question, item)
+                if item.call_id is None:
+                    raise
+                batch, place = await self._alone(question, item, item.call_id)
             (result,) = await self._results(batch, [batch.results[place]], within)
             return result
         finally:
@@ -103,21 +105,22 @@ class CallGroups:
         batch = await self._submitted(question, items, at_once)
         return await self._results(batch, [*batch.results.values()], within)
 
-    async def _alone(self, question: CallQuestion, item: NewItem, tries: int = 2) -> tuple[FollowedBatch, int]:
+    async def _alone(
+        self, question: CallQuestion, item: NewItem, call_id: UUID, tries: int = 2
+    ) -> tuple[FollowedBatch, int]:
         """Return the batch with the item's earlier call and the item's place. Without such a call, submit the item."""
-        earlier = None if item.call_id is None else await self._find(item.call_id)
-        if earlier is not None:
+        if (earlier := await self._find(call_id)) is not None:
             return self.results.follow(earlier[0], [earlier[1]]), earlier[1]
         try:
             return await self._submitted(question, [item], 1), 0
         except LedgerConflict:  # the call's other message came first, or its batch is being purged
             if tries == 1:
                 raise
-            return await self._alone(question, item, tries - 1)
+            return await self._alone(question, item, call_id, tries - 1)
 
     def _joined(self, question: CallQuestion, key: Hashable) -> tuple[list[NewItem], asyncio.Task[FollowedBatch]]:
         gathered = self._open.get(key)
-        if gathered is not None and len(gathered[0]) < MOST_TOGETHER:
+        if gathered is not None and len(gathered[0]) < wire.SMALL:
             return gathered
         items: list[NewItem] = []
         waits = self._under_way[key] > 1
@@ -130,7 +133,7 @@ class CallGroups:
     async def _go(self, question: CallQuestion, key: Hashable, items: list[NewItem], *, waits: bool) -> FollowedBatch:
         if waits:
             joined, until = -1, time.monotonic() + LONGEST_GATHER
-            while joined < len(items) < MOST_TOGETHER and time.monotonic() < until:
+            while joined < len(items) < wire.SMALL and time.monotonic() < until:
                 joined = len(items)
                 await asyncio.sleep(GATHER)
             if key in self._open and self._open[key][0] is items:

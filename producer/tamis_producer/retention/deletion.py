@@ -18,7 +18,7 @@ from .holdings import loose_tables, sliced_tables
 from .subjects import Subject, find_again
 
 SLICE = 2_000  # places of a batch; their rows are locked and deleted in less than a second
-PURGE_LOCK = 7_264_949  # a Postgres advisory lock: a second purge waits for the first
+PURGE_LOCK = 7_264_951  # a Postgres advisory lock: a second purge waits for the first
 ROWS = 2_000  # of the cache, in one transaction
 
 

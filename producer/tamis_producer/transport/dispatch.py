@@ -27,7 +27,6 @@ from ..process.waiting import ON_THREAD, Waiting
 from .broker import broker_errors, forget_pools
 
 PUBLISH_BATCH = 500  # messages in one round trip to the broker
-SMALL = 10  # items of a batch that goes through the lane of small batches
 LANE_LOCK = 7_264_949  # a Postgres advisory lock: one batch chooses its lane at a time
 
 log = logging.getLogger(__name__)
@@ -253,7 +252,7 @@ def take_shard(connection: Connection, batch_id: UUID) -> Shard | None:
     lane = batch.lane
     changes: dict[str, Any] = {}
     if lane is None:  # its first dispatch, or its priority was changed
-        lane = changes["lane"] = _emptiest_lane(connection, batch.priority, small=batch.n_items <= SMALL)
+        lane = changes["lane"] = _emptiest_lane(connection, batch.priority, small=batch.n_items <= wire.SMALL)
     if batch.state != BatchStatus.RUNNING:
         check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
         changes |= {"state": BatchStatus.RUNNING, "started_at": func.clock_timestamp()}

@@ -28,6 +28,7 @@ from ..values.printable import printable_line
 from .status import Priority
 
 KEY_PREFIX = "tamis:"
+SMALL = 20  # items; a larger batch never holds the single calls of several callers, nor uses the lane of small batches
 LANES = 4  # queues of one priority; each batch uses a single lane, so it need not wait for all items of a larger batch
 PROBE_KEY = f"{KEY_PREFIX}probe"
 CONTROL_QUEUE = "control"  # aggregates: never behind thousands of items

@@ -13,7 +13,6 @@ from stage import abstracts
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.transport.broker import make_app
 from tamis_producer.transport.chord_backend import ChordBackend
-from tamis_producer.transport.dispatch import SMALL
 from tamis_schemas import Filter, Priority
 from tamis_schemas.batches import wire
 
@@ -100,23 +99,23 @@ def test_a_shard_is_published_as_a_chord_of_its_items(client: Client, settings: 
 
 def test_each_batch_goes_through_the_emptiest_lane_of_its_priority(client: Client, broker: Any) -> None:
     for priority in [Priority.NORMAL] * wire.LANES + [Priority.LOW]:
-        client.submit(Filter(criteria="Is it?"), abstracts(SMALL + 1), priority=priority)
-    assert in_lanes(broker, Priority.NORMAL) == [22, 11, 11, 0]
-    assert in_lanes(broker, Priority.LOW) == [11, 0, 0, 0]
+        client.submit(Filter(criteria="Is it?"), abstracts(wire.SMALL + 1), priority=priority)
+    assert in_lanes(broker, Priority.NORMAL) == [42, 21, 21, 0]
+    assert in_lanes(broker, Priority.LOW) == [21, 0, 0, 0]
 
 
 def test_the_emptiest_lane_is_that_with_the_fewest_items_not_that_with_the_fewest_batches(
     client: Client, broker: Any
 ) -> None:
-    for n in (100, 11, 12, 13, 14):
+    for n in (100, 21, 22, 23, 24):
         client.submit(Filter(criteria="Is it?"), abstracts(n, words=n))
-    assert in_lanes(broker, Priority.NORMAL) == [100, 11 + 13, 12 + 14, 0]
+    assert in_lanes(broker, Priority.NORMAL) == [100, 21 + 23, 22 + 24, 0]
 
 
 def test_no_small_batch_waits_behind_a_large_one(client: Client, broker: Any) -> None:
-    for n in (100, 100, 100, 100, SMALL, 1):
+    for n in (100, 100, 100, 100, wire.SMALL, 1):
         client.submit(Filter(criteria="Is it?"), abstracts(n, words=n))
-    assert in_lanes(broker, Priority.NORMAL)[-1] == SMALL + 1
+    assert in_lanes(broker, Priority.NORMAL)[-1] == wire.SMALL + 1
 
 
 def test_batches_that_are_submitted_at_the_same_moment_spread_over_the_lanes(
@@ -124,11 +123,11 @@ def test_batches_that_are_submitted_at_the_same_moment_spread_over_the_lanes(
 ) -> None:
     def submit(words: int) -> None:
         with Client(settings) as client:
-            client.submit(Filter(criteria="Is it?"), abstracts(20, words=words))
+            client.submit(Filter(criteria="Is it?"), abstracts(21, words=words))
 
     with ThreadPoolExecutor(9) as threads:
         list(threads.map(submit, range(1, 10)))
-    assert in_lanes(broker, Priority.NORMAL) == [60, 60, 60, 0]
+    assert in_lanes(broker, Priority.NORMAL) == [63, 63, 63, 0]
 
 
 def in_lanes(broker: Any, priority: Priority) -> list[int]:

@@ -11,11 +11,12 @@ from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel
-from sqlalchemy import select, text
+from sqlalchemy import exists, select, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_schemas import Cut, ErrorKind, FieldsResult, ItemStatus, PanelResult, Provenance
-from tamis_schemas.ledger import results
+from tamis_schemas.batches import wire
+from tamis_schemas.ledger import batches, results
 
 from ..operations import Decided, Failure
 from .claims import Claim, item_keys
@@ -200,12 +201,16 @@ async def record(
 async def latest_errors(engine: AsyncEngine, batch_id: UUID, limit: int) -> Sequence[ErrorKind | None]:
     """Return the error kinds of the batch's `limit` latest results, newest first. A decided item has the kind None.
 
-    Items without content are left out, because no call was made for them. Raise `LedgerUnavailable` if Postgres does
-    not answer.
+    Items without content are left out, because no call was made for them. A small batch of a service has no latest
+    results, because its items may be calls of several callers. Raise `LedgerUnavailable` if Postgres does not answer.
     """
     c = results.c
     evaluated = (c.error_kind.is_(None)) | (c.error_kind != ErrorKind.NO_CONTENT)
-    statement = select(c.error_kind).where(c.batch_id == batch_id, evaluated).order_by(c.created_at.desc()).limit(limit)
+    of_one_caller = exists().where(
+        batches.c.id == batch_id, batches.c.service.is_(None) | (batches.c.n_items > wire.SMALL)
+    )
+    latest = select(c.error_kind).where(c.batch_id == batch_id, evaluated).order_by(c.created_at.desc()).limit(limit)
+    statement = latest.where(of_one_caller)
     async with transaction(engine) as connection:
         return [kind and ErrorKind(kind) for kind in (await connection.execute(statement)).scalars()]
 

@@ -20,7 +20,7 @@ from ..config.settings import Policy
 from ..engine.backpressure import Backpressure
 from ..event_loop.loop import Looper
 
-RETENTION_LOCK = 7_264_950  # a Postgres advisory lock: one worker takes a step at a time
+RETENTION_LOCK = 7_264_952  # a Postgres advisory lock: one worker takes a step at a time
 PAUSE = 0.2  # s between two slices; longer than a slice holds its locks
 
 log = logging.getLogger(__name__)

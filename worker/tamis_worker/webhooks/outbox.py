@@ -25,7 +25,7 @@ CLAIMED_FOR = 60  # s; longer than one try, so another worker sends the webhook 
 OF_ONE_RECEIVER = 2  # webhooks at a time, of all workers together: a slow receiver leaves room for the others
 TASKS = f"{SCHEME}:%"  # addresses of tasks, sent through the broker
 LEAST_ENDED = 20  # finished items before a running batch can count as failing: a failure among two means little
-SWEEP_LOCK = 7_264_948  # a Postgres advisory lock: one worker counts failures at a time
+SWEEP_LOCK = 7_264_953  # a Postgres advisory lock: one worker counts failures at a time
 
 # Of two concurrent claims, the second skips rows that the first has locked, and counts its claims.
 _CLAIM = text("""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_producer.calls.call_results import CallResults, FollowedBatch
-from tamis_producer.calls.single_calls import MOST_TOGETHER, CallGroups, CallQuestion
+from tamis_producer.calls.single_calls import CallGroups, CallQuestion
 from tamis_producer.ledger import CallRepeated, CallResult
 from tamis_producer.submission.new_batch import NewItem
 from tamis_schemas import (
@@ -22,6 +22,7 @@ from tamis_schemas import (
     Steering,
     WaitTimeout,
 )
+from tamis_schemas.batches import wire
 
 QUESTION = CallQuestion(Filter(criteria="Is it?"), "evaluation")
 OTHERS = [
@@ -166,9 +167,9 @@ async def test_where_a_batch_cannot_be_written_each_of_its_callers_hears_why_and
 async def test_no_more_than_the_bound_go_together() -> None:
     ledger = Ledger()
     calls = groups(ledger)
-    tasks = [calling(calls, n) for n in range(1 + MOST_TOGETHER + 2)]
+    tasks = [calling(calls, n) for n in range(1 + wire.SMALL + 2)]
     await ledger.until(lambda: len(ledger.followed) == 3)
-    assert [len(numbers) for _, numbers in ledger.batches] == [1, MOST_TOGETHER, 2]
+    assert [len(numbers) for _, numbers in ledger.batches] == [1, wire.SMALL, 2]
     ledger.end()
     await asyncio.gather(*tasks)
 
