@@ -14,18 +14,18 @@ ONCOLOGY = Filter(criteria="Is this about oncology?")
 
 def test_messages_that_wait_are_counted_queue_by_queue(client: Client) -> None:
     client.submit(ONCOLOGY, abstracts(120), shard_size=50, window=2)  # 2 shards of 50 are dispatched
-    client.submit(ONCOLOGY, abstracts(17), priority=Priority.HIGH)
+    client.submit(ONCOLOGY, abstracts(27), priority=Priority.HIGH)
     app = make_app(client.settings)
     try:
         depths = queue_depths(app)
-        assert {queue.name: n for queue, n in depths.items() if n} == {"items.normal.0": 100, "items.high.0": 17}
+        assert {queue.name: n for queue, n in depths.items() if n} == {"items.normal.0": 100, "items.high.0": 27}
         assert set(depths) == set(wire.ITEM_QUEUES.values())
         waiting = waiting_messages(app, within=5)
-        assert {name: n for name, n in waiting.items() if n} == {"items.normal.0": 100, "items.high.0": 17}
+        assert {name: n for name, n in waiting.items() if n} == {"items.normal.0": 100, "items.high.0": 27}
         assert wire.CONTROL_QUEUE in waiting
         with redis.Redis.from_url(client.settings.broker) as server:  # as a scaler asks, which knows nothing of Celery
             assert server.llen(f"{wire.KEY_PREFIX}items.normal.0") == 100
-            assert server.llen(f"{wire.KEY_PREFIX}items.high.0") == 17
+            assert server.llen(f"{wire.KEY_PREFIX}items.high.0") == 27
     finally:
         app.close()
 

@@ -100,9 +100,9 @@ def test_queues_that_nobody_has_declared_are_empty_and_messages_that_wait_are_co
     app = make_app(beside.client.settings)
     try:
         assert set(waiting_messages(app, within=5)) == {*wire.ITEM_QUEUES, wire.CONTROL_QUEUE}
-        batch = beside.client.submit(ONCOLOGY, abstracts(17), priority=Priority.HIGH)
+        batch = beside.client.submit(ONCOLOGY, abstracts(27), priority=Priority.HIGH)
         waiting = {name: n for name, n in waiting_messages(app, within=5).items() if n}
-        assert waiting == {"items.high.0": 17}
+        assert waiting == {"items.high.0": 27}
         batch.cancel()
         with app.connection_for_write() as connection:
             for name in ("items.high.0", wire.CONTROL_QUEUE):

@@ -33,7 +33,7 @@ def test_a_message_delivered_twice_is_one_call_and_one_row(
     double.script(latency=0.3)
     batch = client.submit(ONCOLOGY, abstracts(20))
     with redis.Redis.from_url(client.settings.broker) as broker:
-        queue = f"{wire.KEY_PREFIX}{wire.ItemQueue(Priority.NORMAL, lane=0).name}"
+        queue = f"{wire.KEY_PREFIX}{wire.ItemQueue(Priority.NORMAL, lane=wire.LANES - 1).name}"
         for message in broker.lrange(queue, 0, -1):
             broker.lpush(queue, message)
         assert broker.llen(queue) == 40
