@@ -1,7 +1,6 @@
 """The commands `tamis batches`, `tamis status` and `tamis workers`. They avoid the slow imports of submission."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -103,17 +102,26 @@ def status(
 @app.command(examples=("tamis workers", "tamis workers --json"))
 def workers() -> Iterator[object]:
     """List the workers with their states, and the reason if one does nothing."""
-    views = _live_workers()
+    views, _, _ = _glance(with_batches=False)
     yield views
     print_workers(views, out, datetime.now(UTC))
 
 
-def _live_workers() -> list[WorkerView]:
-    with suppress(LedgerUnavailable), glanced() as ledger:
-        if views := ledger.workers():
-            return views
-    with connected() as client:  # it also reads the workers' reports in Redis
-        return client.workers()
+def _glance(*, with_batches: bool) -> tuple[list[WorkerView], list[BatchView], LedgerUnavailable | None]:
+    """Return the live workers, the open batches if wanted, and the error if the ledger does not answer."""
+    away: LedgerUnavailable | None = None
+    batches: list[BatchView] = []
+    try:
+        with glanced() as ledger:
+            views = ledger.workers()
+            if with_batches:
+                batches = [view for view in ledger.batches(OPEN_AMONG) if not view.finished]
+    except LedgerUnavailable as error:
+        away, views = error, []
+    if not views:  # the client also reads the workers' reports in Redis
+        with connected() as client:
+            views = client.workers()
+    return views, batches, away
 
 
 def _overview(*, as_json: bool) -> None:
@@ -121,14 +129,7 @@ def _overview(*, as_json: bool) -> None:
 
     If the ledger does not answer, print only the workers, and raise `LedgerUnavailable`.
     """
-    away: LedgerUnavailable | None = None
-    batches: list[BatchView] = []
-    try:
-        with glanced() as ledger:
-            batches = [view for view in ledger.batches(OPEN_AMONG) if not view.finished]
-    except LedgerUnavailable as error:
-        away = error
-    views = _live_workers()
+    views, batches, away = _glance(with_batches=True)
     if as_json:
         print_json({"workers": views, "open_batches": batches})
     else:
